@@ -1,0 +1,47 @@
+# Everything a newcomer needs: `make demo` and `make test`. Both set up what is missing first.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+BIN := .venv/bin
+READY := .venv/.ready
+# One test process per core, at most eight: each may hold a browser.
+PYTEST_ARGS ?= -n logical --maxprocesses 8
+
+.PHONY: help demo test check format setup lock bench clean
+
+help: ## this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY) ## score built-in methods on bundled pages, print a table, write report.html
+	@$(BIN)/uiproof demo
+
+test: $(READY) ## run all tests (PYTEST_ARGS="-n 0 tests/test_cli.py" for some)
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: $(READY) ## formatting, lint and types
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+format: $(READY) ## format the code and mend what lint can mend
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+setup: $(READY) ## uv, the Python environment, a browser, fonts
+	@echo "Ready. Try: make demo"
+
+$(READY): requirements.lock pyproject.toml scripts/setup.sh
+	@scripts/setup.sh all
+	@touch $@
+
+lock: ## pin the newest allowed versions of all dependencies in requirements.lock
+	@scripts/setup.sh lock
+
+bench: $(READY) ## speed, as ratios measured in one run
+	@$(BIN)/python bench/design2code.py
+
+clean: ## remove the environment, caches and what the demo made
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist report.html runs/demo
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

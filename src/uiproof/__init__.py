@@ -1,0 +1,83 @@
+"""uiproof measures how well a multimodal model sees and rebuilds user interfaces.
+
+    import uiproof
+
+    uiproof.score_page("<h1>Hi</h1>", "<h1>Hi!</h1>")           # one pair, as a dictionary
+    run = uiproof.score_folders(Path("reference"), Path("generated"))
+    run = uiproof.run("design2code-demo", "blueprint")           # a data set and a method
+    print(run.summary["scores"]["paper"]["text"]["mean"])
+    uiproof.write_report([run.path], Path("report.html"))
+
+Nothing is loaded before it is used: `import uiproof` costs a few milliseconds.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from uiproof.api import demo, run, score_folders
+    from uiproof.benchmarks.design2code import score_page
+    from uiproof.doctor import examine
+    from uiproof.engine.rundir import RunDirectory
+    from uiproof.errors import UiproofError
+    from uiproof.export import write_json
+    from uiproof.hub import catalogue, fetch
+    from uiproof.registry import benchmarks
+    from uiproof.report import write_report
+    from uiproof.report.tables import comparison
+    from uiproof.settings import Settings
+
+    __version__: str
+
+__all__ = [
+    "RunDirectory",
+    "Settings",
+    "UiproofError",
+    "__version__",
+    "benchmarks",
+    "catalogue",
+    "comparison",
+    "demo",
+    "examine",
+    "fetch",
+    "run",
+    "score_folders",
+    "score_page",
+    "write_json",
+    "write_report",
+]
+
+_HOME = {
+    "RunDirectory": "uiproof.engine.rundir",
+    "Settings": "uiproof.settings",
+    "UiproofError": "uiproof.errors",
+    "benchmarks": "uiproof.registry",
+    "catalogue": "uiproof.hub",
+    "comparison": "uiproof.report.tables",
+    "demo": "uiproof.api",
+    "examine": "uiproof.doctor",
+    "fetch": "uiproof.hub",
+    "run": "uiproof.api",
+    "score_folders": "uiproof.api",
+    "score_page": "uiproof.benchmarks.design2code",
+    "write_json": "uiproof.export",
+    "write_report": "uiproof.report",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("uiproof")
+    if name not in _HOME:
+        raise AttributeError(f"module 'uiproof' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,33 @@
+"""Design2Code: from a screenshot of a page to HTML that looks the same."""
+
+from pathlib import Path
+from typing import Any
+
+from uiproof.benchmarks.design2code.cases import cases, recognises
+from uiproof.benchmarks.design2code.methods import METHODS, method
+from uiproof.benchmarks.design2code.scoring import score_page
+from uiproof.benchmarks.design2code.summary import METRICS, summarise
+from uiproof.engine.types import Judge
+from uiproof.registry import Benchmark
+
+
+def _judge(run: Path) -> Judge[Any, Any, Any]:
+    # Judges need the browser and the vision libraries; listing benchmarks does not.
+    from uiproof.benchmarks.design2code.judge import Design2CodeJudge
+
+    return Design2CodeJudge(run)
+
+
+BENCHMARK = Benchmark(
+    name="design2code",
+    recognises=recognises,
+    cases=cases,
+    method=method,
+    methods=METHODS,
+    judge=_judge,
+    summarise=summarise,
+    metrics=METRICS,
+    bundled={"design2code-demo": Path(__file__).parents[2] / "demo" / "design2code" / "reference"},
+)
+
+__all__ = ["BENCHMARK", "score_page"]

@@ -1,0 +1,249 @@
+"""Clean-up of generated pages before they are scored, in memory: the user's file is never touched.
+
+Three steps of the reference implementation, in its order: repetitive generations are cut, a
+fragment is wrapped into a page, and elements that are repeated more than fifty times are dropped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHUNK = 100  # characters of text without tags that are compared at a time
+SIMILAR = 0.8  # the ratio from which two chunks count as the same
+REPEATS = 5  # so many similar chunks make a page repetitive
+MAX_CHUNKS = 4_000  # how far into a page repetition is looked for: 400,000 characters of text
+MAX_SAME_ELEMENTS = 50
+
+_HTML_TAG = re.compile(r"<html[^>]*>", re.IGNORECASE)
+_BODY_TAG = re.compile(r"<body\b", re.IGNORECASE)
+_VOID = frozenset(
+    {
+        *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
+        *("source", "track", "wbr", "basefont", "bgsound", "command", "frame", "image"),
+        *("isindex", "keygen", "nextid", "spacer"),
+    }
+)
+
+
+def clean_generated(html: str) -> str:
+    """The page as it is scored."""
+    return drop_repeated_elements(wrap_fragment(cut_repetition(html)))
+
+
+def wrap_fragment(html: str) -> str:
+    """Make a page of a text that has no `<html>` tag."""
+    if _HTML_TAG.search(html):
+        return html
+    return f"<html><body><p>{html}</p></body></html>"
+
+
+def cut_repetition(html: str) -> str:
+    """Cut a page where its text begins to repeat itself.
+
+    The text without tags is taken in chunks of 100 characters; five chunks with a similarity of
+    0.8 or more to the first of them make the page repetitive, and it ends where the first of them
+    begins. The reference implementation finds that place in the HTML by matching characters
+    greedily, also inside tags, and so may cut too early. Its place is kept where the page still
+    has its body, so that scores stay comparable; where it would cut into the head and throw the
+    whole page away, the true place is used and the first of the similar chunks stays.
+    """
+    text, origin = _without_tags(html)
+    chunks = [text[i : i + CHUNK] for i in range(0, len(text), CHUNK)][:MAX_CHUNKS]
+    start = true_start = len(text)
+    for first_chunk in _repeated_chunks(chunks):
+        clean_start = min(start, first_chunk * CHUNK)
+        start = min(start, _greedy_position(text, html, clean_start))
+        true_start = min(true_start, first_chunk * CHUNK)
+    if start == len(text):
+        return html
+    body = _BODY_TAG.search(html)
+    if body is not None and start <= body.start():
+        keep = min(true_start + CHUNK, len(text) - 1)
+        return html[: int(origin[keep])]
+    return html[:start]
+
+
+def _without_tags(html: str) -> tuple[str, NDArray[np.int64]]:
+    """The text outside tags (a tag ends on the line where it began), and where each character is.
+
+    The same as removing every `<.*?>`, in linear time.
+    """
+    kept = []
+    position = 0
+    while (begin := html.find("<", position)) >= 0:
+        end = html.find(">", begin)
+        line_end = html.find("\n", begin)
+        if end < 0:
+            break
+        if 0 <= line_end < end:
+            kept.append((position, line_end))
+            position = line_end
+        else:
+            kept.append((position, begin))
+            position = end + 1
+    kept.append((position, len(html)))
+    text = "".join(html[a:b] for a, b in kept)
+    places = [np.arange(a, b) for a, b in kept]
+    return text, np.concatenate(places) if places else np.zeros(0, np.int64)
+
+
+def _greedy_position(text: str, html: str, index: int) -> int:
+    """Where the reference implementation believes character `index` of the text to be."""
+    if index >= len(text):
+        return len(html)
+    place = -1
+    for character in text[: index + 1]:
+        place = html.index(character, place + 1)
+    return place
+
+
+def _repeated_chunks(chunks: list[str]) -> list[int]:
+    """For every chunk that is the fifth or later of its kind: the number of the first of them."""
+    from cydifflib import SequenceMatcher
+
+    counts = _character_counts(chunks)
+    lengths = np.array([len(chunk) for chunk in chunks])
+    kinds: list[int] = []  # the first chunk of each kind, in order
+    members: dict[int, int] = {}
+    exact: dict[str, int] = {}
+    found = []
+    for number, chunk in enumerate(chunks):
+        kind = exact.get(chunk)
+        if kinds:
+            # The overlap of character counts is never less than the ratio, so most chunks need no
+            # comparison. An earlier kind may be similar too and then goes before the equal one.
+            overlap = np.minimum(counts[kinds], counts[number]).sum(axis=1)
+            bound = 2 * overlap / (lengths[kinds] + lengths[number])
+            for candidate in np.asarray(kinds)[bound >= SIMILAR - 1e-9]:
+                if int(candidate) == kind:
+                    break
+                if SequenceMatcher(None, chunk, chunks[candidate]).ratio() >= SIMILAR:
+                    kind = int(candidate)
+                    break
+        if kind is None:
+            kinds.append(number)
+            members[number] = 1
+            exact.setdefault(chunk, number)
+            continue
+        members[kind] += 1
+        if members[kind] >= REPEATS:
+            found.append(kind)
+    return found
+
+
+def _character_counts(chunks: list[str]) -> NDArray[np.uint8]:
+    """How often each character occurs in each chunk (rare ones share columns, which is safe)."""
+    columns = 256
+    counts = np.zeros((len(chunks), columns), np.uint8)
+    for row, chunk in enumerate(chunks):
+        codes = np.frombuffer(chunk.encode("utf-32-le", "surrogatepass"), np.uint32) % columns
+        counts[row] = np.bincount(codes, minlength=columns)
+    return counts
+
+
+@dataclass
+class _Open:
+    """An element whose end has not been seen yet."""
+
+    tag: str
+    number: int
+    digest: hashlib.blake2b = field(default_factory=lambda: hashlib.blake2b(digest_size=16))
+
+
+class _Elements(HTMLParser):
+    """The elements of a page with their places in its text, nested as Python's parser sees them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self._line_starts = [0, *(m.end() for m in re.finditer("\n", html))]
+        self._stack: list[_Open] = []
+        self.spans: list[tuple[int, int]] = []  # in document order
+        self.digests: list[bytes] = []
+        self.feed(html)
+        self.close()
+        while self._stack:
+            self._end(len(html))
+
+    def _place(self) -> int:
+        line, column = self.getpos()
+        return self._line_starts[line - 1] + column
+
+    def _feed_digest(self, data: str) -> None:
+        if self._stack:
+            self._stack[-1].digest.update(data.encode("utf-8", "surrogatepass"))
+
+    def _end(self, place: int) -> None:
+        element = self._stack.pop()
+        digest = element.digest.digest()
+        self.spans[element.number] = (self.spans[element.number][0], place)
+        self.digests[element.number] = digest
+        if self._stack:
+            self._stack[-1].digest.update(digest)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        place = self._place()
+        element = _Open(tag, len(self.spans))
+        element.digest.update(repr((tag, attrs)).encode("utf-8", "surrogatepass"))
+        self.spans.append((place, place))
+        self.digests.append(b"")
+        self._stack.append(element)
+        if tag in _VOID:
+            self._end(place + len(self.get_starttag_text() or ""))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in _VOID:
+            self._end(self._place() + len(self.get_starttag_text() or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not any(element.tag == tag for element in self._stack):
+            return
+        place = self._place()
+        while self._stack[-1].tag != tag:
+            self._end(place)
+        self._end(place + len(tag) + 3)
+
+    def handle_data(self, data: str) -> None:
+        self._feed_digest(data)
+
+    def handle_entityref(self, name: str) -> None:
+        self._feed_digest(f"&{name};")
+
+    def handle_charref(self, name: str) -> None:
+        self._feed_digest(f"&#{name};")
+
+    def handle_comment(self, data: str) -> None:
+        self._feed_digest(f"<!--{data}-->")
+
+
+def drop_repeated_elements(html: str) -> str:
+    """Drop the fifty-first and later of elements that are the same to the letter.
+
+    The rest of the page stays as it is, character by character.
+    """
+    if html.count("<") <= MAX_SAME_ELEMENTS:
+        return html
+    elements = _Elements(html)
+    seen: dict[bytes, int] = {}
+    dropped: list[tuple[int, int]] = []
+    for span, digest in zip(elements.spans, elements.digests, strict=True):
+        if dropped and span[0] < dropped[-1][1]:
+            continue  # inside one that is gone already
+        seen[digest] = seen.get(digest, 0) + 1
+        if seen[digest] > MAX_SAME_ELEMENTS:
+            dropped.append(span)
+    if not dropped:
+        return html
+    kept = []
+    position = 0
+    for begin, end in dropped:
+        kept.append(html[position:begin])
+        position = max(position, end)
+    kept.append(html[position:])
+    return "".join(kept)

@@ -1,0 +1,249 @@
+"""The Design2Code judge: renders both pages, compares them, keeps the pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from uiproof.benchmarks.design2code.blocks import blocks_as_json
+from uiproof.benchmarks.design2code.cases import PLACEHOLDER, Design2CodeCase, Question, Truth
+from uiproof.benchmarks.design2code.cleanup import clean_generated
+from uiproof.benchmarks.design2code.human import human_score
+from uiproof.benchmarks.design2code.matching import Matching, match_blocks
+from uiproof.benchmarks.design2code.scores import (
+    BlockScores,
+    block_scores,
+    color_similarity,
+    position_similarity,
+)
+from uiproof.benchmarks.design2code.similarity import TextSimilarity
+from uiproof.benchmarks.design2code.strict import (
+    StrictScores,
+    above_blank,
+    blank_like,
+    strict_scores,
+)
+from uiproof.benchmarks.design2code.views import (
+    PageView,
+    Photographs,
+    ReferenceViews,
+    measure,
+    photograph,
+)
+from uiproof.browser import Limits, PageSource, Renderer
+from uiproof.engine.rundir import RunDirectory
+from uiproof.engine.types import Judge, Score
+from uiproof.vision.images import Rgb
+
+
+class Design2CodeJudge(Judge[Question, Truth, PageSource]):
+    """Scores generated pages. One warm browser; nothing starts before the first page.
+
+    With a `run` directory the pictures are kept in it; without one nothing is written.
+    """
+
+    def __init__(self, run: Path | None = None, *, limits: Limits | None = None) -> None:
+        self._run = run
+        self._renderer = Renderer(limits)
+        self._references = ReferenceViews(run / "artifacts" / "references" if run else None)
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="measure")
+
+    def pose(self, case: Design2CodeCase) -> Question:
+        """Render the page for the method: its screenshot and its texts, nothing else of it."""
+        source = PageSource.from_file(case.truth.page)
+        view = self._reference(source).result()
+        texts = tuple(" ".join(text.split()) for _, text, _ in view.inventory.texts)
+        return Question(self._references.picture(source), texts)
+
+    def score(self, case: Design2CodeCase, answer: PageSource) -> Score:
+        """Compare a generated page with the page of a case."""
+        reference = PageSource.from_file(case.truth.page)
+        if answer.folder is None:
+            # A page from a model may use the placeholder image, and nothing else of the truth.
+            answer = replace(answer, folder=reference.folder, only=frozenset({PLACEHOLDER}))
+        answer = replace(answer, withheld=_files_of(case.truth.page))
+        score, generated = self.compare(reference, answer)
+        if self._run is None:
+            return score
+        return replace(score, artifacts=self._keep(case.id, reference, answer, generated))
+
+    def compare(self, reference: PageSource, answer: PageSource) -> tuple[Score, PageView]:
+        """Score one page against another, both as sources; also returns what was seen."""
+        theirs_later = self._reference(reference)
+        generated = answer.with_text(clean_generated(answer.text))
+        ours = measure(photograph(self._renderer, generated))
+        theirs = theirs_later.result()
+        similarity = TextSimilarity()
+        matching = match_blocks(ours.blocks, theirs.blocks, similarity)
+        clip = _ClipScores(self._embed, ours, theirs) if self._clip else None
+        paper = paper_scores(block_scores(matching), clip.paper if clip else None)
+        strict = strict_scores(
+            ours, theirs, similarity=similarity, clip=clip.strict if clip else None
+        )
+        flags = [f"reference:{flag}" for flag in theirs.flags]
+        flags += [f"generated:{flag}" for flag in ours.flags]
+        if generated.html != answer.with_text(answer.text).html:
+            flags.append("generated:cleaned")
+        score = Score(
+            {"paper": paper, "strict": _strict_as_json(strict), "human": _human(paper)},
+            details=_details(matching, ours, theirs),
+            flags=tuple(flags),
+        )
+        return score, ours
+
+    def failure(self, case: Design2CodeCase | None) -> Score:  # noqa: ARG002 - all score the same
+        """Nothing was made, so nothing is right."""
+        paper = paper_scores(BlockScores(0.0, 0.0, 0.0, 0.0), None)
+        strict = StrictScores(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, None)
+        return Score({"paper": paper, "strict": _strict_as_json(strict), "human": 0.0})
+
+    def close(self) -> None:
+        """End the browser."""
+        self._renderer.close()
+        self._threads.shutdown()
+
+    def _reference(self, source: PageSource) -> Any:
+        return self._references.get(source, self._photograph, self._threads)
+
+    def _photograph(self, source: PageSource) -> Photographs:
+        return photograph(self._renderer, source)
+
+    @cached_property
+    def _clip(self) -> Any:
+        from uiproof.vision.clip import ClipModel, find_weights
+
+        weights = find_weights()
+        return None if weights is None else ClipModel(weights)
+
+    def _embed(self, picture: Rgb) -> Any:
+        return self._clip.embed(picture)
+
+    def _keep(
+        self, case_id: str, reference: PageSource, answer: PageSource, generated: PageView
+    ) -> Mapping[str, str]:
+        run = RunDirectory(self._run) if self._run else None
+        if run is None:
+            return {}
+        folder = run.artifact_dir(case_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "generated.png").write_bytes(generated.png)
+        (folder / "generated.html").write_bytes(answer.html)
+        kept = {
+            "reference": self._references.picture(reference),
+            "generated": folder / "generated.png",
+            "html": folder / "generated.html",
+        }
+        return {name: path.relative_to(run.path).as_posix() for name, path in kept.items() if path}
+
+
+class _ClipScores:
+    """Both profiles' CLIP scores of a pair; every picture is embedded once."""
+
+    def __init__(self, embed: Callable[[Rgb], Any], ours: PageView, theirs: PageView) -> None:
+        self._embed, self._ours, self._theirs = embed, ours, theirs
+
+    @cached_property
+    def paper(self) -> float:
+        """Cosine of the two pages without their texts."""
+        return self._similarity(self._our_view)
+
+    def strict(self) -> float:
+        """The same, scaled so that a blank page scores 0."""
+        import numpy as np
+
+        if np.array_equal(self._ours.rgb, self._theirs.rgb):
+            return 1.0
+        blanks = (blank_like(self._our_view), blank_like(self._their_view))
+        return above_blank(self.paper, max(map(self._similarity, blanks)))
+
+    def _similarity(self, picture: Rgb) -> float:
+        from uiproof.vision.clip import clip_similarity
+
+        return clip_similarity(self._embed(picture), self._their_embedding)
+
+    @cached_property
+    def _their_embedding(self) -> Any:
+        return self._embed(self._their_view)
+
+    @cached_property
+    def _our_view(self) -> Rgb:
+        return _clip_view(self._ours)
+
+    @cached_property
+    def _their_view(self) -> Rgb:
+        return _clip_view(self._theirs)
+
+
+def _clip_view(view: PageView) -> Rgb:
+    from uiproof.vision.clip import design2code_clip_view
+
+    return design2code_clip_view(view.rgb, [block.box for block in view.blocks])
+
+
+def paper_scores(blocks: BlockScores, clip: float | None) -> dict[str, float | None]:
+    """The five scores of the paper and their means; `final` is None without CLIP."""
+    four = (blocks.block_match, blocks.text, blocks.position, blocks.color)
+    return {
+        **asdict(blocks),
+        "clip": clip,
+        "final": None if clip is None else fmean((*four, clip)),
+        "mean_without_clip": fmean(four),
+    }
+
+
+def _strict_as_json(strict: StrictScores) -> dict[str, float | None]:
+    return {
+        **asdict(strict),
+        "final": strict.final,
+        "mean_without_clip": strict.mean_without_clip,
+    }
+
+
+def _human(paper: Mapping[str, Any]) -> float:
+    names = ("block_match", "text", "position", "color", "clip")
+    return human_score(**{name: paper[name] for name in names})
+
+
+def _details(matching: Matching, ours: PageView, theirs: PageView) -> dict[str, Any]:
+    """What a report draws: the merged blocks and which of them were matched."""
+    matches = []
+    for match in matching.kept():
+        a, b = matching.generated[match.generated], matching.reference[match.reference]
+        matches.append(
+            [
+                match.generated,
+                match.reference,
+                round(match.similarity, 4),
+                round(position_similarity(a.box, b.box), 4),
+                round(color_similarity(a.color, b.color), 4),
+            ]
+        )
+    return {
+        "profile": "paper",
+        "generated": _side(ours, matching.generated),
+        "reference": _side(theirs, matching.reference),
+        "matches": matches,
+    }
+
+
+def _side(view: PageView, blocks: Any) -> dict[str, Any]:
+    width, height = view.size
+    return {"width": width, "height": height, "blocks": blocks_as_json(blocks)}
+
+
+def _files_of(page: Path) -> frozenset[Path]:
+    """The reference page and its pictures, which a generated page beside it must not show."""
+    return frozenset(
+        entry.resolve() for entry in page.parent.glob(f"{_escaped(page.stem)}.*") if entry.is_file()
+    )
+
+
+def _escaped(stem: str) -> str:
+    import glob
+
+    return glob.escape(stem)

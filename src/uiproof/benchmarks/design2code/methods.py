@@ -1,0 +1,90 @@
+"""What answers Design2Code questions: existing predictions, and a floor that needs no model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from uiproof.benchmarks.design2code.cases import Question, pages_in
+from uiproof.browser.source import PageSource
+from uiproof.engine.types import Method
+from uiproof.errors import InputError, MethodError, UsageError
+
+METHODS: Mapping[str, str] = {
+    "blueprint": "traces the screenshot with OCR and rectangles; needs no model",
+    "replay:FOLDER": "predictions that exist already: a folder of pages with the same names",
+}
+
+
+def method(name: str) -> Method[Question, PageSource]:
+    """The method of this name, for example `blueprint` or `replay:predictions`."""
+    if name == "blueprint":
+        return Blueprint()
+    if name.startswith("replay:") and len(name) > len("replay:"):
+        return Replay(Path(name.removeprefix("replay:")))
+    raise UsageError(
+        f"Design2Code has no method {name!r}.", remedy=f"Use one of: {', '.join(METHODS)}."
+    )
+
+
+class Replay(Method[Question, PageSource]):
+    """Answers with the pages of a folder, found by name; or with the one page that a file is."""
+
+    needs_question: ClassVar[bool] = False
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            raise InputError(f"There is no file or folder {path}.")
+        self._path = path
+        self._pages = pages_in(path)
+        if not self._pages:
+            raise InputError(
+                f"There are no pages in {path}.", remedy="Predictions are files named N.html."
+            )
+
+    @property
+    def name(self) -> str:
+        """`replay:` and the folder."""
+        return f"replay:{self._path.name}"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Where the predictions are."""
+        return {"folder": str(self._path.resolve())}
+
+    async def answer(self, case_id: str, question: Question) -> PageSource:  # noqa: ARG002
+        """The prediction for a case; its name decides, or it is the only one."""
+        page = next(iter(self._pages.values())) if self._path.is_file() else None
+        page = page or self._pages.get(case_id)
+        if page is None:
+            raise MethodError(
+                f"{self._path} has no prediction for {case_id}.",
+                remedy=f"Add {case_id}.html to it, or limit the data set.",
+            )
+        return PageSource.from_file(page)
+
+
+class Blueprint(Method[Question, PageSource]):
+    """Traces the screenshot; an honest floor for leaderboards."""
+
+    concurrency = 2  # it is bound by the processor; OCR lets other threads work meanwhile
+
+    @property
+    def name(self) -> str:
+        """`blueprint`."""
+        return "blueprint"
+
+    async def answer(self, case_id: str, question: Question) -> PageSource:
+        """HTML with absolutely positioned text and rectangles."""
+        if question.screenshot is None:
+            raise MethodError(f"The question {case_id} has no screenshot.")
+        return await asyncio.to_thread(_trace, question.screenshot)
+
+
+def _trace(screenshot: Path) -> PageSource:
+    from uiproof.benchmarks.design2code.blueprint import blueprint
+    from uiproof.vision.images import read
+
+    return PageSource.from_html(blueprint(read(screenshot)))

@@ -1,0 +1,135 @@
+"""The four scores that Design2Code takes from matched text blocks, and a strict version of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum
+
+import numpy as np
+
+from uiproof.benchmarks.design2code.blocks import TextBlock
+from uiproof.benchmarks.design2code.matching import Match, Matching
+from uiproof.boxes import Box
+from uiproof.vision.colour import Floats, ciede2000, srgb_to_lab
+
+_FARTHEST_COLOR = 100  # the CIEDE2000 difference at and above which colours have nothing in common
+
+
+@dataclass(frozen=True, slots=True)
+class BlockScores:
+    """How well the text blocks of a generated page match those of the reference; all in 0-1."""
+
+    block_match: float
+    text: float
+    position: float
+    color: float
+
+
+_NOTHING_MATCHED = BlockScores(0.0, 0.0, 0.0, 0.0)
+
+
+def block_scores(matching: Matching) -> BlockScores:
+    """The scores as the paper's reference implementation computes them.
+
+    `block_match` is the area of matched blocks over the area of all blocks, on both pages together;
+    `text`, `position` and `color` are plain means over matched pairs only, so that they say nothing
+    about what is missing. All are 0 if nothing matched.
+    """
+    kept = matching.kept()
+    if not kept:
+        return _NOTHING_MATCHED
+    matched = [_areas(matching, match) for match in kept]
+    unmatched = _unmatched_area(matching)
+    # numpy's order of summation, with what is unmatched first, gives the published last digits.
+    return BlockScores(
+        block_match=_share(float(np.sum(matched)), float(np.sum([unmatched, *matched]))),
+        text=float(np.mean([match.similarity for match in kept])),
+        position=float(np.mean(_positions(matching, kept))),
+        color=float(np.mean(_colors(matching, kept))),
+    )
+
+
+def strict_block_scores(matching: Matching) -> BlockScores:
+    """The scores with everything that found no partner, on either page, counted as 0.
+
+    With A the generated and B the reference blocks, and sums over matched pairs (a, b):
+
+        block_match = sum(area(a) + area(b)) / (area(A) + area(B))
+        text        = sum(similarity * (len(a) + len(b))) / (characters of A + characters of B)
+        position    = sum(2 * position_similarity(a, b)) / (blocks in A + blocks in B)
+        color       = sum(2 * color_similarity(a, b)) / (blocks in A + blocks in B)
+
+    Text is weighted by characters because that makes it the paper's own Dice coefficient, twice the
+    shared characters over all characters, of the two pages as wholes. Position and colour are
+    decisions made once for each block, whatever its length, so every block has one vote, and either
+    score is the paper's mean times the share of blocks that found a partner. Area weighs in
+    `block_match` only, so that a large headline cannot dominate all four scores at once.
+
+    Identical pages score exactly 1 and pages with nothing in common exactly 0.
+    """
+    kept = matching.kept()
+    if not kept:
+        return _NOTHING_MATCHED
+    blocks = (*matching.generated, *matching.reference)
+    matched_area = fsum(_areas(matching, match) for match in kept)
+    matched_text = fsum(
+        match.similarity * (len(ours.text) + len(theirs.text))
+        for match, (ours, theirs) in zip(kept, _blocks(matching, kept), strict=True)
+    )
+    return BlockScores(
+        block_match=_share(matched_area, matched_area + _unmatched_area(matching)),
+        text=_share(matched_text, sum(len(block.text) for block in blocks)),
+        position=2 * fsum(_positions(matching, kept)) / len(blocks),
+        color=2 * fsum(_colors(matching, kept)) / len(blocks),
+    )
+
+
+def position_similarity(a: Box, b: Box) -> float:
+    """1 minus how far apart the centres are, across or down, whichever is more."""
+    (ax, ay), (bx, by) = a.center, b.center
+    return 1 - max(abs(bx - ax), abs(by - ay))
+
+
+def color_similarity(rgb_a: tuple[float, float, float], rgb_b: tuple[float, float, float]) -> float:
+    """1 for the same colour, falling with the CIEDE2000 difference to 0 at a difference of 100."""
+    return float(_color_similarities([rgb_a], [rgb_b])[0])
+
+
+def _color_similarities(
+    ours: Sequence[tuple[float, float, float]], theirs: Sequence[tuple[float, float, float]]
+) -> Floats:
+    difference = ciede2000(srgb_to_lab(ours), srgb_to_lab(theirs))
+    similarities: Floats = np.maximum(1 - difference / _FARTHEST_COLOR, 0)
+    return similarities
+
+
+def _blocks(matching: Matching, kept: Sequence[Match]) -> list[tuple[TextBlock, TextBlock]]:
+    return [(matching.generated[m.generated], matching.reference[m.reference]) for m in kept]
+
+
+def _positions(matching: Matching, kept: Sequence[Match]) -> list[float]:
+    return [position_similarity(a.box, b.box) for a, b in _blocks(matching, kept)]
+
+
+def _colors(matching: Matching, kept: Sequence[Match]) -> Floats:
+    ours, theirs = zip(*_blocks(matching, kept), strict=True)
+    return _color_similarities([a.color for a in ours], [b.color for b in theirs])
+
+
+def _areas(matching: Matching, match: Match) -> float:
+    ours, theirs = matching.generated[match.generated], matching.reference[match.reference]
+    return ours.box.area + theirs.box.area
+
+
+def _unmatched_area(matching: Matching) -> float:
+    kept = matching.kept()
+    ours, theirs = {m.generated for m in kept}, {m.reference for m in kept}
+    return sum(block.box.area for i, block in enumerate(matching.generated) if i not in ours) + sum(
+        block.box.area for i, block in enumerate(matching.reference) if i not in theirs
+    )
+
+
+def _share(part: float, whole: float) -> float:
+    # Blocks without any extent leave nothing to be missed.
+    return part / whole if whole else 1.0

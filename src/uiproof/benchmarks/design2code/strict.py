@@ -1,0 +1,233 @@
+"""The strict profile: missing content counts against a page, and more than text counts.
+
+`docs/design2code.md` has the definition to cite. Every score is in 0-1; identical pages score
+exactly 1 and an empty page against a full one exactly 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from uiproof.benchmarks.design2code.blocks import TextBlock
+from uiproof.benchmarks.design2code.matching import match_by_place
+from uiproof.benchmarks.design2code.scores import BlockScores, strict_block_scores
+from uiproof.benchmarks.design2code.similarity import TextSimilarity
+from uiproof.benchmarks.design2code.views import PageView, PixelRect
+from uiproof.boxes import Box
+from uiproof.vision.images import Rgb
+from uiproof.vision.ssim import content_ssim, grayscale
+
+VISIBLE_CONTRAST = 12  # levels of 0-255 between the darkest and the lightest pixel of a seen text
+EDGE_CONTRAST = 6  # levels between the two sides of a seen edge
+EDGE_SHARE = 0.2  # how much of its outline must be an edge for a surface to be seen
+LAYOUT_CELL = 4  # pixels; layout is compared on a grid of such cells
+SSIM_SCALE = 0.5  # structure is compared at half size, so that single pixels matter less
+
+Gray = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class StrictScores:
+    """The scores of the strict profile."""
+
+    block_match: float
+    text: float
+    position: float
+    color: float
+    layout: float
+    page_height: float
+    ssim: float
+    clip: float | None
+
+    @property
+    def mean_without_clip(self) -> float:
+        """The mean of the seven scores that are always measured."""
+        return fmean(
+            (
+                *(self.block_match, self.text, self.position, self.color),
+                *(self.layout, self.page_height, self.ssim),
+            )
+        )
+
+    @property
+    def final(self) -> float | None:
+        """The mean of all eight; None where CLIP was not measured."""
+        return None if self.clip is None else (self.mean_without_clip * 7 + self.clip) / 8
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is really seen on a page, in page pixels."""
+
+    texts: tuple[tuple[PixelRect, str, tuple[int, int, int]], ...]
+    images: tuple[PixelRect, ...]
+    controls: tuple[PixelRect, ...]
+    surfaces: tuple[PixelRect, ...]
+
+    @property
+    def classes(self) -> tuple[tuple[PixelRect, ...], ...]:
+        """The boxes of each kind of thing."""
+        return tuple(box for box, _, _ in self.texts), self.images, self.controls, self.surfaces
+
+    @property
+    def bottom(self) -> float:
+        """Where the lowest thing ends; 0 for an empty page."""
+        return max((y + h for boxes in self.classes for _, y, _, h in boxes), default=0.0)
+
+
+def strict_scores(
+    generated: PageView,
+    reference: PageView,
+    *,
+    similarity: TextSimilarity | None = None,
+    clip: Callable[[], float | None] | None = None,
+) -> StrictScores:
+    """Compare two pages strictly.
+
+    `clip` gives the CLIP score of this profile (`above_blank`), or None where there are no weights.
+    """
+    ours, theirs = seen_contents(generated), seen_contents(reference)
+    width = max(generated.size[0], reference.size[0])
+    height = max(generated.size[1], reference.size[1])
+    blocks = _block_scores(ours, theirs, width, height, similarity or TextSimilarity())
+    return StrictScores(
+        block_match=blocks.block_match,
+        text=blocks.text,
+        position=blocks.position,
+        color=blocks.color,
+        layout=layout_overlap(ours.classes, theirs.classes, width, height),
+        page_height=_ratio(ours.bottom, theirs.bottom),
+        ssim=structure(generated.rgb, reference.rgb),
+        clip=clip() if clip else None,
+    )
+
+
+def seen_contents(view: PageView) -> Contents:
+    """What of a page's inventory leaves pixels that can be seen."""
+    gray = grayscale(view.rgb)
+    inventory = view.inventory
+    return Contents(
+        texts=tuple(item for item in inventory.texts if _has_contrast(gray, item[0])),
+        images=inventory.images,
+        controls=inventory.controls,
+        surfaces=tuple(box for box in inventory.surfaces if _has_edges(view.rgb, box)),
+    )
+
+
+def layout_overlap(
+    ours: Sequence[Sequence[PixelRect]],
+    theirs: Sequence[Sequence[PixelRect]],
+    width: int,
+    height: int,
+) -> float:
+    """Area where both pages have the same kind of thing, over the area where either has it.
+
+    Both areas are summed over the kinds: text, pictures, controls and surfaces.
+    """
+    shared = either = 0
+    for our_boxes, their_boxes in zip(ours, theirs, strict=True):
+        a, b = _grid(our_boxes, width, height), _grid(their_boxes, width, height)
+        shared += int(np.count_nonzero(a & b))
+        either += int(np.count_nonzero(a | b))
+    return shared / either if either else 1.0
+
+
+def structure(generated: Rgb, reference: Rgb) -> float:
+    """Structural similarity of what the two pages show, at half size, laid over each other."""
+    return content_ssim(_half(generated), _half(reference))
+
+
+def above_blank(similarity: float, blank: float) -> float:
+    """How far a similarity is from that of a blank page (0) on the way to sameness (1)."""
+    if blank >= 1:
+        return 1.0 if similarity >= 1 else 0.0
+    return min(max((similarity - blank) / (1 - blank), 0.0), 1.0)
+
+
+def blank_like(page: Rgb) -> Rgb:
+    """A page of the same size with nothing on it but the commonest colour."""
+    packed = page.reshape(-1, 3).astype(np.uint32) @ np.array([65536, 256, 1], np.uint32)
+    values, counts = np.unique(packed[:: max(len(packed) // 100_000, 1)], return_counts=True)
+    common = int(values[counts.argmax()])
+    blank = np.empty_like(page)
+    blank[:] = (common >> 16, common >> 8 & 255, common & 255)
+    return blank
+
+
+def _block_scores(
+    ours: Contents, theirs: Contents, width: int, height: int, similarity: TextSimilarity
+) -> BlockScores:
+    # Both pages are measured on one canvas, so that a page of another length is not forgiven.
+    generated = _text_blocks(ours, width, height)
+    reference = _text_blocks(theirs, width, height)
+    if not generated and not reference:
+        return BlockScores(1.0, 1.0, 1.0, 1.0)
+    return strict_block_scores(match_by_place(generated, reference, similarity))
+
+
+def _text_blocks(contents: Contents, width: int, height: int) -> list[TextBlock]:
+    return [
+        TextBlock(
+            " ".join(text.split()).lower(), Box(x / width, y / height, w / width, h / height), color
+        )
+        for (x, y, w, h), text, color in contents.texts
+    ]
+
+
+def _ratio(a: float, b: float) -> float:
+    return min(a, b) / max(a, b) if max(a, b) > 0 else 1.0
+
+
+def _grid(boxes: Iterable[PixelRect], width: int, height: int) -> npt.NDArray[np.bool_]:
+    cells = np.zeros((height // LAYOUT_CELL + 1, width // LAYOUT_CELL + 1), np.bool_)
+    for x, y, w, h in boxes:
+        rows = slice(round(y / LAYOUT_CELL), max(round((y + h) / LAYOUT_CELL), 1))
+        columns = slice(round(x / LAYOUT_CELL), max(round((x + w) / LAYOUT_CELL), 1))
+        cells[rows, columns] = True
+    return cells
+
+
+def _has_contrast(gray: Gray, box: PixelRect) -> bool:
+    x, y, w, h = box
+    pixels = gray[int(y) : int(y + h) + 1, int(x) : int(x + w) + 1]
+    return pixels.size > 0 and int(pixels.max()) - int(pixels.min()) >= VISIBLE_CONTRAST
+
+
+def _has_edges(rgb: Rgb, box: PixelRect) -> bool:
+    """Whether the outline of a box is seen: pixels differ just inside and just outside of it."""
+    height, width = rgb.shape[:2]
+    left, top = round(box[0]), round(box[1])
+    right, bottom = round(box[0] + box[2]), round(box[1] + box[3])
+    xs = np.unique(np.linspace(left, right - 1, 24).astype(int)).clip(0, width - 1)
+    ys = np.unique(np.linspace(top, bottom - 1, 24).astype(int)).clip(0, height - 1)
+    differing = total = 0
+    for inside, outside, along in (
+        (top, top - 1, "row"),
+        (bottom - 1, bottom, "row"),
+        (left, left - 1, "column"),
+        (right - 1, right, "column"),
+    ):
+        limit = height if along == "row" else width
+        if not (0 <= inside < limit and 0 <= outside < limit):
+            continue
+        a, b = (
+            (rgb[inside, xs], rgb[outside, xs])
+            if along == "row"
+            else (rgb[ys, inside], rgb[ys, outside])
+        )
+        steps = np.abs(a.astype(np.int16) - b).max(axis=1)
+        differing += int(np.count_nonzero(steps >= EDGE_CONTRAST))
+        total += len(steps)
+    return total > 0 and differing >= EDGE_SHARE * total
+
+
+def _half(rgb: Rgb) -> Gray:
+    gray = grayscale(rgb)
+    size = (max(round(gray.shape[1] * SSIM_SCALE), 1), max(round(gray.shape[0] * SSIM_SCALE), 1))
+    return np.asarray(cv2.resize(gray, size, interpolation=cv2.INTER_AREA), np.uint8)

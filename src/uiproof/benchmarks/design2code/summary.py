@@ -1,0 +1,109 @@
+"""What a Design2Code run amounts to: means with intervals over all of its cases.
+
+A failed case is in every mean with the scores that the judge gives to a failure, and where a
+failure has no score (nothing was rendered, so CLIP saw nothing) it counts as 0. A score that was
+measured for some of the scored cases only has no mean: its `reason` says so.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from uiproof.benchmarks.design2code.human import variant
+from uiproof.engine.types import Record
+from uiproof.registry import Metric
+from uiproof.stats.intervals import bootstrap_mean
+
+PAPER = ("block_match", "text", "position", "color", "clip", "final", "mean_without_clip")
+STRICT = (
+    *("block_match", "text", "position", "color", "layout", "page_height", "ssim"),
+    *("clip", "final", "mean_without_clip"),
+)
+KEYS = (*(f"paper.{name}" for name in PAPER), *(f"strict.{name}" for name in STRICT), "human")
+
+METRICS = (
+    Metric("paper.block_match", "Block"),
+    Metric("paper.text", "Text"),
+    Metric("paper.position", "Position"),
+    Metric("paper.color", "Color"),
+    Metric("paper.clip", "CLIP"),
+    Metric("paper.final", "Final"),
+    Metric("paper.mean_without_clip", "Mean w/o CLIP"),
+    Metric("strict.mean_without_clip", "Strict w/o CLIP"),
+    Metric("human", "Human"),
+)
+
+
+def summarise(records: Iterable[Record]) -> dict[str, Any]:
+    """The content of `summary.json`; reads the records once and keeps only their numbers."""
+    columns = {key: array("d") for key in KEYS}
+    failed = array("b")
+    flags: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
+    variants: Counter[str] = Counter()
+    for record in records:
+        for key, column in columns.items():
+            value = _look_up(record.scores, key)
+            column.append(float("nan") if value is None else float(value))
+        failed.append(record.status == "failed")
+        flags.update(record.flags)
+        if record.error is not None:
+            errors[record.error.code] += 1
+        for stage, taken in record.seconds.items():
+            seconds[stage] += taken
+        if record.status == "scored" and record.scores.get("human") is not None:
+            # A failure is 0 on either scale, so only scored cases tell which one was used.
+            variants[variant(_look_up(record.scores, "paper.clip"))] += 1
+    means = {key: _mean(np.array(column), np.array(failed)) for key, column in columns.items()}
+    return {
+        "benchmark": "design2code",
+        "n": len(failed),
+        "failed": sum(failed),
+        "scores": {
+            "paper": {name: means[f"paper.{name}"] for name in PAPER},
+            "strict": {name: means[f"strict.{name}"] for name in STRICT},
+            "human": _with_variant(means["human"], variants),
+        },
+        "flags": dict(sorted(flags.items())),
+        "errors": dict(sorted(errors.items())),
+        "seconds": {stage: round(taken, 3) for stage, taken in sorted(seconds.items())},
+    }
+
+
+def _look_up(scores: Mapping[str, Any], key: str) -> float | None:
+    value: Any = scores
+    for name in key.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value  # type: ignore[no-any-return]  # journals hold numbers or null here
+
+
+def _mean(values: np.ndarray[Any, Any], failed: np.ndarray[Any, Any]) -> dict[str, Any] | None:
+    missing = np.isnan(values)
+    if missing.all():
+        return None
+    unmeasured = missing & (failed == 0)
+    if unmeasured.any():
+        measured = len(values) - int(unmeasured.sum())
+        return _without_mean(measured, f"measured for {measured} of {len(values)} cases only")
+    interval = bootstrap_mean(np.where(missing, 0.0, values))
+    return None if interval is None else interval._asdict()
+
+
+def _with_variant(mean: dict[str, Any] | None, variants: Counter[str]) -> dict[str, Any] | None:
+    if mean is None:
+        return None
+    if len(variants) > 1:
+        counts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in sorted(variants.items()))
+        mean = _without_mean(mean["n"], f"two scales that cannot be averaged: {counts}")
+        return {**mean, "variants": dict(sorted(variants.items()))}
+    return {**mean, "variant": next(iter(variants), None)}
+
+
+def _without_mean(n: int, reason: str) -> dict[str, Any]:
+    return {"mean": None, "low": None, "high": None, "n": n, "reason": reason}

@@ -1,0 +1,184 @@
+"""A page as the judge sees it: its picture, its text blocks, and what else is on it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from uiproof.benchmarks.design2code.blocks import TextBlock, find_blocks
+from uiproof.boxes import Box
+from uiproof.browser import PageSource, Renderer
+from uiproof.browser.text_capture import TextCapture, capture_text
+from uiproof.vision.images import Rgb, decode
+
+MOST_THINGS = 20_000  # texts, pictures, controls and surfaces that are listed of one page
+
+PixelRect: TypeAlias = tuple[float, float, float, float]  # x, y, width, height in page pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What is on a page besides recoloured text, in page pixels."""
+
+    texts: tuple[tuple[PixelRect, str, tuple[int, int, int]], ...] = ()
+    images: tuple[PixelRect, ...] = ()
+    controls: tuple[PixelRect, ...] = ()
+    surfaces: tuple[PixelRect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Photographs:
+    """What the browser gave us of a page; everything after this is arithmetic."""
+
+    png: bytes
+    capture: TextCapture
+    inventory: Inventory
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PageView:
+    """A page, measured."""
+
+    png: bytes
+    blocks: tuple[TextBlock, ...]  # as the paper finds them
+    inventory: Inventory
+    flags: tuple[str, ...]
+
+    @cached_property
+    def rgb(self) -> Rgb:
+        """The pixels of the page."""
+        return decode(self.png)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        return self.rgb.shape[1], self.rgb.shape[0]
+
+
+def photograph(renderer: Renderer, source: PageSource) -> Photographs:
+    """Load a page once and take everything from it that scores need."""
+    with renderer.open(source) as page:
+        png = page.screenshot()
+        width, height = page.size
+        found = page.run_script(
+            "inventory", {"width": width, "height": height, "most": MOST_THINGS}
+        )
+        capture = capture_text(page)
+        return Photographs(png, capture, _inventory(found), tuple(sorted(page.flags)))
+
+
+def measure(photographs: Photographs) -> PageView:
+    """Find the text blocks in the photographs of a page."""
+    rgb = decode(photographs.png)
+    blocks = tuple(find_blocks(photographs.capture, rgb))
+    view = PageView(photographs.png, blocks, photographs.inventory, photographs.flags)
+    view.__dict__["rgb"] = rgb
+    return view
+
+
+class ReferenceViews:
+    """Reference pages, each rendered once: kept in memory, and in the run for other workers."""
+
+    def __init__(self, folder: Path | None, *, keep: int = 16) -> None:
+        self._folder = folder
+        self._keep = keep
+        self._views: OrderedDict[str, Future[PageView]] = OrderedDict()
+
+    def get(
+        self,
+        source: PageSource,
+        take: Callable[[PageSource], Photographs],
+        threads: ThreadPoolExecutor,
+    ) -> Future[PageView]:
+        """The view of a page; measuring goes on in a thread while the caller renders the next."""
+        if source.key in self._views:
+            self._views.move_to_end(source.key)
+            return self._views[source.key]
+        if (stored := self._read(source.key)) is not None:
+            view: Future[PageView] = Future()
+            view.set_result(stored)
+        else:
+            photographs = take(source)
+            view = threads.submit(self._measure_and_store, source.key, photographs)
+        self._views[source.key] = view
+        while len(self._views) > self._keep:
+            self._views.popitem(last=False)
+        return view
+
+    def picture(self, source: PageSource) -> Path | None:
+        """Where the page's screenshot is kept."""
+        return None if self._folder is None else self._folder / f"{source.key}.png"
+
+    def _measure_and_store(self, key: str, photographs: Photographs) -> PageView:
+        view = measure(photographs)
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            _write(self._folder / f"{key}.png", view.png)
+            _write(self._folder / f"{key}.json", json.dumps(_as_json(view)).encode())
+        return view
+
+    def _read(self, key: str) -> PageView | None:
+        if self._folder is None:
+            return None
+        try:
+            # The JSON is written last, so where it is, the picture is too.
+            stored = json.loads((self._folder / f"{key}.json").read_bytes())
+            return _from_json(stored, (self._folder / f"{key}.png").read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file so that other workers see all of it or nothing."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_bytes(data)
+    partial.replace(path)
+
+
+def _inventory(found: dict[str, Any]) -> Inventory:
+    return Inventory(
+        texts=tuple(
+            (_rect(box), str(text), (int(color[0]), int(color[1]), int(color[2])))
+            for box, text, color in found["texts"]
+        ),
+        images=tuple(map(_rect, found["images"])),
+        controls=tuple(map(_rect, found["controls"])),
+        surfaces=tuple(map(_rect, found["surfaces"])),
+    )
+
+
+def _rect(values: list[float]) -> PixelRect:
+    x, y, w, h = (float(value) for value in values)
+    return x, y, w, h
+
+
+def _as_json(view: PageView) -> dict[str, Any]:
+    inventory = view.inventory
+    return {
+        "blocks": [
+            [b.text, [b.box.x, b.box.y, b.box.w, b.box.h], list(b.color)] for b in view.blocks
+        ],
+        "inventory": {
+            "texts": inventory.texts,
+            "images": inventory.images,
+            "controls": inventory.controls,
+            "surfaces": inventory.surfaces,
+        },
+        "flags": view.flags,
+    }
+
+
+def _from_json(stored: dict[str, Any], png: bytes) -> PageView:
+    blocks = tuple(
+        TextBlock(text, Box(*box), (color[0], color[1], color[2]))
+        for text, box, color in stored["blocks"]
+    )
+    return PageView(png, blocks, _inventory(stored["inventory"]), tuple(stored["flags"]))

@@ -1,0 +1,134 @@
+"""A page that stands still: take its picture, run measuring scripts in it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from uiproof.errors import PageTimeoutError, RenderError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import CDPSession, Page
+
+    from uiproof.browser.watchdog import Watchdog
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a page may use.
+
+    - `load_seconds`: until its scripts are stopped and the page is taken as far as it came
+    - `step_seconds`: for every single thing asked of a page, for example a screenshot
+    - `max_width`, `max_height`: what lies beyond is cut off, and flagged
+    - `memory_mb`: of any process of the browser; beyond it the process is ended
+    """
+
+    viewport: tuple[int, int] = (1280, 720)
+    load_seconds: float = 12.0
+    step_seconds: float = 20.0
+    max_width: int = 8_192
+    max_height: int = 32_000
+    memory_mb: int = 2_000
+
+
+@cache
+def script(name: str) -> str:
+    """The text of one of our scripts in `browser/js/`."""
+    return (files("uiproof.browser") / "js" / f"{name}.js").read_text("utf-8")
+
+
+class LivePage:
+    """A loaded page whose own scripts no longer run.
+
+    `flags` says what was unusual: `load_timeout`, `cut_height`, `cut_width`, `navigation_blocked`,
+    `requests_blocked`, `left_document`, `crashed`, `scripts_off`.
+    """
+
+    def __init__(self, tab: Page, limits: Limits, watchdog: Watchdog) -> None:
+        self.flags: set[str] = set()
+        self._limits = limits
+        self._watchdog = watchdog
+        self._cdp: CDPSession = tab.context.new_cdp_session(tab)
+
+    def run_script(self, name: str, argument: Any = None) -> Any:
+        """Run one of our scripts in a world that the page's own scripts cannot touch.
+
+        The script is a function of one argument that returns something JSON can hold.
+        """
+        expression = f"({script(name)})({json.dumps(argument)})"
+        answer = self._send(
+            "Runtime.evaluate",
+            expression=expression,
+            contextId=self._world,
+            returnByValue=True,
+            timeout=self._limits.step_seconds * 1000,
+        )
+        if failure := answer.get("exceptionDetails"):
+            told = failure.get("exception", {}).get("description") or failure.get("text", "")
+            if "terminated" in told.lower():
+                raise PageTimeoutError(
+                    f"Measuring the page took longer than {self._limits.step_seconds:.0f} s.",
+                    remedy="The page may have too many elements; raise the time limit.",
+                )
+            raise RenderError(f"The script {name!r} failed in the page: {told.splitlines()[0]}")
+        return answer["result"].get("value")
+
+    def screenshot(self) -> bytes:
+        """The whole page as PNG, from the top left to the limits."""
+        width, height = self.size
+        view_width, view_height = self._limits.viewport
+        answer = self._send(
+            "Page.captureScreenshot",
+            format="png",
+            optimizeForSpeed=True,
+            captureBeyondViewport=width > view_width or height > view_height,
+            clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
+        )
+        return base64.b64decode(answer["data"])
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the whole page in pixels, within the limits."""
+        found = self.run_script("page_size")
+        width = max(found["width"], 1) if found["width"] else self._limits.viewport[0]
+        height = max(found["height"], 1) if found["height"] else self._limits.viewport[1]
+        if width > self._limits.max_width:
+            self.flags.add("cut_width")
+        if height > self._limits.max_height:
+            self.flags.add("cut_height")
+        return min(width, self._limits.max_width), min(height, self._limits.max_height)
+
+    def freeze(self) -> None:
+        """Stop the page's scripts for good, then all movement."""
+        self._send("Emulation.setScriptExecutionDisabled", value=True)
+        self.run_script("freeze")
+
+    def stop_scripts(self) -> None:
+        """Break off whatever script is running, also an endless loop."""
+        self._send("Emulation.setScriptExecutionDisabled", value=True)
+        self._send("Runtime.terminateExecution")
+
+    def shows(self, url: str) -> bool:
+        """Whether the page still is the document from this address."""
+        return bool(self._frame["url"].split("#")[0].split("?")[0] == url)
+
+    @cached_property
+    def _frame(self) -> dict[str, Any]:
+        tree: dict[str, Any] = self._send("Page.getFrameTree")["frameTree"]["frame"]
+        return tree
+
+    @cached_property
+    def _world(self) -> int:
+        made = self._send(
+            "Page.createIsolatedWorld", frameId=self._frame["id"], worldName="uiproof"
+        )
+        return int(made["executionContextId"])
+
+    def _send(self, command: str, **parameters: Any) -> dict[str, Any]:
+        with self._watchdog.limit(self._limits.step_seconds):
+            answer: dict[str, Any] = self._cdp.send(command, parameters)
+        return answer

@@ -1,0 +1,73 @@
+"""A page as it is handed to the renderer: its HTML and the folder its own files lie in."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from uiproof.errors import InputError
+
+_CHARSET_HINT = re.compile(rb"<meta[^>]+charset", re.IGNORECASE)
+_HINT_WINDOW = 1024  # how far into a page HTML looks for a declared encoding
+
+
+@dataclass(frozen=True)
+class PageSource:
+    """A page to render.
+
+    - `PageSource.from_file(path)`: a file; it may use the files of its own folder
+    - `PageSource.from_html(text)`: a string; it has no other files unless `folder` is given
+    """
+
+    html: bytes
+    folder: Path | None = None
+    charset: str | None = "utf-8"  # None lets the page say it
+    only: frozenset[str] | None = None  # the names of its files that it may use; None: all
+    withheld: frozenset[Path] = frozenset()  # files of its folder that it may not see
+
+    @classmethod
+    def from_html(cls, html: str, *, folder: Path | None = None) -> PageSource:
+        """A page from a string; lone surrogates become replacement characters."""
+        return cls(html.encode("utf-8", "replace"), folder)
+
+    @classmethod
+    def from_file(cls, path: Path) -> PageSource:
+        """A page from a file, read once; the file is never written."""
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise InputError(
+                f"Cannot read the page {path}: {error.strerror or error}.",
+                remedy="Check the path and its permissions.",
+            ) from error
+        return cls(data, path.resolve().parent, _charset_of(data))
+
+    @property
+    def text(self) -> str:
+        """The HTML as a string, for clean-up before rendering."""
+        return self.html.decode(self.charset or "utf-8", "replace")
+
+    def with_text(self, html: str) -> PageSource:
+        """The same page with other HTML."""
+        return replace(self, html=html.encode("utf-8", "replace"), charset="utf-8")
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of the HTML and of the folder's location, for caches of rendered pages."""
+        digest = hashlib.sha256(self.html)
+        digest.update(f"\0{self.folder}\0{self.charset}".encode())
+        return digest.hexdigest()[:32]
+
+
+def _charset_of(data: bytes) -> str | None:
+    """What the HTTP header should say: UTF-8 where the bytes are UTF-8, else what the page says."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return None
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None if _CHARSET_HINT.search(data[:_HINT_WINDOW]) else "windows-1252"
+    return "utf-8"

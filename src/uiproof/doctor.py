@@ -1,0 +1,170 @@
+"""What is installed on this machine, what is missing, and the command that gets it.
+
+for finding in examine():
+    print(finding.name, finding.found, finding.detail, finding.remedy)
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from uiproof.errors import UiproofError
+
+_PAGE = "<!doctype html><title>uiproof</title><p style='font: 20px sans-serif'>Hello</p>"
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked for."""
+
+    name: str
+    found: bool
+    detail: str  # what was found, or what its absence means
+    remedy: str = ""  # the command that gets it
+    required: bool = False  # nothing can be scored without it
+
+
+def examine() -> Iterator[Finding]:
+    """Look at this machine, one finding at a time; rendering a page takes a second or two."""
+    yield _python()
+    yield from _browser()
+    yield from _fonts()
+    yield _text_recognition()
+    yield _clip_weights()
+    yield from _extras()
+
+
+def _python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding("python", True, f"{version} at {sys.executable}", required=True)
+
+
+def _browser() -> Iterator[Finding]:
+    remedy = "make setup, or: apt-get install chromium-headless-shell"
+    try:
+        from uiproof.browser.chromium import find_chromium
+
+        chromium = find_chromium()
+    except UiproofError as error:
+        yield Finding("browser", False, error.message, error.remedy or remedy, required=True)
+        return
+    where = f"{chromium.kind} {chromium.version} at {chromium.path}"
+    yield Finding("browser", True, where, required=True)
+    yield _rendering()
+
+
+def _rendering() -> Finding:
+    from uiproof.browser import PageSource, Renderer
+
+    try:
+        with Renderer() as renderer, renderer.open(PageSource.from_html(_PAGE)) as page:
+            picture = page.screenshot()
+    except UiproofError as error:
+        remedy = error.remedy or "Install another browser, or set UIPROOF_CHROMIUM to one."
+        return Finding("rendering", False, error.message, remedy, required=True)
+    drawn = picture.startswith(_PNG)
+    detail = "a test page was rendered" if drawn else "the browser did not return a picture"
+    return Finding("rendering", drawn, detail, required=True)
+
+
+def _fonts() -> Iterator[Finding]:
+    if shutil.which("fc-list") is None:
+        # macOS and Windows always have fonts; there fontconfig is not what the browser asks.
+        if sys.platform == "linux":
+            yield Finding(
+                "fonts",
+                False,
+                "fontconfig is missing, so the fonts cannot be listed",
+                "apt-get install fontconfig fonts-dejavu-core",
+            )
+        return
+    families = _families(":")
+    sans, mono = _families(":lang=en"), _families(":lang=en:spacing=mono")
+    yield Finding(
+        "fonts",
+        bool(sans and mono),
+        f"{len(families)} families, {len(mono)} of them monospaced",
+        "" if sans and mono else "apt-get install fonts-dejavu-core",
+        required=True,
+    )
+    for name, pattern, package in (
+        ("fonts: chinese, japanese, korean", ":lang=zh-cn", "fonts-noto-cjk"),
+        ("fonts: emoji", ":lang=und-zsye", "fonts-noto-color-emoji"),
+    ):
+        found = _families(pattern)
+        yield Finding(
+            name,
+            bool(found),
+            ", ".join(sorted(found)[:3]) if found else "such text is drawn as empty boxes",
+            "" if found else f"apt-get install {package}  (changes how pages are rendered)",
+        )
+
+
+def _families(pattern: str) -> set[str]:
+    listed = subprocess.run(
+        ["fc-list", pattern, "family"], capture_output=True, text=True, check=False, timeout=60
+    )
+    return {line.split(",")[0].strip() for line in listed.stdout.splitlines() if line.strip()}
+
+
+def _text_recognition() -> Finding:
+    remedy = f"{sys.executable} -m pip install --force-reinstall rapidocr onnxruntime"
+    spec = importlib.util.find_spec("rapidocr")
+    if spec is None or spec.origin is None:
+        return Finding("ocr", False, "the method `blueprint` needs rapidocr", remedy)
+    models = sorted(Path(spec.origin).parent.glob("models/*.onnx"))
+    if not models:
+        return Finding("ocr", False, "rapidocr is there, its recognition models are not", remedy)
+    return Finding("ocr", True, f"rapidocr {_version('rapidocr')} with {len(models)} models")
+
+
+def _clip_weights() -> Finding:
+    from uiproof.vision.clip import find_weights
+
+    try:
+        path = find_weights()
+    except UiproofError as error:
+        return Finding("clip weights", False, error.message, error.remedy)
+    if path is None:
+        missing = "the CLIP score is `not measured`; everything else is"
+        return Finding("clip weights", False, missing, "uiproof data get clip-vit-b-32")
+    return Finding("clip weights", True, str(path))
+
+
+def _extras() -> Iterator[Finding]:
+    """Optional parts, as the package's own metadata declares them."""
+    from importlib.metadata import metadata, requires
+
+    declared = requires("uiproof") or []
+    for extra in metadata("uiproof").get_all("Provides-Extra") or []:
+        marker = re.compile(rf"""extra\s*==\s*['"]{re.escape(extra)}['"]""")
+        names = [_distribution(line) for line in declared if marker.search(line)]
+        missing = [name for name in names if not _version(name)]
+        yield Finding(
+            f"extra: {extra}",
+            not missing,
+            f"missing: {', '.join(missing)}" if missing else ", ".join(names),
+            f"pip install 'uiproof[{extra}]'" if missing else "",
+        )
+
+
+def _distribution(requirement: str) -> str:
+    match = re.match(r"[A-Za-z0-9._-]+", requirement)
+    return match.group() if match else requirement
+
+
+def _version(distribution: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""

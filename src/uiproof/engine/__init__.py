@@ -1,0 +1,1 @@
+"""Runs: cases go through a method and a judge, and how each one ended goes into a journal."""

@@ -1,0 +1,297 @@
+"""A run from beginning to end: pose, answer, score and write down each case of a data set."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sized
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from uiproof.engine.executors import Pool, Trace, as_error, make_pool
+from uiproof.engine.journal import Journal, encode
+from uiproof.engine.lock import locked
+from uiproof.engine.machine import default_workers
+from uiproof.engine.progress import Progress
+from uiproof.engine.rundir import FORMAT, RunDirectory, dataset_key
+from uiproof.engine.types import BrokenCase, Case, CaseError, Method, Record, Score
+from uiproof.errors import (
+    InputError,
+    InternalError,
+    MethodError,
+    MissingDependencyError,
+    UsageError,
+    WorkerStartError,
+)
+
+if TYPE_CHECKING:
+    from uiproof.registry import Benchmark
+
+AnyCase = Case[Any, Any] | BrokenCase
+
+# These are about the machine, not about a case: the run stops, and can be continued afterwards.
+_STOPS_THE_RUN = (MissingDependencyError, WorkerStartError)
+
+
+def execute(
+    *,
+    directory: Path,
+    benchmark: Benchmark,
+    dataset: Path,
+    dataset_name: str,
+    method: Method[Any, Any],
+    executor: str = "processes",
+    workers: int | None = None,
+    limit: int | None = None,
+    case_timeout: float = 300,
+    retry_failed: bool = False,
+    progress: Progress | None = None,
+) -> RunDirectory:
+    """Run a method on a data set, or continue the run that is in `directory`.
+
+    Every case ends in the journal as scored or failed. What is there is not done again; with
+    `retry_failed`, failed cases are. `case_timeout` is for each stage of judging, in seconds;
+    methods have time limits of their own. Ctrl-C ends the run cleanly with what is finished kept,
+    and raises `KeyboardInterrupt`. Raises `RunMismatchError` when the directory holds a run with
+    other settings and `RunLockedError` while somebody else writes to it.
+    """
+    _check_call(workers, limit)
+    run = RunDirectory(directory)
+    workers = workers or default_workers()
+    log = run.path / "workers.log"
+    pool = make_pool(
+        executor,
+        partial(benchmark.judge, run.path),
+        workers=workers,
+        case_timeout=case_timeout,
+        log=log,
+    )
+    manifest = {
+        "format": FORMAT,
+        "uiproof": version("uiproof"),
+        "benchmark": benchmark.name,
+        "dataset": dataset_name,
+        "dataset_path": str(dataset.resolve()),
+        "dataset_key": dataset_key(dataset, run=directory),
+        "method": method.name,
+        "settings": dict(method.settings),
+        "assisted": method.assisted,
+        "limit": limit,
+        "executor": executor,
+        "workers": workers,
+        "fingerprint": dict(benchmark.fingerprint()),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    run.create()
+    with locked(run.path / "lock"):
+        run.describe(manifest)
+        session = _Session(run, benchmark, method, pool, progress or Progress())
+        try:
+            asyncio.run(session.run(benchmark.cases(dataset), limit, retry_failed))
+        except BaseException:
+            session.summarise(complete=False)
+            raise
+        finally:
+            if log.exists() and log.stat().st_size == 0:
+                log.unlink()
+        session.summarise(complete=True)
+    return run
+
+
+def _check_call(workers: int | None, limit: int | None) -> None:
+    for name, value in (("workers", workers), ("limit", limit)):
+        if value is not None and value < 1:
+            raise UsageError(f"{name} is {value}; it must be at least 1.")
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise UsageError(
+        "execute() cannot be called from inside an event loop, such as that of a notebook.",
+        remedy="Use `await asyncio.to_thread(execute, ...)` there.",
+    )
+
+
+class _Session:
+    """One process's work on a run."""
+
+    def __init__(
+        self,
+        run: RunDirectory,
+        benchmark: Benchmark,
+        method: Method[Any, Any],
+        pool: Pool,
+        progress: Progress,
+    ) -> None:
+        self._run, self._benchmark, self._method = run, benchmark, method
+        self._pool, self._progress = pool, progress
+        self._judge = benchmark.judge(run.path)  # only ever asked what a failure scores
+        concurrency = max(method.concurrency, 1)
+        self._answering = asyncio.Semaphore(concurrency)
+        # How many cases may be under way: memory does not grow with the size of the data set.
+        self._window = asyncio.Semaphore(2 * pool.workers + concurrency)
+        self._began = time.monotonic()
+        self._finished = 0
+        try:
+            self._earlier_timing = run.summary.get("timing")
+        except InputError:
+            self._earlier_timing = None
+
+    async def run(self, cases: Iterable[AnyCase], limit: int | None, retry_failed: bool) -> None:
+        """Bring every case that is not in the journal to its end."""
+        done, failed = self._done(retry_failed)
+        total = len(cases) if isinstance(cases, Sized) else limit
+        if total is not None and limit is not None:
+            total = min(total, limit)
+        # A summary that no longer fits the journal must not survive, even if this process dies.
+        (self._run.path / "summary.json").unlink(missing_ok=True)
+        async with AsyncExitStack() as cleanup:
+            cleanup.callback(self._judge.close)
+            cleanup.push_async_callback(self._method.close)
+            cleanup.push_async_callback(self._pool.close)
+            self._progress.start(total=total, done=len(done), failed=failed)
+            cleanup.callback(self._progress.stop)
+            journal = cleanup.enter_context(Journal(self._run.journal))
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    for case in _unique(islice(cases, limit)):
+                        if case.id not in done:
+                            await self._window.acquire()
+                            tasks.create_task(self._finish(case, journal))
+            except BaseExceptionGroup as group:
+                raise group.exceptions[0] from None  # the first one has stopped the others
+
+    def _done(self, retry_failed: bool) -> tuple[set[str], int]:
+        done, failed = set(), 0
+        for record in self._run.records():
+            if record.status == "scored" or not retry_failed:
+                done.add(record.id)
+                failed += record.status == "failed"
+        return done, failed
+
+    async def _finish(self, case: AnyCase, journal: Journal) -> None:
+        try:
+            line, failed = await self._line(case)
+            journal.append(line)
+        finally:
+            self._window.release()
+        self._finished += 1
+        self._progress.advance(failed=failed)
+
+    async def _line(self, case: AnyCase) -> tuple[bytes, bool]:
+        """Take one case through its stages; what to write down, and whether it failed."""
+        trace = Trace()
+        stage: Literal["load", "pose", "answer", "score"] = "load"
+        try:
+            if isinstance(case, BrokenCase):
+                raise case.error  # noqa: TRY301
+            stage = "pose"
+            question = case.question
+            if self._method.needs_question:
+                question = await self._pool.call("pose", case, trace=trace)
+            stage = "answer"
+            answer = await self._answer(case.id, question, trace)
+            stage = "score"
+            score: Score = await self._pool.call("score", case, answer, trace=trace)
+            return _encode(case.id, score, trace), False
+        except _STOPS_THE_RUN:
+            raise
+        except Exception as raised:  # noqa: BLE001 - every case ends in the journal
+            error = as_error(raised)
+        failure = self._judge.failure(case if isinstance(case, Case) else None)
+        if isinstance(error, InternalError) and error.traceback:
+            details = {**failure.details, "traceback": error.traceback}
+            failure = replace(failure, details=details)
+        why = CaseError(error.code, stage, error.message, error.remedy)
+        return _encode(case.id, failure, trace, why), True
+
+    async def _answer(self, case_id: str, question: Any, trace: Trace) -> Any:
+        async with self._answering:
+            began = time.perf_counter()
+            try:
+                return await self._method.answer(case_id, question)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():
+                    raise
+                # Something inside the method was cancelled, not this run: the case still counts.
+                raise MethodError(
+                    "The method gave up: one of its own tasks was cancelled."
+                ) from None
+            finally:
+                trace.add("answer", time.perf_counter() - began)
+
+    def summarise(self, *, complete: bool) -> None:
+        """Write `summary.json`: what the benchmark says, and the engine's own counts."""
+        if not complete and next(self._run.records(), None) is None:
+            return
+        seconds = time.monotonic() - self._began
+        n = 0
+        errors: Counter[str] = Counter()
+
+        def counted() -> Iterator[Record]:
+            nonlocal n
+            for record in self._run.records():
+                n += 1
+                if record.error:
+                    errors[record.error.code] += 1
+                yield record
+
+        records = counted()
+        summary = self._benchmark.summarise(records)
+        deque(records, maxlen=0)  # count also what the benchmark did not look at
+        timing = {
+            "cases": self._finished,
+            "wall_seconds": round(seconds, 3),
+            "cases_per_second": round(self._finished / max(seconds, 1e-9), 3),
+        }
+        self._run.write_summary(
+            {
+                **summary,
+                "benchmark": self._benchmark.name,
+                "n": n,
+                "failed": errors.total(),
+                "errors": dict(sorted(errors.items())),
+                "complete": complete,
+                "timing": timing if self._finished else self._earlier_timing or timing,
+            }
+        )
+
+
+def _unique(cases: Iterable[AnyCase]) -> Iterator[AnyCase]:
+    seen: set[str] = set()
+    for case in cases:
+        if not case.id:
+            raise InputError("The data set has a case with an empty id.")
+        if case.id in seen:
+            raise InputError(
+                f"The data set has two cases with the id {case.id!r}.",
+                remedy="Give each case an id of its own.",
+            )
+        seen.add(case.id)
+        yield case
+
+
+def _encode(case_id: str, score: Score, trace: Trace, error: CaseError | None = None) -> bytes:
+    record = Record(
+        id=case_id,
+        status="failed" if error else "scored",
+        scores=score.scores,
+        error=error,
+        details=score.details,
+        artifacts=score.artifacts,
+        flags=score.flags,
+        seconds={stage: round(seconds, 4) for stage, seconds in trace.seconds.items()},
+        attempts=trace.attempts,
+    )
+    try:
+        return encode(record)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise InternalError(f"The judge's result cannot be written as JSON: {problem}.") from None

@@ -1,0 +1,192 @@
+"""A run on disk: `run.json`, `journal.jsonl`, `artifacts/`, `summary.json`.
+
+run = RunDirectory("runs/blueprint")
+run.manifest["method"], run.summary["n"]
+for record in run.records():
+    print(record.id, record.status)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from uiproof.engine.journal import last_records
+from uiproof.engine.types import Record
+from uiproof.errors import InputError, RunMismatchError
+
+FORMAT = 1
+_OWN_NAMES = {"lock", "workers.log", "run.json.tmp"}  # may be there before run.json is
+_MAX_NAME = 150
+# What must be the same for results to belong together, and how to call it in a message.
+_IDENTITY = {
+    "format": "format",
+    "uiproof": "version of uiproof",
+    "benchmark": "benchmark",
+    "dataset_key": "content of the data set",
+    "method": "method",
+    "settings": "method settings",
+    "fingerprint": "environment",
+}
+
+
+class RunDirectory:
+    """The files of one run. Making this object reads and writes nothing."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.journal = self.path / "journal.jsonl"
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """`run.json`: what was run, with which settings, where."""
+        return self._read("run.json", "is not a run: it has no run.json")
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """`summary.json`, which exists once a run has ended or was interrupted."""
+        return self._read("summary.json", "has no summary.json yet")
+
+    def records(self) -> Iterator[Record]:
+        """How each case ended, ordered by id. Also works while the run is being written."""
+        return last_records(self.journal)
+
+    def artifact(self, name: str) -> Path:
+        """The file behind an entry of `Record.artifacts`."""
+        path = (self.path / name).resolve()
+        if not path.is_relative_to(self.path.resolve()):
+            raise InputError(f"The artifact {name!r} lies outside of the run {self.path}.")
+        return path
+
+    def artifact_dir(self, case_id: str) -> Path:
+        """The folder for what is rendered for one case; made if needed.
+
+        Every id gets a folder of its own directly under `artifacts/`, whatever is in the id.
+        """
+        name = quote(case_id, safe=" ", errors="surrogatepass")
+        if name.startswith("."):
+            name = "%2E" + name[1:]
+        if len(name) > _MAX_NAME or not name:
+            # "=" never comes out of quote(), so this cannot meet the name of another id.
+            digest = hashlib.sha256(name.encode("ascii")).hexdigest()[:24]
+            name = f"{name[:_MAX_NAME]}={digest}"
+        folder = self.path / "artifacts" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def create(self) -> None:
+        """Make the directory; refuses one that holds something else than a run."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.path} cannot be made: {error.strerror}.") from error
+        if not os.access(self.path, os.W_OK | os.X_OK):
+            raise InputError(f"{self.path} may not be written by this user.")
+        names = {entry.name for entry in self.path.iterdir()}
+        if names - _OWN_NAMES and "run.json" not in names:
+            raise InputError(
+                f"{self.path} is neither empty nor a run.",
+                remedy="Choose another directory for the run.",
+            )
+
+    def describe(self, manifest: Mapping[str, Any]) -> None:
+        """Write `run.json`, or continue the run that is there if it is the same one.
+
+        Raises `RunMismatchError` that says what differs. The limit may grow.
+        """
+        new: dict[str, Any] = json.loads(json.dumps(manifest))  # as it will be read back
+        if (self.path / "run.json").exists():
+            old = self.manifest
+            self._check_same(old, new)
+            new["created"] = old["created"]
+        self._write("run.json", new)
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Replace `summary.json` in one step."""
+        self._write("summary.json", summary)
+
+    def _check_same(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+        for key, label in _IDENTITY.items():
+            if difference := _difference(old.get(key), new[key], label):
+                raise RunMismatchError(
+                    f"{self.path} holds results of another run: {difference}.",
+                    remedy="Write to another directory, or delete this one to start again.",
+                )
+        before, now = old.get("limit"), new["limit"]
+        if now is not None and (before is None or now < before):
+            raise RunMismatchError(
+                f"{self.path} was started with {_limit(before)}; {_limit(now)} is less.",
+                remedy="The limit of a run can only grow; write to another directory.",
+            )
+
+    def _read(self, name: str, problem: str) -> dict[str, Any]:
+        path = self.path / name
+        try:
+            content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            raise InputError(
+                f"{self.path} {problem}.",
+                remedy="Run `uiproof run` with the same options to make or finish it.",
+            ) from None
+        except ValueError as error:
+            raise InputError(f"{path} is damaged: {error}.") from error
+        return content
+
+    def _write(self, name: str, content: Mapping[str, Any]) -> None:
+        partial = self.path / f"{name}.tmp"
+        with partial.open("w", encoding="utf-8") as file:
+            json.dump(content, file, indent=2, allow_nan=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(self.path / name)
+
+
+def _difference(old: Any, new: Any, label: str) -> str:
+    """The first place where two values differ, in words; empty when they are the same."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        found = (_difference(old.get(k), new.get(k), f"{label}.{k}") for k in {**old, **new})
+        return next(filter(None, found), "")
+    return "" if old == new else f"{label} is {old!r} there and {new!r} now"
+
+
+def _limit(limit: int | None) -> str:
+    return "no limit" if limit is None else f"a limit of {limit}"
+
+
+def dataset_key(dataset: Path, *, run: Path) -> str:
+    """A short key that changes when files of a data set are added, removed or edited.
+
+    Names and sizes of all files and the first and last 64 kB of each go into it. Hidden files do
+    not, nor does `run` nor any other run that lies inside the data set's folder.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for path in _files(dataset, run):
+        size = path.stat().st_size
+        digest.update(f"{path.relative_to(dataset).as_posix()}\0{size}\0".encode(errors="replace"))
+        with path.open("rb") as file:
+            digest.update(file.read(65536))
+            if size > 65536:
+                file.seek(max(size - 65536, 65536))
+                digest.update(file.read(65536))
+    return digest.hexdigest()
+
+
+def _files(dataset: Path, run: Path) -> Iterator[Path]:
+    if dataset.is_file():
+        yield dataset
+        return
+    for folder, folders, names in os.walk(dataset):
+        if "run.json" in names or Path(folder).resolve() == run.resolve():
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(folder, name)
+            if not name.startswith(".") and path.is_file():
+                yield path

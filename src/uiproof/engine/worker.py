@@ -1,0 +1,111 @@
+"""A worker process: a guardian, and its child that runs the judge.
+
+The guardian does nothing but wait, so no hanging judge can keep it from its one duty: when the main
+process closes the pipe (or dies, which closes it too), or when the judge's process ends, it kills
+everything that was started below it, browsers included, removes their temporary files, and ends.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NoReturn
+
+from uiproof.proctree import kill_descendants
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def main(fd: int) -> NoReturn:
+    """Serve calls that come over the socket `fd`; standard input is the life line."""
+    # Browsers that are killed leave profiles behind; here they leave them where we find them.
+    scratch = tempfile.mkdtemp(prefix="uiproof-")
+    os.environ["TMPDIR"] = tempfile.tempdir = scratch
+    # Orphans of the judge's process become ours, also those that made themselves independent.
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    child = os.fork()
+    if child == 0:
+        _work(fd)
+    os.close(fd)
+    _guard(child, scratch)
+
+
+def _guard(child: int, scratch: str) -> NoReturn:
+    def end(code: int) -> NoReturn:
+        kill_descendants(os.getpid())
+        shutil.rmtree(scratch, ignore_errors=True)
+        os._exit(code)
+
+    def end_when_cut_off() -> None:
+        parent = os.getppid()
+        # Looking at the parent as well helps when somebody inherited the other end of the pipe.
+        while os.getppid() == parent and not select.select([0], [], [], 1.0)[0]:
+            pass
+        end(0)
+
+    threading.Thread(target=end_when_cut_off, daemon=True).start()
+    while True:
+        pid, status = os.wait()
+        if pid == child:
+            code = os.waitstatus_to_exitcode(status)
+            end(code if code >= 0 else 128 - code)
+
+
+def _work(fd: int) -> NoReturn:
+    guardian = os.getppid()
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != guardian:
+        os._exit(1)
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.set_inheritable(fd, False)
+    with suppress(EOFError, OSError):  # nobody is there any more; the guardian does the rest
+        _serve(Connection(fd))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _serve(connection: Connection) -> None:
+    from uiproof.engine.executors import as_error
+
+    try:
+        judge = pickle.loads(connection.recv_bytes())()
+    except Exception as error:  # noqa: BLE001 - the main process raises it
+        connection.send_bytes(pickle.dumps((False, as_error(error))))
+        return
+    connection.send_bytes(pickle.dumps((True, None)))
+    while request := connection.recv_bytes():  # an empty one says goodbye
+        connection.send_bytes(_answer(judge, request))
+    judge.close()
+
+
+def _answer(judge: Any, request: bytes) -> bytes:
+    from uiproof.engine.executors import as_error, perform
+    from uiproof.errors import InternalError
+
+    try:
+        stage, args = pickle.loads(request)
+        return pickle.dumps((True, perform(judge, stage, *args)))
+    except Exception as error:  # noqa: BLE001 - the main process raises it
+        try:
+            return pickle.dumps((False, as_error(error)))
+        except Exception:  # noqa: BLE001 - errors of outside benchmarks may not be picklable
+            return pickle.dumps((False, InternalError(f"{type(error).__name__}: {error}")))
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

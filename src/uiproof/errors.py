@@ -1,0 +1,125 @@
+"""Every error a user can meet, each with what to do about it.
+
+Anything raised on purpose is a `UiproofError`: it has a `code` that stays stable in journals and
+JSON files, a message that says what happened, and a `remedy` that says what to do.
+"""
+
+from __future__ import annotations
+
+
+class UiproofError(Exception):
+    """Base of all errors that uiproof raises on purpose."""
+
+    code = "error"
+    exit_code = 1
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.remedy}".strip()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors travel between processes; keyword-only arguments need help with that.
+        return _rebuild, (type(self), self.message, self.remedy)
+
+
+def _rebuild(kind: type[UiproofError], message: str, remedy: str) -> UiproofError:
+    return kind(message, remedy=remedy)
+
+
+class UsageError(UiproofError):
+    """The command or call cannot be carried out as given."""
+
+    code = "usage"
+    exit_code = 2
+
+
+class InputError(UsageError):
+    """A file or folder that the user named is missing, unreadable or not what it should be."""
+
+    code = "input"
+
+
+class MissingDependencyError(UiproofError):
+    """Something that this machine needs is not installed."""
+
+    code = "missing"
+    exit_code = 3
+
+
+class DownloadError(MissingDependencyError):
+    """Something from the network could not be had, or was not what it should be."""
+
+    code = "download"
+
+
+class RenderError(UiproofError):
+    """A page could not be rendered at all."""
+
+    code = "render"
+
+
+class BrowserDiedError(RenderError):
+    """The browser went away while it worked on a page."""
+
+    code = "browser_died"
+
+
+class PageTimeoutError(RenderError):
+    """A page used up its time and not even a partial picture could be taken."""
+
+    code = "page_timeout"
+
+
+class InternalError(UiproofError):
+    """Something failed that nobody foresaw; `traceback` says where."""
+
+    code = "internal"
+
+    def __init__(self, message: str, *, remedy: str = "", traceback: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.traceback = traceback
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.message, self.remedy), {"traceback": self.traceback}
+
+
+class WorkerStartError(UiproofError):
+    """No worker could be started, so no case can be judged."""
+
+    code = "worker_start"
+
+
+class WorkerDiedError(UiproofError):
+    """A worker process ended while it worked on a case."""
+
+    code = "worker_died"
+
+
+class CaseTimeoutError(UiproofError):
+    """A case took longer than its limit and its worker was replaced."""
+
+    code = "case_timeout"
+
+
+class MethodError(UiproofError):
+    """A method gave no answer for a case."""
+
+    code = "method"
+
+
+class RunLockedError(UiproofError):
+    """Another process is writing to this run."""
+
+    code = "run_locked"
+    exit_code = 2
+
+
+class RunMismatchError(UiproofError):
+    """A run directory holds results that were made with other settings."""
+
+    code = "run_mismatch"
+    exit_code = 2

@@ -1,0 +1,212 @@
+"""Published data sets and weights: what uiproof knows, what is here, and how to get the rest.
+
+    for entry in catalogue().values():
+        print(entry.name, entry.licence, local_path(entry.name))
+    folder = fetch("design2code-hard")
+
+Files come from the Hugging Face hub. Each is checked against the hub's own digest (and against
+ours where the catalogue has one) before it counts as here, and an interrupted download goes on
+where it stopped, also in another process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import cache
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from uiproof.download import Progress, RemoteFile, digest_matches, download_all, unreachable
+from uiproof.errors import DownloadError, UsageError
+from uiproof.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
+
+_HUB = "https://huggingface.co"
+_SOURCE_FILE = ".source.json"  # beside the data: where it came from and every digest
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the catalogue. `None` means that nobody has verified it."""
+
+    name: str
+    kind: str  # "dataset" or "weights"
+    benchmark: str
+    repo: str
+    repo_type: str  # "dataset" or "model", as the hub calls it
+    revision: str
+    patterns: tuple[str, ...]  # which of the repository's files
+    purpose: str
+    megabytes: int | None = None
+    licence: str | None = None
+    main_file: str = ""  # what `local_path` points to; empty for the whole folder
+    sha256: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        """The page where a person can read about it."""
+        return f"{_HUB}/{_prefix(self)}{self.repo}"
+
+
+@cache
+def catalogue() -> Mapping[str, Entry]:
+    """Everything that uiproof knows how to fetch, by name."""
+    raw = json.loads(files("uiproof").joinpath("catalogue.json").read_text("utf-8"))
+    return {
+        name: Entry(name=name, **{**fields, "patterns": tuple(fields["patterns"])})
+        for name, fields in raw.items()
+    }
+
+
+def local_path(name: str, *, cache_dir: Path | None = None) -> Path | None:
+    """Where a catalogue entry is on this machine, or `None` where it has not been fetched."""
+    entry = _entry(name)
+    folder = _folder(entry, cache_dir)
+    if folder.is_dir():
+        return folder / entry.main_file if entry.main_file else folder
+    return _in_hub_cache(entry) if entry.main_file else None
+
+
+def fetch(
+    name: str,
+    *,
+    cache_dir: Path | None = None,
+    endpoint: str | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Bring a catalogue entry to this machine and return where it is.
+
+    What is here already is checked, not fetched again. Raises `DownloadError` where the hub cannot
+    be reached or sends something else than it announced.
+    """
+    entry = _entry(name)
+    folder = _folder(entry, cache_dir)
+    partial = folder.with_name(folder.name + ".partial")
+    if folder.is_dir():
+        if _is_intact(folder):
+            return folder / entry.main_file
+        shutil.rmtree(partial, ignore_errors=True)
+        folder.rename(partial)
+    with _client() as client:
+        base = (endpoint or os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
+        commit, remote_files = _list_files(client, base, entry)
+        address = f"{base}/{_prefix(entry)}{entry.repo}/resolve/{commit}/"
+        download_all(client, address, remote_files, partial, progress=progress)
+    source = {
+        "name": entry.name,
+        "repo": entry.repo,
+        "commit": commit,
+        "files": {file.path: file.digest for file in remote_files},
+    }
+    _remove_strangers(partial, remote_files)
+    (partial / _SOURCE_FILE).write_text(json.dumps(source, indent=1) + "\n", "utf-8")
+    partial.rename(folder)  # only what is whole and checked ever has the final name
+    return folder / entry.main_file
+
+
+def _entry(name: str) -> Entry:
+    try:
+        return catalogue()[name]
+    except KeyError:
+        raise UsageError(
+            f"There is nothing called {name!r} in the catalogue.",
+            remedy=f"Known: {', '.join(catalogue())}. `uiproof data` tells more.",
+        ) from None
+
+
+def _folder(entry: Entry, cache_dir: Path | None) -> Path:
+    return Settings.from_environment(cache_dir=cache_dir).cache_dir / "hub" / entry.name
+
+
+def _in_hub_cache(entry: Entry) -> Path | None:
+    """Weights that another program fetched through the hub's own library."""
+    from huggingface_hub import try_to_load_from_cache
+
+    for revision in (entry.revision, "main"):
+        found = try_to_load_from_cache(
+            entry.repo, entry.main_file, revision=revision, repo_type=entry.repo_type
+        )
+        if isinstance(found, str):
+            return Path(found)
+    return None
+
+
+def _prefix(entry: Entry) -> str:
+    return "datasets/" if entry.repo_type == "dataset" else ""
+
+
+def _client() -> httpx.Client:
+    import httpx
+    from huggingface_hub import get_token
+
+    # Compressed answers cannot be resumed in the middle.
+    headers = {"user-agent": "uiproof", "accept-encoding": "identity"}
+    if token := get_token():
+        headers["authorization"] = f"Bearer {token}"
+    return httpx.Client(
+        headers=headers, timeout=httpx.Timeout(30, connect=15), follow_redirects=True
+    )
+
+
+def _list_files(
+    client: httpx.Client, base: str, entry: Entry
+) -> tuple[str, tuple[RemoteFile, ...]]:
+    import httpx
+
+    kind = "datasets" if entry.repo_type == "dataset" else "models"
+    address = f"{base}/api/{kind}/{entry.repo}/revision/{entry.revision}"
+    try:
+        answer = client.get(address, params={"blobs": "true"})
+        answer.raise_for_status()
+        listing = answer.json()
+    except (httpx.HTTPError, json.JSONDecodeError) as error:
+        raise unreachable(entry.name, error) from error
+    remote_files = tuple(_chosen(entry, listing["siblings"]))
+    if not remote_files:
+        raise DownloadError(f"{entry.repo} on the hub holds none of {', '.join(entry.patterns)}.")
+    return listing["sha"], remote_files
+
+
+def _chosen(entry: Entry, siblings: list[dict[str, Any]]) -> Iterator[RemoteFile]:
+    for sibling in siblings:
+        path = sibling["rfilename"]
+        if not any(fnmatch(path, pattern) for pattern in entry.patterns):
+            continue
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise DownloadError(f"The hub lists a file outside of the repository: {path!r}.")
+        large = sibling.get("lfs")
+        digest = f"sha256:{large['sha256']}" if large else f"git:{sibling['blobId']}"
+        ours = entry.sha256.get(path)
+        if ours and digest != f"sha256:{ours}":
+            raise DownloadError(
+                f"{path} of {entry.repo} has changed on the hub: uiproof expects sha256 {ours}.",
+                remedy="Scores made with other weights are not comparable; please report this.",
+            )
+        yield RemoteFile(path, sibling["size"], digest)
+
+
+def _remove_strangers(folder: Path, remote_files: tuple[RemoteFile, ...]) -> None:
+    """Drop what an earlier try at another revision may have left."""
+    wanted = {folder / file.path for file in remote_files}
+    for path in folder.rglob("*"):
+        if path.is_file() and path not in wanted:
+            path.unlink()
+
+
+def _is_intact(folder: Path) -> bool:
+    try:
+        digests = json.loads((folder / _SOURCE_FILE).read_text("utf-8"))["files"]
+    except (OSError, ValueError, KeyError):
+        return False
+    return all(
+        (folder / path).is_file() and digest_matches(folder / path, digest)
+        for path, digest in digests.items()
+    )

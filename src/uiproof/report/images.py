@@ -1,0 +1,63 @@
+"""Screenshots small enough to travel inside a report."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+
+_WIDTH = 900
+_TALLEST = 12_000  # WebP ends at 16383 pixels
+_QUALITY = 70
+_LEAST_BYTES = 4_000  # below this a screenshot shows nothing
+_THREADS = 4
+
+
+def digest(path: Path) -> str | None:
+    """A key for the content of a file, so that equal images are stored once; None if absent."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def data_uris(paths: Mapping[str, Path], budget: int) -> Iterator[tuple[str, str]]:
+    """Each image as a data URI, all of them together within `budget` characters.
+
+    Images that cannot be read are left out. Works ahead a little, so memory stays bounded.
+    """
+    if not paths:
+        return
+    limit = max(budget // len(paths) * 3 // 4 - 64, _LEAST_BYTES)  # base64 makes 4 of 3 bytes
+    remaining = iter(paths.items())
+    with ThreadPoolExecutor(_THREADS) as pool:
+        while batch := list(islice(remaining, 4 * _THREADS)):
+            encoded = pool.map(lambda item: _webp(item[1], limit), batch)
+            for (key, _), image in zip(batch, encoded, strict=True):
+                if image is not None:
+                    yield key, "data:image/webp;base64," + base64.b64encode(image).decode("ascii")
+
+
+def _webp(path: Path, limit: int) -> bytes | None:
+    from PIL import Image
+
+    try:
+        with Image.open(path) as opened:
+            image = opened.convert("RGB")
+    except (OSError, ValueError, Image.DecompressionBombError):
+        return None
+    scale = min(1.0, _WIDTH / image.width, _TALLEST / image.height)
+    while True:
+        size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
+        small = image.resize(size, Image.Resampling.LANCZOS, reducing_gap=2)
+        out = io.BytesIO()
+        small.save(out, "WEBP", quality=_QUALITY, method=2)
+        if out.tell() <= limit or max(size) == 1:
+            return out.getvalue()
+        # Bytes grow a little slower than the area; the factor makes one more try enough mostly.
+        scale *= 0.92 * min(1.0, limit / out.tell()) ** 0.55

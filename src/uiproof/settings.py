@@ -1,0 +1,110 @@
+"""What the environment says: one frozen object, read once where a command or call begins.
+
+Arguments win over the environment, the environment over the defaults:
+
+    Settings.from_environment()                       # UIPROOF_* and defaults
+    Settings.from_environment(workers=4)              # an argument that wins
+    Settings.from_environment({"UIPROOF_WORKERS": "4"})  # another environment, for tests
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from uiproof.errors import UsageError
+
+
+def _default_cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "uiproof"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How uiproof behaves on this machine.
+
+    `None` means: not set, so the part that uses it decides for itself.
+    """
+
+    chromium: Path | None = None  # UIPROOF_CHROMIUM: the browser to use instead of a found one
+    cache_dir: Path = field(default_factory=_default_cache)  # UIPROOF_CACHE: fetched data, weights
+    runs_dir: Path = Path("runs")  # UIPROOF_RUNS: where `run` puts a run without --out
+    workers: int | None = None  # UIPROOF_WORKERS: judge processes
+    clip: Path | None = None  # UIPROOF_CLIP: an ONNX vision tower of CLIP ViT-B/32
+    case_timeout: float = 300.0  # UIPROOF_CASE_TIMEOUT: seconds one case may take to judge
+    debug: bool = False  # UIPROOF_DEBUG: show tracebacks
+
+    @classmethod
+    def from_environment(
+        cls, environment: Mapping[str, str] | None = None, **arguments: Any
+    ) -> Settings:
+        """Read `UIPROOF_*`; arguments that are not `None` win.
+
+        Raises `UsageError` that names the variable when a value is malformed.
+        """
+        environment = os.environ if environment is None else environment
+        values: dict[str, Any] = {}
+        for name, (variable, parse) in _VARIABLES.items():
+            text = environment.get(variable, "").strip()
+            if text:
+                values[name] = parse(variable, text)
+        values.update((name, value) for name, value in arguments.items() if value is not None)
+        return cls(**values)
+
+
+def _path(_variable: str, text: str) -> Path:
+    return Path(text).expanduser()
+
+
+def _count(variable: str, text: str) -> int:
+    try:
+        count = int(text)
+    except ValueError:
+        count = 0
+    if count < 1:
+        raise UsageError(
+            f"{variable} is {text!r}, which is not a whole number of at least 1.",
+            remedy=f"Set {variable} to a number such as 4, or unset it.",
+        )
+    return count
+
+
+def _seconds(variable: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise UsageError(
+            f"{variable} is {text!r}, which is not a positive number of seconds.",
+            remedy=f"Set {variable} to a number such as 30, or unset it.",
+        )
+    return seconds
+
+
+_YES = {"1", "true", "yes", "on"}
+_NO = {"0", "false", "no", "off"}
+
+
+def _switch(variable: str, text: str) -> bool:
+    if text.lower() not in _YES | _NO:
+        raise UsageError(
+            f"{variable} is {text!r}, which is neither yes nor no.",
+            remedy=f"Set {variable} to 1 or 0, or unset it.",
+        )
+    return text.lower() in _YES
+
+
+_VARIABLES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
+    "chromium": ("UIPROOF_CHROMIUM", _path),
+    "cache_dir": ("UIPROOF_CACHE", _path),
+    "runs_dir": ("UIPROOF_RUNS", _path),
+    "workers": ("UIPROOF_WORKERS", _count),
+    "clip": ("UIPROOF_CLIP", _path),
+    "case_timeout": ("UIPROOF_CASE_TIMEOUT", _seconds),
+    "debug": ("UIPROOF_DEBUG", _switch),
+}

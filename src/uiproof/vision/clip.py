@@ -1,0 +1,204 @@
+"""CLIP ViT-B/32 picture embeddings on onnxruntime.
+
+The weights are a file that the user has: the vision tower as ONNX. It is looked for, in this order,
+at `UIPROOF_CLIP`, in uiproof's own cache and in the Hugging Face cache; nothing is downloaded here.
+
+    weights = find_weights()
+    if weights is not None:
+        clip = ClipModel(weights)
+        clip_similarity(clip.embed(a), clip.embed(b))
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from uiproof.boxes import Box
+from uiproof.errors import InputError
+from uiproof.settings import Settings
+from uiproof.vision.images import Rgb
+from uiproof.vision.inpaint import box_mask, inpaint
+
+SIDE = 224
+EMBEDDING = 512
+# Channel means and standard deviations of CLIP's training pictures.
+_MEAN = np.array((0.48145466, 0.4578275, 0.40821073), np.float32)
+_STD = np.array((0.26862954, 0.26130258, 0.27577711), np.float32)
+
+CACHE_FILE = "hub/clip-vit-b-32/model.onnx"  # where `uiproof data get` puts it
+# Where the hub keeps vision towers of this model as ONNX: repository and file.
+HUB_FILES = (
+    ("Qdrant/clip-ViT-B-32-vision", "model.onnx"),
+    ("Xenova/clip-vit-base-patch32", "onnx/vision_model.onnx"),
+)
+
+Vector = npt.NDArray[np.float32]
+_FLOATS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+_REMEDY = "Run `uiproof data get clip-vit-b-32`, or set UIPROOF_CLIP to an ONNX file of that model."
+
+
+def find_weights(
+    path: Path | None = None, *, environment: Mapping[str, str] | None = None
+) -> Path | None:
+    """The file with CLIP's weights, or `None` where this machine has none.
+
+    A `path` given here or in `UIPROOF_CLIP` must exist (`InputError`); a folder stands for the
+    `model.onnx` inside it. Files are looked for, never opened, and the network is not used.
+    """
+    environment = os.environ if environment is None else environment
+    settings = Settings.from_environment(environment, clip=path)
+    if settings.clip is not None:
+        chosen = settings.clip / "model.onnx" if settings.clip.is_dir() else settings.clip
+        if not chosen.is_file():
+            raise InputError(f"There are no CLIP weights at {chosen}.", remedy=_REMEDY)
+        return chosen
+    candidates = [settings.cache_dir / CACHE_FILE, *_in_hub_cache(environment)]
+    return next((file for file in candidates if file.is_file()), None)
+
+
+def _in_hub_cache(environment: Mapping[str, str]) -> Iterator[Path]:
+    for repository, name in HUB_FILES:
+        folder = _hub_cache(environment) / f"models--{repository.replace('/', '--')}"
+        head = folder / "refs" / "main"
+        if head.is_file():
+            yield folder / "snapshots" / head.read_text().strip() / name
+        yield from sorted(folder.glob(f"snapshots/*/{name}"))
+
+
+def _hub_cache(environment: Mapping[str, str]) -> Path:
+    for variable, below in (
+        ("HF_HUB_CACHE", ""),
+        ("HUGGINGFACE_HUB_CACHE", ""),
+        ("HF_HOME", "hub"),
+        ("XDG_CACHE_HOME", "huggingface/hub"),
+    ):
+        if environment.get(variable):
+            return Path(environment[variable]).expanduser() / below
+    return Path.home() / ".cache" / "huggingface" / "hub"
+
+
+class ClipModel:
+    """The vision tower of CLIP ViT-B/32, loaded from an ONNX file.
+
+    It uses one thread unless told otherwise, because judges run in as many processes as there are
+    cores. Raises `InputError` for a file that is not such a tower.
+    """
+
+    def __init__(self, path: Path, *, threads: int = 1) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        try:
+            self._session = onnxruntime.InferenceSession(
+                str(path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # the runtime's errors have no base of their own
+            raise InputError(f"{path} cannot be loaded as ONNX: {error}", remedy=_REMEDY) from error
+        self._input = _picture_input(path, self._session.get_inputs())
+        self._output = _embedding_output(path, self._session.get_outputs())
+        self._path = path
+        self._dtype = _FLOATS[self._input.type]
+        self._one_at_a_time = self._input.shape[0] == 1
+
+    def embed(self, rgb: Rgb) -> Vector:
+        """The embedding of one picture: 512 numbers of length 1."""
+        return np.asarray(self.embed_all([rgb])[0])
+
+    def embed_all(self, pictures: Sequence[Rgb]) -> Vector:
+        """The embeddings of several pictures, one per row."""
+        if not pictures:
+            return np.empty((0, EMBEDDING), np.float32)
+        if self._one_at_a_time and len(pictures) > 1:
+            return np.concatenate([self.embed_all([picture]) for picture in pictures])
+        pixels = np.stack([preprocess(picture) for picture in pictures]).astype(self._dtype)
+        (raw,) = self._session.run([self._output.name], {self._input.name: pixels})
+        features = np.asarray(raw, dtype=np.float32)
+        if features.shape != (len(pictures), EMBEDDING):
+            raise _wrong_output(self._path, f"{self._output.name} {list(features.shape)}")
+        lengths = np.linalg.norm(features, axis=1, keepdims=True)
+        return np.asarray(features / lengths, dtype=np.float32)
+
+
+def clip_similarity(a: Vector, b: Vector) -> float:
+    """The cosine of the angle between two embeddings."""
+    return float(a @ b)
+
+
+def preprocess(rgb: Rgb) -> Vector:
+    """What CLIP sees of a picture: 3 x 224 x 224 numbers.
+
+    The short side is resized to 224 (bicubic, with Pillow's antialiasing), the middle is cut out,
+    and each channel is shifted and scaled by CLIP's mean and standard deviation.
+    """
+    picture = Image.fromarray(np.ascontiguousarray(rgb))
+    width, height = picture.size
+    # The long side is cut down to whole pixels, as in the preprocessing published with CLIP.
+    size = (SIDE, SIDE * height // width) if width <= height else (SIDE * width // height, SIDE)
+    if size != picture.size:
+        picture = picture.resize(size, Image.Resampling.BICUBIC)
+    left, top = round((size[0] - SIDE) / 2), round((size[1] - SIDE) / 2)
+    square = np.asarray(picture.crop((left, top, left + SIDE, top + SIDE)), dtype=np.float32)
+    scaled = (square / np.float32(255) - _MEAN) / _STD
+    return np.ascontiguousarray(scaled.transpose(2, 0, 1), dtype=np.float32)
+
+
+def design2code_clip_view(rgb: Rgb, boxes: Iterable[Box]) -> Rgb:
+    """The picture that Design2Code gives to CLIP: no text, and squashed to a square.
+
+    Text boxes are painted over from their surroundings, then both sides become as long as the
+    shorter one was (Lanczos).
+    """
+    height, width = rgb.shape[:2]
+    wordless = Image.fromarray(inpaint(rgb, box_mask(boxes, width, height)))
+    side = min(width, height)
+    return np.array(wordless.resize((side, side), Image.Resampling.LANCZOS), dtype=np.uint8)
+
+
+def _picture_input(path: Path, inputs: Sequence[Any]) -> Any:
+    if len(inputs) == 1 and inputs[0].type in _FLOATS and len(inputs[0].shape) == 4:
+        batch, *picture = inputs[0].shape
+        wanted = (3, SIDE, SIDE)
+        # Names stand for sizes that are free; fixed ones must be those of this model.
+        free_batch = batch == 1 or not isinstance(batch, int)
+        fits = (
+            not isinstance(n, int) or n == want for n, want in zip(picture, wanted, strict=True)
+        )
+        if free_batch and all(fits):
+            return inputs[0]
+    found = ", ".join(f"{one.name} {one.type} {one.shape}" for one in inputs)
+    raise InputError(
+        f"{path} is not a vision tower of CLIP ViT-B/32: it takes {found or 'nothing'}, not one "
+        f"batch of 3 x {SIDE} x {SIDE} pictures.",
+        remedy=_REMEDY,
+    )
+
+
+def _embedding_output(path: Path, outputs: Sequence[Any]) -> Any:
+    fitting = [
+        one
+        for one in outputs
+        if one.type in _FLOATS
+        and len(one.shape) == 2
+        and (one.shape[1] == EMBEDDING or not isinstance(one.shape[1], int))
+    ]
+    if fitting:
+        return next((one for one in fitting if one.name == "image_embeds"), fitting[0])
+    raise _wrong_output(path, ", ".join(f"{o.name} {o.type} {o.shape}" for o in outputs))
+
+
+def _wrong_output(path: Path, found: str) -> InputError:
+    return InputError(
+        f"{path} is not a vision tower of CLIP ViT-B/32: it gives {found}, not {EMBEDDING} numbers "
+        "for each picture.",
+        remedy=_REMEDY,
+    )

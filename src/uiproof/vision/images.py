@@ -1,0 +1,70 @@
+"""PNG and JPEG bytes to RGB arrays and back, bounded against pictures made to exhaust memory."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from uiproof.errors import InputError
+
+Rgb: TypeAlias = npt.NDArray[np.uint8]  # height x width x 3
+
+MAX_PIXELS = 89_000_000  # just below Pillow's own limit; a page 1280 wide may be 69,000 high
+
+
+def decode(data: bytes, *, max_pixels: int = MAX_PIXELS) -> Rgb:
+    """Decode a PNG, JPEG or WebP picture; transparency is laid on white.
+
+    The size is read from the header first: a picture of more than `max_pixels` is refused before
+    any of it is unpacked. Raises `InputError`.
+    """
+    try:
+        with Image.open(BytesIO(data), formats=("PNG", "JPEG", "WEBP")) as picture:
+            width, height = picture.size
+            if width * height > max_pixels:
+                raise InputError(
+                    f"The picture has {width} x {height} pixels, more than {max_pixels:,}.",
+                    remedy="Give a smaller picture.",
+                )
+            return as_rgb(picture)
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise InputError(
+            f"The picture is too large: {error}", remedy="Give a smaller picture."
+        ) from error
+    except (OSError, SyntaxError, ValueError) as error:
+        raise InputError(
+            f"The picture cannot be decoded: {error}", remedy="Give a whole PNG, JPEG or WebP file."
+        ) from error
+
+
+def as_rgb(picture: Image.Image) -> Rgb:
+    """The pixels of a Pillow picture as an RGB array, transparency laid on white."""
+    if picture.has_transparency_data:
+        layer = picture.convert("RGBA")
+        picture = Image.new("RGBA", layer.size, "white")
+        picture.alpha_composite(layer)
+    return np.array(picture.convert("RGB"), dtype=np.uint8)
+
+
+def read(path: Path, *, max_pixels: int = MAX_PIXELS) -> Rgb:
+    """Decode a picture file; see `decode`."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    try:
+        return decode(data, max_pixels=max_pixels)
+    except InputError as error:
+        raise InputError(f"{path}: {error.message}", remedy=error.remedy) from error
+
+
+def encode_png(rgb: Rgb) -> bytes:
+    """The pixels as a PNG file, without loss."""
+    out = BytesIO()
+    Image.fromarray(np.ascontiguousarray(rgb)).save(out, "PNG", compress_level=4)
+    return out.getvalue()

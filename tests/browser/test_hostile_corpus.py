@@ -1,0 +1,196 @@
+"""Every page of `tests/pages/hostile` is contained by the renderer.
+
+The browser runs without its network namespace here, so that the traps see whatever gets past the
+other guards.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import socket
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hostile_harness import (
+    CORPUS,
+    MARK_COLOUR,
+    SECRET_COLOUR,
+    Hostile,
+    Trap,
+    corpus,
+    family,
+    left_over,
+    pixels_of,
+    prepare,
+    snapshot,
+    wall_clock,
+    write_secrets,
+)
+from PIL import Image
+
+from uiproof.browser import Limits, PageSource, Renderer, chromium
+from uiproof.errors import RenderError
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+LIMITS = Limits(load_seconds=2.5, step_seconds=4, max_width=2_000, max_height=6_000, memory_mb=900)
+LONGEST = 25  # seconds for one render, generous: loading twice, a screenshot, closing
+PAGES = corpus()
+
+
+class Keeper:
+    """Keeps one renderer warm over many pages, and knows which processes it started."""
+
+    def __init__(self) -> None:
+        self.before = family()
+        self.marker = f"UIPROOF_TEST_FAMILY={uuid.uuid4().hex}"
+        name, value = self.marker.split("=")
+        os.environ[name] = value
+        self._renderer: Renderer | None = None
+
+    def shoot(self, path: Path) -> tuple[bytes | None, set[str], str]:
+        """The picture, the flags and the error of one page."""
+        if self._renderer is None:
+            self._renderer = Renderer(LIMITS).__enter__()
+        try:
+            with wall_clock(LONGEST, path.name):
+                with self._renderer.open(PageSource.from_file(path)) as page:
+                    png = page.screenshot()
+                return png, set(page.flags), ""
+        except RenderError as error:
+            return None, set(), f"{error.code}: {error}"
+        except BaseException:
+            self.close()  # the next page deserves a sound browser
+            raise
+
+    def close(self) -> None:
+        renderer, self._renderer = self._renderer, None
+        if renderer is not None:
+            renderer.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="module")
+def keeper() -> Iterator[Keeper]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chromium, "network_namespace", tuple)
+        keeper = Keeper()
+        yield keeper
+        keeper.close()
+        left = left_over(keeper.before, keeper.marker)
+    os.environ.pop("UIPROOF_TEST_FAMILY", None)
+    assert left == {}
+
+
+@pytest.fixture(scope="module")
+def trap() -> Iterator[Trap]:
+    trap = Trap()
+    yield trap
+    trap.close()
+
+
+def test_the_corpus_lists_every_page_it_holds() -> None:
+    listed = {page.file for page in PAGES}
+    held = {f.relative_to(CORPUS).as_posix() for f in CORPUS.glob("*.html")}
+    held |= {f.relative_to(CORPUS).as_posix() for f in CORPUS.glob("*/index.html")}
+    assert listed == held
+    assert len({page.name for page in PAGES}) == len(PAGES) >= 36
+
+
+def test_the_trap_notices_connections_and_packets(trap: Trap) -> None:
+    socket.create_connection(("127.0.0.1", trap.port)).close()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as packets:
+        packets.sendto(b"x", ("127.0.0.1", trap.port))
+    seen: list[str] = []
+    deadline = time.monotonic() + 5
+    while len(seen) < 2 and time.monotonic() < deadline:
+        seen += trap.knocks()
+        time.sleep(0.01)
+    assert sorted(each[:3] for each in seen) == ["TCP", "UDP"]
+
+
+@pytest.mark.parametrize("secret", ["secret.svg", "secret.png", "secret.html", "secret.css"])
+def test_a_secret_inside_the_folder_would_be_seen(
+    keeper: Keeper, tmp_path: Path, secret: str
+) -> None:
+    write_secrets(tmp_path)
+    page = tmp_path / "page.html"
+    page.write_text(
+        f'<link rel="stylesheet" href="{secret}">'
+        if secret.endswith("css")
+        else f'<iframe src="{secret}" width="500" height="300"></iframe>'
+    )
+    png, _, error = keeper.shoot(page)
+    assert png is not None, error
+    assert pixels_of(png, SECRET_COLOUR) > 20_000
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_hostile_page_is_contained(
+    page: Hostile, keeper: Keeper, trap: Trap, tmp_path: Path
+) -> None:
+    path = prepare(page, tmp_path, trap)
+    before = snapshot(tmp_path)
+    trap.knocks()
+
+    png, flags, error = keeper.shoot(path)
+
+    assert trap.knocks() == []
+    assert snapshot(tmp_path) == before
+    if page.outcome == "failed":
+        assert png is None
+        return
+    if png is None:
+        assert page.outcome == "any", error
+        assert not page.mark_visible, error
+        return
+    assert pixels_of(png, SECRET_COLOUR) == 0
+    if page.mark_visible:
+        assert pixels_of(png, MARK_COLOUR) > 20_000, flags
+    if page.outcome == "flagged":
+        assert flags & set(page.flags), flags
+    if page.same_twice:
+        again, _, error = keeper.shoot(path)
+        assert again == png, error
+        assert trap.knocks() == []
+
+
+def test_a_page_of_thirty_thousand_pixels_is_shot_whole(
+    keeper: Keeper, trap: Trap, tmp_path: Path
+) -> None:
+    keeper.close()  # Playwright allows one of its loops per thread
+    (tall,) = (page for page in PAGES if page.name == "size-30000px")
+    path = prepare(tall, tmp_path, trap)
+    with (
+        wall_clock(120, "a tall page"),
+        Renderer(Limits()) as renderer,
+        renderer.open(PageSource.from_file(path)) as page,
+    ):
+        picture = Image.open(io.BytesIO(page.screenshot()))
+        assert not page.flags
+    assert picture.height >= 29_800
+    assert picture.getpixel((1000, 29_500))[2] > 90  # the gradient's far end was painted
+
+
+def test_no_process_outlives_the_renderer(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch, trap: Trap, tmp_path: Path
+) -> None:
+    keeper.close()  # Playwright allows one of its loops per thread
+    nasty = {"loop-workers", "popup-many", "crash-renderer", "memory-dom", "dialog-beforeunload"}
+    marker = f"UIPROOF_TEST_OUTLIVES={uuid.uuid4().hex}"
+    monkeypatch.setenv(*marker.split("="))
+    before = family()
+    with wall_clock(120, "rendering and closing"), Renderer(LIMITS) as renderer:
+        for page in (p for p in PAGES if p.name in nasty):
+            path = prepare(page, tmp_path / page.name, trap)
+            try:
+                with renderer.open(PageSource.from_file(path)):
+                    assert family(marker) - before
+            except RenderError:
+                assert page.outcome == "any"
+    assert left_over(before, marker) == {}
+    assert trap.knocks() == []

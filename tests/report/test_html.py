@@ -1,0 +1,436 @@
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import expect, sync_playwright
+from report_runs import block, example_details, failed, make_run, scored
+
+from uiproof.browser.chromium import find_chromium
+from uiproof.errors import InputError
+from uiproof.report import write_report
+
+HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1><!--"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(
+            executable_path=find_chromium().path, args=arguments, chromium_sandbox=not arguments
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def look(browser):
+    """Opens a report from disk; at the end nothing may have been complained about or requested."""
+    contexts, complaints = [], []
+
+    def open_report(path, width=1280, height=900, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                request.url.startswith("data:")
+                or request.url.split("#")[0] == path.as_uri()
+                or complaints.append(request.url)
+            ),
+        )
+        page.goto(path.as_uri())
+        return page
+
+    yield open_report
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def few_cases():
+    return [
+        scored("a-middle", 0.6),
+        scored("b-best", 0.95, flags=("generated:load_timeout",)),
+        scored("c-worst", 0.2),
+        failed("d-broken"),
+    ]
+
+
+@pytest.fixture
+def one(tmp_path):
+    return write_report([make_run(tmp_path / "run", few_cases())], tmp_path / "report.html")
+
+
+@pytest.fixture
+def two(tmp_path):
+    runs = [
+        make_run(tmp_path / "one", few_cases(), method="blueprint"),
+        make_run(
+            tmp_path / "two",
+            [scored(case, 0.7) for case in ("a-middle", "b-best", "c-worst", "d-broken")],
+            method="replay:x",
+            assisted=True,
+        ),
+    ]
+    return write_report(runs, tmp_path / "report.html", title="Two & more")
+
+
+def ids(page):
+    return page.locator(".card .case-id").all_text_contents()
+
+
+def test_a_report_shows_leaderboard_distributions_and_cases(look, one):
+    page = look(one)
+    row = page.locator("#leaderboard tbody tr")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text("blueprint")
+    assert row.locator("td").all_text_contents()[:2] == ["4", "1"]
+    expect(row.locator("td.absent").first).to_have_text("not measured")
+    expect(row.locator(".range").first).to_contain_text("–")
+    expect(page.locator(".distribution")).to_have_count(7)
+    expect(page.locator("#distributions ~ p")).to_have_text("Not measured: CLIP, Final.")
+    assert ids(page) == ["d-broken", "c-worst", "a-middle", "b-best"]  # worst first
+    thumbnails = page.locator(".card img")
+    expect(thumbnails).to_have_count(7)
+    thumbnails.last.scroll_into_view_if_needed()
+    page.wait_for_function("[...document.querySelectorAll('.card img')].every(i => i.naturalWidth)")
+
+
+def test_the_leaderboard_can_be_sorted_by_any_column(look, two):
+    page = look(two)
+    methods = page.locator("#leaderboard tbody th .named")
+    assert page.title() == "Two & more"
+    assert methods.all_text_contents() == ["replay:x", "blueprint"]
+    page.get_by_role("button", name="Method", exact=True).click()
+    assert methods.all_text_contents() == ["blueprint", "replay:x"]
+    page.get_by_role("button", name="Failed", exact=True).click()
+    assert methods.all_text_contents() == ["blueprint", "replay:x"]
+    page.get_by_role("button", name="Failed", exact=True).press("Enter")
+    assert methods.all_text_contents() == ["replay:x", "blueprint"]
+    header = page.locator("#leaderboard th", has_text="Failed")
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    expect(page.locator("#leaderboard .badge")).to_have_text("assisted")
+    expect(page.locator("#leaderboard strong.mean").first).to_have_text("0.700")
+
+
+def test_cases_can_be_sorted_and_filtered(look, two):
+    page = look(two)
+    page.locator("#run").select_option(label="blueprint")
+    page.locator("#order").select_option("down")
+    assert ids(page) == ["b-best", "a-middle", "c-worst", "d-broken"]
+    page.locator("#sort").select_option(label="Case")
+    page.locator("#order").select_option("up")
+    assert ids(page) == ["a-middle", "b-best", "c-worst", "d-broken"]
+    page.locator("#show").select_option("failed")
+    assert ids(page) == ["d-broken"]
+    expect(page.locator("#count")).to_have_text("1 of 8 results, 1 failed")
+    page.locator("#show").select_option("flag:generated:load_timeout")
+    assert ids(page) == ["b-best"]
+    page.locator("#show").select_option("all")
+    page.locator("#search").fill("WORST")
+    assert ids(page) == ["c-worst"]
+    page.locator("#search").fill("page_timeout")
+    assert ids(page) == ["d-broken"]
+
+
+def test_a_case_opens_side_by_side_with_its_blocks(look, one):
+    page = look(one)
+    page.locator(".card", has_text="a-middle").click()
+    expect(page.locator("#viewer-title")).to_have_text("a-middle")
+    for side, blocks in (("reference", 3), ("generated", 2)):
+        expect(page.locator(f".pane.{side} .block")).to_have_count(blocks)
+    expect(page.locator(".block.unmatched")).to_have_count(1)
+    expect(page.locator("#facts")).to_contain_text("2 matched, 1 only in the reference")
+    # The box lies where the text is: a tenth of the page from the left, three tenths wide.
+    rect = page.locator(".pane.reference .block").first.bounding_box()
+    sheet = page.locator(".pane.reference .sheet").bounding_box()
+    assert (rect["x"] - sheet["x"]) / sheet["width"] == pytest.approx(0.1, abs=0.01)
+    assert rect["width"] / sheet["width"] == pytest.approx(0.3, abs=0.01)
+    page.locator(".pane.generated .block").first.hover()
+    expect(page.locator("#hover")).to_contain_text("opening hours")
+    expect(page.locator("#hover")).to_contain_text("opening times")
+    expect(page.locator("#hover")).to_contain_text("similarity 0.770")
+    expect(page.locator(".block.active")).to_have_count(2)
+    expect(page.locator(".link line")).to_have_count(1)
+    page.locator(".block.unmatched").hover()
+    expect(page.locator("#hover")).to_contain_text("no match")
+    page.get_by_label("Text blocks").uncheck()
+    expect(page.locator(".overlay").first).to_be_hidden()
+    table = page.locator(".scores")
+    for label, paper, strict in (("text", "0.600", "0.300"), ("clip", "not measured", None)):
+        cells = table.locator("tr", has=page.get_by_role("rowheader", name=label, exact=True))
+        assert cells.locator("td").all_text_contents() == [paper, strict or paper]
+
+
+def test_similarity_decides_the_colour_of_a_block(look, one):
+    page = look(one)
+    page.locator(".card", has_text="a-middle").click()
+    strokes = [
+        page.locator(".pane.generated .block").nth(i).get_attribute("stroke") for i in range(2)
+    ]
+    assert strokes[0] != strokes[1]
+    assert page.locator(".pane.reference .block").first.get_attribute("stroke") == strokes[1]
+
+
+def test_swipe_moves_with_the_mouse_and_with_the_keyboard(look, one):
+    page = look(one)
+    page.locator(".card", has_text="a-middle").click()
+    page.get_by_role("button", name="Swipe").click()
+    panes = page.locator(".panes.swipe")
+    frame = panes.bounding_box()
+
+    def clipped():
+        return page.locator(".pane.generated").evaluate("e => getComputedStyle(e).clipPath")
+
+    assert "50%" in clipped()
+    page.mouse.move(frame["x"] + frame["width"] * 0.5, frame["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + frame["width"] * 0.2, frame["y"] + 100)
+    page.mouse.up()
+    assert float(re.findall(r"([\d.]+)%", clipped())[0]) == pytest.approx(20, abs=1)
+    slider = page.get_by_role("slider")
+    slider.focus()
+    slider.press("ArrowRight")
+    assert float(re.findall(r"([\d.]+)%", clipped())[0]) == pytest.approx(20.5, abs=1)
+    expect(page.locator("#viewer-title")).to_have_text("a-middle")
+
+
+def test_blink_changes_the_page_and_can_be_paused(look, one):
+    page = look(one)
+    page.locator(".card", has_text="a-middle").click()
+    page.get_by_role("button", name="Blink").click()
+    name = page.locator(".blink-name")
+    generated = page.locator(".pane.generated .sheet")
+    expect(name).to_have_text("Generated")
+    expect(generated).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    before = name.text_content()
+    page.get_by_role("button", name="Switch").click()
+    assert name.text_content() != before
+
+
+def test_who_asked_for_less_motion_is_not_blinked_at(look, one):
+    page = look(one, reduced_motion="reduce")
+    page.locator(".card", has_text="a-middle").click()
+    page.get_by_role("button", name="Blink").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_the_keyboard_leads_through_the_cases(look, one):
+    page = look(one)
+    page.locator(".card").first.focus()
+    page.keyboard.press("Enter")
+    title = page.locator("#viewer-title")
+    expect(title).to_have_text("d-broken")
+    page.keyboard.press("ArrowLeft")
+    expect(title).to_have_text("d-broken")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(title).to_have_text("a-middle")
+    expect(page.locator("#viewer-place")).to_have_text("3 of 4")
+    page.keyboard.press("Escape")
+    expect(page.locator("#viewer")).to_be_hidden()
+    expect(page.locator(".card", has_text="a-middle")).to_be_focused()
+
+
+def test_a_failed_case_shows_its_error_and_what_to_do(look, one):
+    page = look(one)
+    card = page.locator(".card", has_text="d-broken")
+    expect(card).to_contain_text("failed: page_timeout")
+    card.click()
+    expect(page.locator(".error")).to_contain_text("The page used up its time.")
+    expect(page.locator(".error .remedy")).to_have_text("Look for an endless loop.")
+    expect(page.locator(".pane.generated")).to_contain_text("no picture of a generated page")
+
+
+def test_one_case_can_be_looked_at_in_every_run(look, two):
+    page = look(two)
+    page.locator("#run").select_option(label="blueprint")
+    page.locator(".card", has_text="d-broken").click()
+    expect(page.locator(".error")).to_be_visible()
+    page.locator("#viewer-runs").get_by_role("button", name="replay:x").click()
+    expect(page.locator(".error")).to_be_hidden()
+    expect(page.locator(".pane.generated .sheet")).to_be_visible()
+
+
+def test_hostile_text_from_a_run_stays_text(look, tmp_path):
+    details = example_details()
+    details["reference"]["blocks"][0] = block(HOSTILE, (0.1, 0.1, 0.3, 0.1))
+    records = [
+        scored("<b onclick=alert(1)>x</b>", 0.9, details=details, flags=(HOSTILE,)),
+        failed("__proto__", message=HOSTILE, remedy="javascript:alert(1)"),
+        scored("\ud800 lone & {{data}} {{scripts}}", 0.8),
+    ]
+    run = make_run(tmp_path / "run", records, method=HOSTILE, dataset=HOSTILE, pictures=False)
+    report = write_report([run], tmp_path / "report.html", title=HOSTILE)
+    page = look(report)
+    assert page.title() == HOSTILE
+    expect(page.locator(".card")).to_have_count(3)
+    for position in range(3):
+        page.locator(".card").nth(position).click()
+        page.locator("details.all-blocks summary, #close").first.click()
+        page.keyboard.press("Escape")
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("b[onclick], img[onerror]").count() == 0
+    policy = page.locator("meta[http-equiv]").get_attribute("content")
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_the_policy_stops_scripts_that_are_not_ours(browser, one):
+    text = one.read_text("utf-8")
+    one.write_text(text.replace("<main>", "<main><script>window.hacked=1</script>"), "utf-8")
+    page = browser.new_page()
+    page.goto(one.as_uri())
+    assert page.evaluate("window.hacked") is None
+    expect(page.locator("#leaderboard tbody tr")).to_have_count(1)
+    page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_nothing_overflows(look, two, width):
+    page = look(two, width=width)
+    fits = "document.documentElement.scrollWidth <= innerWidth"
+    assert page.evaluate(fits)
+    page.locator(".card").last.click()
+    assert page.evaluate("document.getElementById('viewer').scrollWidth <= innerWidth")
+    for mode in ("Side by side", "Swipe", "Blink"):
+        page.get_by_role("button", name=mode).click()
+        assert page.evaluate("(s => s.scrollWidth <= s.clientWidth)(stage)")
+    facts = page.locator("#facts")
+    assert facts.evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+CONTRAST = """
+() => {
+  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = (colour) => {
+    const [r, g, b] = channels(colour).slice(0, 3).map((v) => v / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (e) => {
+    for (; e; e = e.parentElement) {
+      const colour = getComputedStyle(e).backgroundColor;
+      if ((channels(colour)[3] ?? 1) > 0) return colour;
+    }
+  };
+  const bad = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    if (!own || !e.checkVisibility() || e.closest("svg, script, :disabled")) continue;
+    const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) bad.push(e.className + ": " + e.textContent.slice(0, 40));
+  }
+  return bad;
+}
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_has_enough_contrast(look, two, scheme):
+    page = look(two, color_scheme=scheme)
+    ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", ground)[:3])) > 382) == (scheme == "light")
+    assert page.evaluate(CONTRAST) == []
+    page.locator(".card", has_text="d-broken").first.click()
+    assert page.evaluate(CONTRAST) == []
+
+
+def test_the_theme_can_be_chosen(look, one):
+    page = look(one, color_scheme="light")
+    button = page.locator("#theme")
+    grounds = []
+    for _ in range(3):
+        grounds.append(page.evaluate("getComputedStyle(document.documentElement).backgroundColor"))
+        button.click()
+    assert grounds[0] == grounds[1] != grounds[2]
+
+
+def test_it_prints_without_controls_and_with_all_pictures(look, one):
+    page = look(one, height=300)
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.wait_for_function("[...document.querySelectorAll('.card img')].every(i => i.naturalWidth)")
+    expect(page.locator("#controls")).to_be_hidden()
+    expect(page.locator("#leaderboard")).to_be_visible()
+
+
+def test_equal_pictures_are_stored_once(two):
+    # Both runs: one reference picture, one generated picture.
+    assert two.read_text("utf-8").count("data:image/webp") == 2
+
+
+def test_damaged_missing_and_outlying_pictures_do_not_stop_a_report(look, tmp_path):
+    run = make_run(tmp_path / "run", [scored("1", 0.5), scored("2", 0.6)])
+    run.artifact("artifacts/1/reference.png").write_bytes(b"not a picture")
+    run.artifact("artifacts/2/generated.png").unlink()
+    page = look(write_report([run.path], tmp_path / "new folder" / "report.html"))
+    expect(page.locator(".thumbnail.none")).to_have_text(["no picture", "no page"])
+    Image.new("RGB", (50_000, 300)).save(run.artifact("artifacts/2/generated.png"))
+    assert write_report([run], tmp_path / "wide.html").stat().st_size < 1_000_000
+
+
+def test_a_report_that_cannot_be_written_says_so(tmp_path):
+    run = make_run(tmp_path / "run", [scored("1", 0.5)])
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        write_report([run], tmp_path / "taken")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "taken"]
+
+
+def noisy_pages(run, count):
+    """Screenshots that compress badly, so that the budget has to bite."""
+    generator = np.random.default_rng(0)
+    noise = generator.integers(0, 256, (700, 1000, 3), dtype=np.uint8)
+    for number in range(count):
+        for side in ("reference", "generated"):
+            folder = run.path / "artifacts" / str(number)
+            folder.mkdir(parents=True, exist_ok=True)
+            picture = Image.fromarray(np.roll(noise, number * 2 + (side == "generated"), axis=0))
+            picture.save(folder / f"{side}.bmp")
+
+
+def test_500_cases_stay_below_30_mb_and_open_quickly(look, tmp_path):
+    many = [
+        block("some words that a page may hold " * 2, (0.1, i / 80, 0.4, 0.01)) for i in range(60)
+    ]
+    details = example_details()
+    details["reference"]["blocks"] = details["generated"]["blocks"] = many
+    details["matches"] = [[i, i, 0.9, 0.9, 0.9] for i in range(60)]
+    records = [
+        replace(
+            scored(str(i), (i % 100) / 100, details=details),
+            artifacts={side: f"artifacts/{i}/{side}.bmp" for side in ("reference", "generated")},
+        )
+        for i in range(500)
+    ]
+    run = make_run(tmp_path / "run", records, pictures=False)
+    noisy_pages(run, 20)  # twenty heavy ones set the share of each picture
+    for i in range(20, 500):
+        folder = tmp_path / "run" / "artifacts" / str(i)
+        folder.mkdir()
+        for side in ("reference", "generated"):
+            picture = Image.new("RGB", (64, 64), (i % 256, i // 256, side == "generated"))
+            picture.save(folder / f"{side}.bmp")
+    report = write_report([run], tmp_path / "report.html")
+    assert report.stat().st_size < 30_000_000
+    began = time.monotonic()
+    page = look(report)
+    expect(page.locator(".card")).to_have_count(120)
+    assert time.monotonic() - began < 10  # about one second on a quiet machine
+    page.locator("#more").click()
+    expect(page.locator(".card")).to_have_count(240)
+    page.locator("#search").fill("499")
+    page.locator(".card").click()
+    expect(page.locator("#viewer-title")).to_have_text("499")

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from report_runs import failed, make_run, scored
+
+from uiproof.errors import UsageError
+from uiproof.report.leaderboard import leaderboard
+from uiproof.report.tables import comparison, markdown
+
+
+def values(seed, mean, n=40):
+    generator = random.Random(seed)
+    return [min(max(generator.gauss(mean, 0.05), 0), 1) for _ in range(n)]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    good = [scored(str(i), v) for i, v in enumerate(values(1, 0.8))]
+    close = [scored(str(i), v + (-0.05, 0.046)[i % 2]) for i, v in enumerate(values(1, 0.8))]
+    poor = [scored(str(i), v) for i, v in enumerate(values(3, 0.5, n=39))] + [failed("39")]
+    return [
+        make_run(folder / "poor", poor, method="blueprint", pictures=False),
+        make_run(folder / "good", good, method="replay:good", pictures=False, assisted=True),
+        make_run(folder / "close", close, method="replay:close", pictures=False),
+    ]
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_best_is_bold_ties_are_marked_and_the_order_is_best_first(runs):
+    lines = markdown(runs).splitlines()
+    header, rows = cells(lines[0]), [cells(line) for line in lines[2:5]]
+    mean = header.index("Mean w/o CLIP")
+    assert [row[0] for row in rows] == ["replay:good \\[assisted\\]", "replay:close", "blueprint"]
+    assert rows[0][mean].startswith("**0.8")
+    assert rows[1][mean].startswith("≈0.")
+    assert rows[2][mean].startswith("0.4")
+    assert all("±" in row[mean] for row in rows)
+    assert [row[1:3] for row in rows] == [["40", "0"], ["40", "0"], ["40", "1"]]
+
+
+def test_what_was_not_measured_is_said_and_never_a_number(runs):
+    lines = markdown(runs).splitlines()
+    header = cells(lines[0])
+    for line in lines[2:5]:
+        assert cells(line)[header.index("CLIP")] == "not measured"
+        assert cells(line)[header.index("Final")] == "not measured"
+
+
+def test_the_notes_explain_what_occurs(runs):
+    text = markdown(runs)
+    assert "cannot be told apart from the best" in text
+    assert "Assisted methods were given the truth." in text
+    assert "Failed cases count in every mean." in text
+    assert "Human is the variant without clip." in text
+    alone = markdown(runs[2:])
+    assert "told apart" not in alone
+    assert "**" not in alone
+    assert "ssisted" not in alone
+
+
+def test_the_terminal_table_turns_around_where_it_would_not_fit(runs):
+    wide = comparison(runs[:2], width=240).splitlines()
+    assert wide[0].split()[:3] == ["Method", "n", "Failed"]
+    narrow = comparison(runs[:2], width=80).splitlines()
+    assert narrow[0].split()[0] == "Method"
+    assert narrow[1].split() == ["n", "40", "40"]
+    assert max(map(len, narrow)) <= 80
+    assert "\x1b" not in "".join(narrow)  # not a terminal: no colours
+
+
+def test_columns_are_right_aligned(runs):
+    wide = comparison(runs, width=240).splitlines()
+    ends = {line.index("±") for line in wide[1:4]}
+    assert len(ends) == 1
+
+
+def test_runs_with_different_cases_are_compared_on_what_they_share_and_it_is_said(tmp_path):
+    a = make_run(tmp_path / "a", [scored(str(i), 0.9) for i in range(10)], pictures=False)
+    b = make_run(tmp_path / "b", [scored(str(i), 0.9) for i in range(5, 12)], pictures=False)
+    assert leaderboard([a, b]).shared == 5
+    assert "Only 5 cases are in all runs" in markdown([a, b])
+    names = [row.name for row in leaderboard([a, b]).rows]
+    assert names == ["blueprint (a)", "blueprint (b)"]
+
+
+def test_two_human_scales_are_not_compared(tmp_path):
+    a = make_run(tmp_path / "a", [scored(str(i), 0.9, clip=0.8) for i in range(5)], pictures=False)
+    b = make_run(tmp_path / "b", [scored(str(i), 0.5) for i in range(5)], pictures=False)
+    board = leaderboard([a, b])
+    human = [metric.key for metric in board.metrics].index("human")
+    assert not any(row.cells[human].best or row.cells[human].tie for row in board.rows)
+    assert "different scales" in markdown([a, b])
+
+
+def test_a_mean_that_was_withheld_comes_with_its_reason(tmp_path):
+    mixed = [scored("1", 0.9, clip=0.8), scored("2", 0.9)]
+    text = comparison([make_run(tmp_path / "a", mixed, pictures=False)])
+    assert "CLIP, blueprint: measured for 1 of 2 cases only." in text
+    assert "two scales that cannot be averaged" in text
+
+
+def test_names_can_neither_break_the_table_nor_the_terminal(tmp_path):
+    run = make_run(tmp_path / "a", [scored("1", 0.9)], method="x|y\x1b[31m*z*\n", pictures=False)
+    row = markdown([run]).splitlines()[2]
+    assert "\x1b" not in comparison([run]) + row
+    assert row.startswith("| x\\|y?\\[31m\\*z\\*? | 1 |")
+
+
+def test_a_benchmark_that_is_not_installed_can_still_be_shown(tmp_path):
+    run = make_run(tmp_path / "a", [scored("1", 0.9)], benchmark="elsewhere", pictures=False)
+    assert "paper.block_match" in markdown([run])
+
+
+def test_runs_of_different_benchmarks_and_no_runs_are_refused(tmp_path):
+    a = make_run(tmp_path / "a", [scored("1", 0.9)], pictures=False)
+    b = make_run(tmp_path / "b", [scored("1", 0.9)], benchmark="elsewhere", pictures=False)
+    with pytest.raises(UsageError, match="different benchmarks"):
+        markdown([a, b])
+    with pytest.raises(UsageError, match="no run"):
+        comparison([])

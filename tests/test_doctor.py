@@ -1,0 +1,66 @@
+import os
+import subprocess
+import sys
+
+from uiproof import doctor
+
+REQUIRED = {"python", "browser", "rendering", "fonts"}
+
+
+def test_a_machine_that_can_run_the_tests_has_everything_required():
+    findings = {finding.name: finding for finding in doctor.examine()}
+    required = {name: finding for name, finding in findings.items() if finding.required}
+    assert set(required) <= REQUIRED
+    assert {"python", "browser", "rendering"} <= set(required)
+    assert all(finding.found for finding in required.values())
+    assert findings["ocr"].found
+    assert "rapidocr" in findings["ocr"].detail
+
+
+def test_everything_that_is_missing_comes_with_a_command(monkeypatch, tmp_path):
+    monkeypatch.setenv("UIPROOF_CACHE", str(tmp_path))
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    for finding in doctor.examine():
+        assert finding.detail
+        assert finding.found or finding.remedy, f"{finding.name} has no remedy"
+
+
+def test_weights_that_are_nowhere_are_absent_but_not_required(monkeypatch, tmp_path):
+    monkeypatch.setenv("UIPROOF_CACHE", str(tmp_path))
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    for variable in ("UIPROOF_CLIP", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.delenv(variable, raising=False)
+    clip = {finding.name: finding for finding in doctor.examine()}["clip weights"]
+    assert not clip.found
+    assert not clip.required
+    assert "uiproof data get clip-vit-b-32" in clip.remedy
+
+
+def test_weights_named_by_the_environment_are_found_or_missed_by_name(monkeypatch, tmp_path):
+    monkeypatch.setenv("UIPROOF_CLIP", str(tmp_path / "tower.onnx"))
+    missed = doctor._clip_weights()
+    assert not missed.found
+    assert "tower.onnx" in missed.detail
+    (tmp_path / "tower.onnx").write_bytes(b"weights")
+    assert doctor._clip_weights().found
+
+
+def test_the_extras_of_the_package_are_listed():
+    extras = {finding.name: finding for finding in doctor._extras()}
+    assert extras["extra: dev"].found
+    assert "pytest" in extras["extra: dev"].detail
+
+
+def test_without_a_browser_the_exit_code_is_3_and_the_remedy_is_told(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "uiproof", "doctor"],
+        env=os.environ | {"UIPROOF_CHROMIUM": str(tmp_path / "nothing")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    line = next(line for line in done.stdout.splitlines() if line.startswith("MISSING"))
+    assert "browser" in line
+    assert "UIPROOF_CHROMIUM" in done.stdout
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import pytest
+
+from uiproof.errors import UsageError
+from uiproof.settings import Settings
+
+
+def test_an_empty_environment_gives_the_defaults():
+    settings = Settings.from_environment({})
+    assert settings.runs_dir == Path("runs")
+    assert settings.workers is None
+    assert settings.chromium is None
+    assert settings.cache_dir.name == "uiproof"
+
+
+def test_the_environment_wins_over_the_defaults():
+    settings = Settings.from_environment(
+        {
+            "UIPROOF_WORKERS": "3",
+            "UIPROOF_CHROMIUM": "/opt/browser",
+            "UIPROOF_RUNS": "elsewhere",
+            "UIPROOF_CASE_TIMEOUT": "2.5",
+            "UIPROOF_DEBUG": "yes",
+        }
+    )
+    assert settings.workers == 3
+    assert settings.chromium == Path("/opt/browser")
+    assert settings.runs_dir == Path("elsewhere")
+    assert settings.case_timeout == 2.5
+    assert settings.debug is True
+
+
+def test_arguments_win_over_the_environment_unless_they_are_none():
+    environment = {"UIPROOF_WORKERS": "3"}
+    assert Settings.from_environment(environment, workers=5).workers == 5
+    assert Settings.from_environment(environment, workers=None).workers == 3
+
+
+def test_a_blank_variable_counts_as_not_set():
+    assert Settings.from_environment({"UIPROOF_WORKERS": "  "}).workers is None
+
+
+def test_a_tilde_stands_for_the_home_folder():
+    assert Settings.from_environment({"UIPROOF_CLIP": "~/clip.onnx"}).clip == (
+        Path.home() / "clip.onnx"
+    )
+
+
+def test_the_cache_follows_the_desktop_convention(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert Settings.from_environment({}).cache_dir == tmp_path / "uiproof"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("UIPROOF_WORKERS", "many"),
+        ("UIPROOF_WORKERS", "0"),
+        ("UIPROOF_WORKERS", "-2"),
+        ("UIPROOF_WORKERS", "2.5"),
+        ("UIPROOF_CASE_TIMEOUT", "soon"),
+        ("UIPROOF_CASE_TIMEOUT", "0"),
+        ("UIPROOF_CASE_TIMEOUT", "nan"),
+        ("UIPROOF_CASE_TIMEOUT", "inf"),
+        ("UIPROOF_DEBUG", "perhaps"),
+    ],
+)
+def test_a_malformed_value_is_refused_by_the_name_of_its_variable(variable, value):
+    with pytest.raises(UsageError) as caught:
+        Settings.from_environment({variable: value})
+    assert variable in caught.value.message
+    assert value in caught.value.message
+    assert caught.value.remedy
+
+
+def test_settings_cannot_be_changed_afterwards():
+    with pytest.raises(AttributeError):
+        Settings.from_environment({}).workers = 4
