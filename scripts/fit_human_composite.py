@@ -3,7 +3,8 @@
     python scripts/fit_human_composite.py VOTES SCORES [--out FILE]
 
 VOTES is a JSON list of pairwise votes (`tested`, `baseline`, `file`, `human_prefers_tested`),
-SCORES a JSON object `method -> file -> [final, block, text, position, color, clip]`. Takes some minutes.
+SCORES a JSON object `method -> file -> [final, block, text, position, color, clip]`.
+It takes some minutes.
 """
 
 from __future__ import annotations

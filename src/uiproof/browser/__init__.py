@@ -1,7 +1,22 @@
 """The only room that talks to Chromium."""
 
-from uiproof.browser.page import Limits, LivePage
-from uiproof.browser.renderer import Renderer
-from uiproof.browser.source import PageSource
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from uiproof.browser.page import Limits, LivePage
+    from uiproof.browser.renderer import Renderer
+    from uiproof.browser.source import PageSource
 
 __all__ = ["Limits", "LivePage", "PageSource", "Renderer"]
+
+# Loaded on first use: most of what only names a page needs no browser.
+_HOME = {"Limits": "page", "LivePage": "page", "PageSource": "source", "Renderer": "renderer"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'uiproof.browser' has no attribute {name!r}")
+    return getattr(import_module(f"uiproof.browser.{_HOME[name]}"), name)

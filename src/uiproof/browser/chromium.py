@@ -101,9 +101,9 @@ def find_chromium() -> Chromium:
 
 def _candidates() -> Iterator[Path]:
     if chosen := os.environ.get("UIPROOF_CHROMIUM"):
-        if not Path(chosen).is_file():
+        if not (Path(chosen).is_file() and os.access(chosen, os.X_OK)):
             raise MissingDependencyError(
-                f"UIPROOF_CHROMIUM names {chosen}, which is not a file.",
+                f"UIPROOF_CHROMIUM names {chosen}, which is not an executable file.",
                 remedy="Set it to the browser's executable or unset it.",
             )
         yield Path(chosen)

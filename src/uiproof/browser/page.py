@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from uiproof.errors import PageTimeoutError, RenderError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import CDPSession, Page
+    from playwright.sync_api import CDPSession
 
     from uiproof.browser.watchdog import Watchdog
 
@@ -48,11 +49,12 @@ class LivePage:
     `requests_blocked`, `left_document`, `crashed`, `scripts_off`.
     """
 
-    def __init__(self, tab: Page, limits: Limits, watchdog: Watchdog) -> None:
+    def __init__(self, cdp: CDPSession, limits: Limits, watchdog: Watchdog, url: str) -> None:
         self.flags: set[str] = set()
+        self._cdp = cdp
         self._limits = limits
         self._watchdog = watchdog
-        self._cdp: CDPSession = tab.context.new_cdp_session(tab)
+        self._url = url
 
     def run_script(self, name: str, argument: Any = None) -> Any:
         """Run one of our scripts in a world that the page's own scripts cannot touch.
@@ -90,31 +92,43 @@ class LivePage:
         )
         return base64.b64decode(answer["data"])
 
-    @property
+    @cached_property
     def size(self) -> tuple[int, int]:
         """Width and height of the whole page in pixels, within the limits."""
         found = self.run_script("page_size")
-        width = max(found["width"], 1) if found["width"] else self._limits.viewport[0]
-        height = max(found["height"], 1) if found["height"] else self._limits.viewport[1]
+        width = found["width"] or self._limits.viewport[0]
+        height = found["height"] or self._limits.viewport[1]
         if width > self._limits.max_width:
             self.flags.add("cut_width")
         if height > self._limits.max_height:
             self.flags.add("cut_height")
         return min(width, self._limits.max_width), min(height, self._limits.max_height)
 
-    def freeze(self) -> None:
+    @property
+    def is_itself(self) -> bool:
+        """Whether the page still is the document that was served."""
+        # A page may rewrite the rest of its address (history.pushState) without leaving; whatever
+        # else would have this origin was refused by the guard.
+        return bool(urlsplit(self._frame["url"]).netloc == urlsplit(self._url).netloc)
+
+    def start_clock(self, milliseconds: int) -> None:
+        """Let the time that the page's scripts see go by; the page says when that is done."""
+        self._send(
+            "Runtime.evaluate",
+            expression=f"void ({script('settle')})({milliseconds})",
+            timeout=self._limits.load_seconds * 1000,
+        )
+
+    def freeze(self, *, scripts_running: bool) -> None:
         """Stop the page's scripts for good, then all movement."""
-        self._send("Emulation.setScriptExecutionDisabled", value=True)
+        if scripts_running:
+            self._send("Emulation.setScriptExecutionDisabled", value=True)
         self.run_script("freeze")
 
     def stop_scripts(self) -> None:
         """Break off whatever script is running, also an endless loop."""
         self._send("Emulation.setScriptExecutionDisabled", value=True)
         self._send("Runtime.terminateExecution")
-
-    def shows(self, url: str) -> bool:
-        """Whether the page still is the document from this address."""
-        return bool(self._frame["url"].split("#")[0].split("?")[0] == url)
 
     @cached_property
     def _frame(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from uiproof.errors import InputError
 
-_CHARSET_HINT = re.compile(rb"<meta[^>]+charset", re.IGNORECASE)
+_CHARSET_HINT = re.compile(rb"<meta[^>]+charset(?:\s*=\s*[\"']?\s*([\w.:-]+))?", re.IGNORECASE)
 _HINT_WINDOW = 1024  # how far into a page HTML looks for a declared encoding
 
 
@@ -48,7 +49,7 @@ class PageSource:
     @property
     def text(self) -> str:
         """The HTML as a string, for clean-up before rendering."""
-        return self.html.decode(self.charset or "utf-8", "replace")
+        return self.html.decode(self.charset or _declared_charset(self.html), "replace")
 
     def with_text(self, html: str) -> PageSource:
         """The same page with other HTML."""
@@ -56,9 +57,11 @@ class PageSource:
 
     @cached_property
     def key(self) -> str:
-        """A digest of the HTML and of the folder's location, for caches of rendered pages."""
+        """A digest of the HTML and of which files it may use, for caches of rendered pages."""
         digest = hashlib.sha256(self.html)
-        digest.update(f"\0{self.folder}\0{self.charset}".encode())
+        allowed = None if self.only is None else sorted(self.only)
+        withheld = sorted(map(str, self.withheld))
+        digest.update(repr((str(self.folder), self.charset, allowed, withheld)).encode())
         return digest.hexdigest()[:32]
 
 
@@ -71,3 +74,19 @@ def _charset_of(data: bytes) -> str | None:
     except UnicodeDecodeError:
         return None if _CHARSET_HINT.search(data[:_HINT_WINDOW]) else "windows-1252"
     return "utf-8"
+
+
+def _declared_charset(data: bytes) -> str:
+    """The encoding that a browser takes for bytes whose HTTP header names none."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    hint = _CHARSET_HINT.search(data[:_HINT_WINDOW])
+    name = (hint[1] or b"").decode("ascii").lower() if hint else ""
+    try:
+        b"?".decode(name)  # some codecs that Python knows are not for text
+        name = codecs.lookup(name).name
+    except (LookupError, UnicodeError):
+        return "windows-1252"
+    if name.startswith(("utf-16", "utf-32")):
+        return "utf-8"  # a tag that could be read as ASCII was not written in UTF-16
+    return "windows-1252" if name in {"ascii", "iso8859-1"} else name

@@ -7,6 +7,7 @@ import hashlib
 import io
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -31,16 +32,18 @@ def data_uris(paths: Mapping[str, Path], budget: int) -> Iterator[tuple[str, str
 
     Images that cannot be read are left out. Works ahead a little, so memory stays bounded.
     """
-    if not paths:
-        return
-    limit = max(budget // len(paths) * 3 // 4 - 64, _LEAST_BYTES)  # base64 makes 4 of 3 bytes
-    remaining = iter(paths.items())
+    remaining, left = iter(paths.items()), len(paths)
     with ThreadPoolExecutor(_THREADS) as pool:
         while batch := list(islice(remaining, 4 * _THREADS)):
-            encoded = pool.map(lambda item: _webp(item[1], limit), batch)
+            # What earlier images did not use is there for later ones; base64 makes 4 of 3 bytes.
+            limit = max(budget // left * 3 // 4 - 64, _LEAST_BYTES)
+            encoded = pool.map(partial(_webp, limit=limit), [path for _, path in batch])
             for (key, _), image in zip(batch, encoded, strict=True):
+                left -= 1
                 if image is not None:
-                    yield key, "data:image/webp;base64," + base64.b64encode(image).decode("ascii")
+                    uri = "data:image/webp;base64," + base64.b64encode(image).decode("ascii")
+                    budget -= len(uri)
+                    yield key, uri
 
 
 def _webp(path: Path, limit: int) -> bytes | None:
@@ -54,10 +57,10 @@ def _webp(path: Path, limit: int) -> bytes | None:
     scale = min(1.0, _WIDTH / image.width, _TALLEST / image.height)
     while True:
         size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
-        small = image.resize(size, Image.Resampling.LANCZOS, reducing_gap=2)
+        image = image.resize(size, Image.Resampling.LANCZOS, reducing_gap=2)
         out = io.BytesIO()
-        small.save(out, "WEBP", quality=_QUALITY, method=2)
+        image.save(out, "WEBP", quality=_QUALITY, method=2)
         if out.tell() <= limit or max(size) == 1:
             return out.getvalue()
         # Bytes grow a little slower than the area; the factor makes one more try enough mostly.
-        scale *= 0.92 * min(1.0, limit / out.tell()) ** 0.55
+        scale = min(0.9, 0.95 * (limit / out.tell()) ** 0.5)

@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TypeAlias
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
@@ -14,6 +15,7 @@ from uiproof.errors import InputError
 
 Rgb: TypeAlias = npt.NDArray[np.uint8]  # height x width x 3
 
+_PNG_END = b"IEND\xaeB`\x82"
 MAX_PIXELS = 89_000_000  # just below Pillow's own limit; a page 1280 wide may be 69,000 high
 
 
@@ -31,6 +33,8 @@ def decode(data: bytes, *, max_pixels: int = MAX_PIXELS) -> Rgb:
                     f"The picture has {width} x {height} pixels, more than {max_pixels:,}.",
                     remedy="Give a smaller picture.",
                 )
+            if picture.mode == "RGB" and picture.format == "PNG" and data.endswith(_PNG_END):
+                return _decode_opaque_png(data)
             return as_rgb(picture)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise InputError(
@@ -40,6 +44,14 @@ def decode(data: bytes, *, max_pixels: int = MAX_PIXELS) -> Rgb:
         raise InputError(
             f"The picture cannot be decoded: {error}", remedy="Give a whole PNG, JPEG or WebP file."
         ) from error
+
+
+def _decode_opaque_png(data: bytes) -> Rgb:
+    # The same pixels as Pillow's, in about half the time; screenshots are the bulk of our pictures.
+    decoded = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB)
+    if decoded is None:
+        raise ValueError("it is damaged")
+    return np.asarray(decoded, np.uint8)
 
 
 def as_rgb(picture: Image.Image) -> Rgb:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 TILE_PIXELS = 1_600_000  # one look of the detector; more would cost memory, not find more
 OVERLAP = 160  # rows that neighbouring tiles share, so that a line is whole in one of them
 MIN_CONFIDENCE = 0.5
+_MIN_SIDE = 64
 _UNLIMITED = 1 << 20
 
 
@@ -70,7 +71,12 @@ def _tiles(height: int, width: int) -> Iterator[tuple[int, int]]:
 
 def _read_tile(rgb: Rgb, top: int) -> Iterator[OcrLine]:
     height, width = rgb.shape[:2]
-    result: Any = _engine()(np.ascontiguousarray(rgb[..., ::-1]))  # the models know BGR
+    if (rgb == rgb[0, 0]).all():
+        return
+    # The engine would enlarge a narrow strip a great deal; more of its edge does no harm.
+    room = ((0, max(_MIN_SIDE - height, 0)), (0, max(_MIN_SIDE - width, 0)), (0, 0))
+    picture = np.pad(rgb, room, mode="edge")
+    result: Any = _engine()(np.ascontiguousarray(picture[..., ::-1]))  # the models know BGR
     if result.txts is None:
         return
     for text, corners, confidence in zip(result.txts, result.boxes, result.scores, strict=True):

@@ -212,7 +212,8 @@ def _textured(pixels: Rgb, blank: npt.NDArray[np.bool_], box: PixelBox) -> Shape
     values = pixels.astype(np.int16)
     changes = np.abs(np.diff(values, axis=1)).max(axis=2)[blank[:, 1:] & blank[:, :-1]]
     smooth = changes.mean() < 2 and np.percentile(changes, 99) < 3 * _GRADIENT_STEP
-    if smooth or values[blank].std(axis=0).max() < _MIN_VARIETY:
+    strip = min(box.width, box.height) * 8 < max(box.width, box.height)
+    if smooth or strip or values[blank].std(axis=0).max() < _MIN_VARIETY:
         return _gradient(pixels, box)
     return Shape("picture", box, _rounded(pixels[blank].mean(axis=0)))
 

@@ -7,7 +7,7 @@ its type size: from its height, and, much more exactly, from its width.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 # From the space to the tilde, in the order of ASCII.
 _WIDTHS = {
@@ -78,10 +78,9 @@ class Typeface:
     descent: int
     bearing: int = 75  # white before the first and after the last letter
 
-    def widths(self, text: str, *, bold: bool) -> list[float]:
+    def widths(self, text: str, *, bold: bool) -> tuple[float, ...]:
         """The advance of each letter of a text set at size 1."""
-        known = _widths(self.bold if bold else self.regular)
-        return [(known.get(letter) or _other_width(letter)) / 1000 for letter in text]
+        return _text_widths(self.bold if bold else self.regular, text)
 
     def width(self, text: str, *, bold: bool) -> float:
         """The advance of a text set at size 1."""
@@ -89,8 +88,9 @@ class Typeface:
 
     def extent(self, text: str) -> tuple[float, float]:
         """How far a text set at size 1 reaches above and below the baseline."""
-        above = max((self._above(letter) for letter in text if letter != " "), default=self.small)
-        below = max((self._below(letter) for letter in text), default=0)
+        letters = set(text) - {" "}
+        above = max(map(self._above, letters), default=self.small)
+        below = max(map(self._below, letters), default=0)
         return above / 1000, below / 1000
 
     def _above(self, letter: str) -> int:
@@ -103,11 +103,17 @@ class Typeface:
     def _below(self, letter: str) -> int:
         if letter in "gjpqy|":
             return self.tail
-        return self.tail * 3 // 5 if letter in "()[]{}/\\,;Q@_" else 0
+        return self.tail * 3 // 5 if letter in "()[]{}/\\,;Q@_$" else 0
 
 
 def _other_width(letter: str) -> int:
     return 1000 if ord(letter) >= 0x1100 and letter.isalpha() else 600
+
+
+@lru_cache(maxsize=4096)
+def _text_widths(face: str, text: str) -> tuple[float, ...]:
+    known = _widths(face)
+    return tuple((known.get(letter) or _other_width(letter)) / 1000 for letter in text)
 
 
 @cache

@@ -85,16 +85,13 @@ def _pitch(paragraph: Sequence[Lettering]) -> float:
 
 
 def _split_unwrapped(paragraph: list[Lettering]) -> list[list[Lettering]]:
-    """Part lines where the next one's first word would have fitted: entries of a list."""
+    """Part the entries of a list: somewhere the next line's first word would have fitted."""
     width = max(line.box.width for line in paragraph)
-    parts = [[paragraph[0]]]
     for last, line in pairwise(paragraph):
         word = line.face.width(f" {line.text.split()[0]}", bold=line.bold) * line.size
         if last.box.width + word < width - 0.5 * line.size:
-            parts.append([line])
-        else:
-            parts[-1].append(line)
-    return parts if len(paragraph) > 1 else [paragraph]
+            return [[line] for line in paragraph]
+    return [paragraph]
 
 
 def _paragraph_html(paragraph: Sequence[Lettering]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
@@ -21,7 +22,13 @@ MAX_CHUNKS = 4_000  # how far into a page repetition is looked for: 400,000 char
 MAX_SAME_ELEMENTS = 50
 
 _HTML_TAG = re.compile(r"<html[^>]*>", re.IGNORECASE)
-_BODY_TAG = re.compile(r"<body\b", re.IGNORECASE)
+# Where a page keeps text that is not for reading, and how each of these places ends.
+_UNREAD = re.compile(r"<(?:(style|script|title)\b|!--)", re.IGNORECASE)
+_UNREAD_ENDS = {
+    tag: re.compile(f"</{tag}" if tag else "-->", re.IGNORECASE)
+    for tag in ("style", "script", "title", "")
+}
+_NBSP = "&nbsp;"
 _VOID = frozenset(
     {
         *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
@@ -31,9 +38,12 @@ _VOID = frozenset(
 )
 
 
-def clean_generated(html: str) -> str:
-    """The page as it is scored."""
-    return drop_repeated_elements(wrap_fragment(cut_repetition(html)))
+def clean_generated(html: str, reference: str = "") -> str:
+    """The page as it is scored. What the reference page repeats too is left alone."""
+    cut = cut_repetition(html)
+    if cut != html and cut_repetition(reference) != reference:
+        cut = html
+    return drop_repeated_elements(wrap_fragment(cut), reference)
 
 
 def wrap_fragment(html: str) -> str:
@@ -48,25 +58,53 @@ def cut_repetition(html: str) -> str:
 
     The text without tags is taken in chunks of 100 characters; five chunks with a similarity of
     0.8 or more to the first of them make the page repetitive, and it ends where the first of them
-    begins. The reference implementation finds that place in the HTML by matching characters
-    greedily, also inside tags, and so may cut too early. Its place is kept where the page still
-    has its body, so that scores stay comparable; where it would cut into the head and throw the
-    whole page away, the true place is used and the first of the similar chunks stays.
+    begins. The reference implementation also takes style sheets, scripts and indentation for text
+    and so cuts most ordinary pages; here a page must be repetitive without them as well.
+
+    The reference implementation finds the place in the HTML by matching characters greedily, also
+    inside tags, and so may cut too early. Its place is kept where something to read is left, so
+    that scores stay comparable; otherwise the true place is used and the first chunk stays.
     """
-    text, origin = _without_tags(html)
-    chunks = [text[i : i + CHUNK] for i in range(0, len(text), CHUNK)][:MAX_CHUNKS]
-    start = true_start = len(text)
-    for first_chunk in _repeated_chunks(chunks):
-        clean_start = min(start, first_chunk * CHUNK)
-        start = min(start, _greedy_position(text, html, clean_start))
-        true_start = min(true_start, first_chunk * CHUNK)
+    text, _ = _without_tags(html)
+    start = len(text)
+    if (first := _first_repeated(text)) is not None:
+        start = min(start, _greedy_position(text, html, first * CHUNK))
     if start == len(text):
         return html
-    body = _BODY_TAG.search(html)
-    if body is not None and start <= body.start():
-        keep = min(true_start + CHUNK, len(text) - 1)
-        return html[: int(origin[keep])]
+    words, places = _words(html)
+    if (first := _first_repeated(words)) is None:
+        return html
+    if places[0] >= start:
+        start = int(places[min((first + 1) * CHUNK, len(words) - 1)])
     return html[:start]
+
+
+def _first_repeated(text: str) -> int | None:
+    """The number of the first chunk of a text that comes again often, or None."""
+    chunks = [text[i : i + CHUNK] for i in range(0, len(text), CHUNK)][:MAX_CHUNKS]
+    return min(_repeated_chunks(chunks), default=None)
+
+
+def _words(html: str) -> tuple[str, NDArray[np.int64]]:
+    """What a page gives to read, with single spaces, and where each character of it is."""
+    kept = []
+    position = 0
+    while unread := _UNREAD.search(html, position):
+        kept.append(html[position : unread.start()])
+        end = _UNREAD_ENDS[(unread[1] or "").lower()].search(html, unread.end())
+        position = html.find(">", end.start()) + 1 if end else 0
+        position = position or len(html)
+        # Blanks of the same length, so that all other characters stay in their places.
+        kept.append(" " * (position - unread.start()))
+    kept.append(html[position:])
+    plain = "".join(kept).replace("\n", " ").replace(_NBSP, " " * len(_NBSP))
+    text, origin = _without_tags(plain)
+    shown = [
+        i
+        for i, (before, character) in enumerate(zip(" " + text, text, strict=False))
+        if not (before.isspace() and character.isspace())
+    ]
+    return "".join(text[i] for i in shown), origin[shown]
 
 
 def _without_tags(html: str) -> tuple[str, NDArray[np.int64]]:
@@ -76,12 +114,13 @@ def _without_tags(html: str) -> tuple[str, NDArray[np.int64]]:
     """
     kept = []
     position = 0
+    line_end = -1
     while (begin := html.find("<", position)) >= 0:
-        end = html.find(">", begin)
-        line_end = html.find("\n", begin)
+        if line_end < begin:
+            line_end = html.find("\n", begin)
+            line_end = len(html) if line_end < 0 else line_end
+        end = html.find(">", begin, line_end)
         if end < 0:
-            break
-        if 0 <= line_end < end:
             kept.append((position, line_end))
             position = line_end
         else:
@@ -161,12 +200,18 @@ class _Elements(HTMLParser):
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=False)
+        self._html = html
         self._line_starts = [0, *(m.end() for m in re.finditer("\n", html))]
         self._stack: list[_Open] = []
+        self._open: Counter[str] = Counter()  # how many of each tag are on the stack
         self.spans: list[tuple[int, int]] = []  # in document order
         self.digests: list[bytes] = []
-        self.feed(html)
+        # After the last ">" there is no whole tag, and looking for one takes Python's parser a time
+        # that grows with the square of what is there.
+        last = html.rfind(">") + 1
+        self.feed(html[:last])
         self.close()
+        self._feed_digest(html[last:])
         while self._stack:
             self._end(len(html))
 
@@ -180,6 +225,7 @@ class _Elements(HTMLParser):
 
     def _end(self, place: int) -> None:
         element = self._stack.pop()
+        self._open[element.tag] -= 1
         digest = element.digest.digest()
         self.spans[element.number] = (self.spans[element.number][0], place)
         self.digests[element.number] = digest
@@ -193,6 +239,7 @@ class _Elements(HTMLParser):
         self.spans.append((place, place))
         self.digests.append(b"")
         self._stack.append(element)
+        self._open[tag] += 1
         if tag in _VOID:
             self._end(place + len(self.get_starttag_text() or ""))
 
@@ -202,12 +249,12 @@ class _Elements(HTMLParser):
             self._end(self._place() + len(self.get_starttag_text() or ""))
 
     def handle_endtag(self, tag: str) -> None:
-        if not any(element.tag == tag for element in self._stack):
+        if not self._open[tag]:
             return
         place = self._place()
         while self._stack[-1].tag != tag:
             self._end(place)
-        self._end(place + len(tag) + 3)
+        self._end(self._html.find(">", place) + 1)
 
     def handle_data(self, data: str) -> None:
         self._feed_digest(data)
@@ -222,21 +269,26 @@ class _Elements(HTMLParser):
         self._feed_digest(f"<!--{data}-->")
 
 
-def drop_repeated_elements(html: str) -> str:
+def drop_repeated_elements(html: str, reference: str = "") -> str:
     """Drop the fifty-first and later of elements that are the same to the letter.
 
-    The rest of the page stays as it is, character by character.
+    The rest of the page stays as it is, character by character. Where the reference page has more
+    than fifty of an element, so many are allowed.
     """
     if html.count("<") <= MAX_SAME_ELEMENTS:
         return html
     elements = _Elements(html)
-    seen: dict[bytes, int] = {}
+    counts = Counter(elements.digests)
+    if max(counts.values(), default=0) <= MAX_SAME_ELEMENTS:
+        return html
+    allowed = Counter(_Elements(reference).digests)
+    seen: Counter[bytes] = Counter()
     dropped: list[tuple[int, int]] = []
     for span, digest in zip(elements.spans, elements.digests, strict=True):
         if dropped and span[0] < dropped[-1][1]:
             continue  # inside one that is gone already
-        seen[digest] = seen.get(digest, 0) + 1
-        if seen[digest] > MAX_SAME_ELEMENTS:
+        seen[digest] += 1
+        if seen[digest] > max(MAX_SAME_ELEMENTS, allowed[digest]):
             dropped.append(span)
     if not dropped:
         return html

@@ -75,7 +75,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
     def compare(self, reference: PageSource, answer: PageSource) -> tuple[Score, PageView]:
         """Score one page against another, both as sources; also returns what was seen."""
         theirs_later = self._reference(reference)
-        generated = answer.with_text(clean_generated(answer.text))
+        generated = answer.with_text(clean_generated(answer.text, reference.text))
         ours = measure(photograph(self._renderer, generated))
         theirs = theirs_later.result()
         similarity = TextSimilarity()

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import numpy as np
 
@@ -57,10 +60,28 @@ def merge_neighbours(
 
 def assign(similarities: Floats) -> tuple[Indices, Indices]:
     """The one-to-one matching with the highest total: row and column indices, by rows."""
+    rows, columns = _solver()(similarities, maximize=True)
+    return rows, columns
+
+
+@cache
+def _solver() -> Callable[..., tuple[Indices, Indices]]:
+    """scipy's `linear_sum_assignment`, without the rest of `scipy.optimize` where possible.
+
+    That rest takes a second to load, in every worker; the solver is a compiled module of its own.
+    """
+    scipy = find_spec("scipy")
+    folders = list(scipy.submodule_search_locations or []) if scipy else []
+    for path in (path for folder in folders for path in Path(folder).glob("optimize/_lsap.*")):
+        spec = spec_from_file_location("_lsap", path)
+        if spec is not None and spec.loader is not None:
+            module = module_from_spec(spec)
+            spec.loader.exec_module(module)
+            solver: Callable[..., tuple[Indices, Indices]] = module.linear_sum_assignment
+            return solver
     from scipy.optimize import linear_sum_assignment
 
-    rows, columns = linear_sum_assignment(similarities, maximize=True)
-    return rows, columns
+    return linear_sum_assignment  # type: ignore[no-any-return]
 
 
 def _find_merges(

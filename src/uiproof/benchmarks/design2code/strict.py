@@ -116,7 +116,9 @@ def seen_contents(view: PageView) -> Contents:
         texts=tuple(item for item in inventory.texts if _has_contrast(gray, item[0])),
         images=inventory.images,
         controls=inventory.controls,
-        surfaces=tuple(box for box in inventory.surfaces if _has_edges(view.rgb, box)),
+        surfaces=tuple(
+            box for box, color in inventory.surfaces if _has_edges(view.rgb, box, color)
+        ),
     )
 
 
@@ -187,10 +189,14 @@ def _ratio(a: float, b: float) -> float:
 def _grid(boxes: Iterable[PixelRect], width: int, height: int) -> npt.NDArray[np.bool_]:
     cells = np.zeros((height // LAYOUT_CELL + 1, width // LAYOUT_CELL + 1), np.bool_)
     for x, y, w, h in boxes:
-        rows = slice(round(y / LAYOUT_CELL), max(round((y + h) / LAYOUT_CELL), 1))
-        columns = slice(round(x / LAYOUT_CELL), max(round((x + w) / LAYOUT_CELL), 1))
-        cells[rows, columns] = True
+        cells[_span(y, h, cells.shape[0]), _span(x, w, cells.shape[1])] = True
     return cells
+
+
+def _span(start: float, length: float, cells: int) -> slice:
+    """The cells that something covers in one direction: to the nearest edges, one at least."""
+    first = min(round(start / LAYOUT_CELL), cells - 1)
+    return slice(first, max(round((start + length) / LAYOUT_CELL), first + 1))
 
 
 def _has_contrast(gray: Gray, box: PixelRect) -> bool:
@@ -199,8 +205,12 @@ def _has_contrast(gray: Gray, box: PixelRect) -> bool:
     return pixels.size > 0 and int(pixels.max()) - int(pixels.min()) >= VISIBLE_CONTRAST
 
 
-def _has_edges(rgb: Rgb, box: PixelRect) -> bool:
-    """Whether the outline of a box is seen: pixels differ just inside and just outside of it."""
+def _has_edges(rgb: Rgb, box: PixelRect, color: tuple[int, int, int] | None) -> bool:
+    """Whether the outline of a surface is seen: pixels differ just inside and just outside of it.
+
+    Where the surface is all of one colour, those outside must differ from that colour too, so that
+    what lies on an unseen surface and reaches its edge does not make it seen.
+    """
     height, width = rgb.shape[:2]
     left, top = round(box[0]), round(box[1])
     right, bottom = round(box[0] + box[2]), round(box[1] + box[3])
@@ -222,6 +232,8 @@ def _has_edges(rgb: Rgb, box: PixelRect) -> bool:
             else (rgb[ys, inside], rgb[ys, outside])
         )
         steps = np.abs(a.astype(np.int16) - b).max(axis=1)
+        if color is not None:
+            steps = np.minimum(steps, np.abs(b - np.array(color, np.int16)).max(axis=1))
         differing += int(np.count_nonzero(steps >= EDGE_CONTRAST))
         total += len(steps)
     return total > 0 and differing >= EDGE_SHARE * total

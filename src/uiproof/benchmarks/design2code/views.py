@@ -30,7 +30,7 @@ class Inventory:
     texts: tuple[tuple[PixelRect, str, tuple[int, int, int]], ...] = ()
     images: tuple[PixelRect, ...] = ()
     controls: tuple[PixelRect, ...] = ()
-    surfaces: tuple[PixelRect, ...] = ()
+    surfaces: tuple[tuple[PixelRect, tuple[int, int, int] | None], ...] = ()  # with a plain colour
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +145,24 @@ def _write(path: Path, data: bytes) -> None:
 
 def _inventory(found: dict[str, Any]) -> Inventory:
     return Inventory(
-        texts=tuple(
-            (_rect(box), str(text), (int(color[0]), int(color[1]), int(color[2])))
-            for box, text, color in found["texts"]
-        ),
+        texts=tuple((_rect(box), str(text), _color(color)) for box, text, color in found["texts"]),
         images=tuple(map(_rect, found["images"])),
         controls=tuple(map(_rect, found["controls"])),
-        surfaces=tuple(map(_rect, found["surfaces"])),
+        surfaces=tuple(
+            (_rect(box), None if color is None else _color(color))
+            for box, color in found["surfaces"]
+        ),
     )
 
 
 def _rect(values: list[float]) -> PixelRect:
     x, y, w, h = (float(value) for value in values)
     return x, y, w, h
+
+
+def _color(values: list[float]) -> tuple[int, int, int]:
+    r, g, b = (int(value) for value in values)
+    return r, g, b
 
 
 def _as_json(view: PageView) -> dict[str, Any]:

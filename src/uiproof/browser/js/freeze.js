@@ -1,31 +1,48 @@
 // Ends all movement: what is finite jumps to its end, what is endless goes back to its start.
 () => {
-  // Its content is for browsers without scripts; stopping the scripts must not bring it up.
-  for (const element of document.querySelectorAll("noscript")) {
-    element.style.setProperty("display", "none", "important");
-  }
-  for (const marquee of document.querySelectorAll("marquee")) {
-    // One slide of no duration: the text comes to rest fully visible at the far edge.
-    marquee.setAttribute("behavior", "slide");
-    marquee.setAttribute("loop", "1");
-    marquee.setAttribute("truespeed", "");
-    marquee.setAttribute("scrolldelay", "1");
-    marquee.setAttribute("scrollamount", "1000000");
-  }
-  for (const svg of document.querySelectorAll("svg")) {
-    if (svg.pauseAnimations) {
-      svg.setCurrentTime(0);
-      svg.pauseAnimations();
+  const stopMarquee = (marquee) => {
+    // Its movement belongs to the browser and cannot be set to a moment. A fresh one whose scroll
+    // amount is nothing never starts to move, and styles apply to it as before.
+    const still = marquee.cloneNode(false);
+    still.setAttribute("scrollamount", "0");
+    still.append(...marquee.childNodes);
+    marquee.replaceWith(still);
+  };
+  const freeze = (page) => {
+    // Its content is for browsers without scripts; stopping the scripts must not bring it up.
+    for (const element of page.querySelectorAll("noscript")) {
+      element.replaceChildren(); // may hold style sheets
+      element.style.setProperty("display", "none", "important");
     }
-  }
-  for (const media of document.querySelectorAll("video, audio")) media.pause();
-  for (const animation of document.getAnimations()) {
-    const timing = animation.effect && animation.effect.getComputedTiming();
-    if (timing && Number.isFinite(timing.endTime) && animation.playbackRate !== 0) {
-      animation.finish();
-    } else {
-      animation.cancel();
+    // The caret blinks.
+    for (let focus = page.activeElement; focus; focus = focus.shadowRoot?.activeElement) {
+      focus.style?.setProperty("caret-color", "transparent", "important");
     }
-  }
+    for (const marquee of page.querySelectorAll("marquee")) stopMarquee(marquee);
+    for (const svg of page.querySelectorAll("svg")) {
+      if (svg.pauseAnimations) {
+        svg.pauseAnimations();
+        svg.setCurrentTime(0);
+      }
+    }
+    for (const progress of page.querySelectorAll("progress:indeterminate")) progress.value = 0;
+    for (const media of page.querySelectorAll("video, audio")) media.pause();
+    for (const animation of page.getAnimations()) {
+      const timing = animation.effect && animation.effect.getComputedTiming();
+      if (timing && Number.isFinite(timing.endTime) && animation.playbackRate !== 0) {
+        animation.finish();
+      } else {
+        animation.cancel();
+      }
+    }
+    for (const frame of page.querySelectorAll("iframe, frame, object")) {
+      try {
+        if (frame.contentDocument) freeze(frame.contentDocument);
+      } catch {
+        // a frame of another origin
+      }
+    }
+  };
+  freeze(document);
   window.scrollTo(0, 0);
 }

@@ -76,15 +76,20 @@
     return element.value || element.placeholder || "";
   };
 
-  const isSurface = (style) => {
-    if (rgba(style.backgroundColor)[3] >= UNSEEN) return true;
-    if (style.backgroundImage.includes("gradient(")) return true;
-    return ["Top", "Right", "Bottom", "Left"].some(
+  const hasBorder = (style) =>
+    ["Top", "Right", "Bottom", "Left"].some(
       (side) =>
         parseFloat(style[`border${side}Width`]) > 0 &&
         !["none", "hidden"].includes(style[`border${side}Style`]) &&
         rgba(style[`border${side}Color`])[3] >= UNSEEN,
     );
+  // The plain colour that is all a surface shows, null where it shows something else as well, and
+  // undefined where it shows nothing.
+  const paint = (style) => {
+    const [r, g, b, alpha] = rgba(style.backgroundColor);
+    if (style.backgroundImage.includes("gradient(") || hasBorder(style)) return null;
+    if (alpha >= 1) return [r, g, b];
+    return alpha >= UNSEEN ? null : undefined;
   };
 
   const hasPseudoTexts =
@@ -140,7 +145,10 @@
       if (failed) addText(element.alt, box, clip, style);
       if (PICTURES.has(name) || /url\(/.test(style.backgroundImage)) add("images", box, clip);
       if (CONTROLS.has(name) && element.type !== "hidden") add("controls", box, clip);
-      else if (!PICTURES.has(name) && isSurface(style)) add("surfaces", box, clip);
+      else if (!PICTURES.has(name)) {
+        const color = paint(style);
+        if (color !== undefined) add("surfaces", box, clip, opacity < 1 ? null : color);
+      }
       const text = shownText(element);
       if (text) addText(text, box, clip, style);
     }

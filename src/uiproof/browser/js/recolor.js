@@ -49,12 +49,16 @@
     return found;
   };
 
-  // Where there are more elements than colours, only those that own text get one.
+  // Where there are more elements than colours, only those that own text get one. Setting styles
+  // makes the browser write them anew, so who owns text is found out once, before that.
   let coloured = listed;
-  if (listed.length > POOL) {
+  if (listed.length > POOL && !list) {
+    coloured = globalThis.uiproofColoured;
+  } else if (listed.length > POOL) {
     const positions = new Map(listed.map((element, index) => [element, index]));
     const owners = new Set(textNodes(positions).map(([, index]) => index));
     coloured = listed.filter((_, index) => owners.has(index));
+    globalThis.uiproofColoured = coloured;
   }
   const indexOf = new Map(coloured.map((element, index) => [element, index]));
   const nodes = list ? textNodes(indexOf) : null;

@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import uiproof
+from uiproof.benchmarks.design2code.judge import Design2CodeJudge
+from uiproof.benchmarks.design2code.strict import (
+    StrictScores,
+    above_blank,
+    blank_like,
+    layout_overlap,
+    structure,
+)
+from uiproof.browser import PageSource
+
+DEMO = Path(uiproof.__file__).parent / "demo" / "design2code" / "reference"
+SEVEN = ("block_match", "text", "position", "color", "layout", "page_height", "ssim")
+BLOCKS = SEVEN[:4]
+PIXEL = "data:image/gif;base64,R0lGODdhAQABAIAAAP8AAP8AACwAAAAAAQABAAACAkQBADs="
+
+
+@pytest.fixture(scope="module")
+def judge():
+    judge = Design2CodeJudge()
+    yield judge
+    judge.close()
+
+
+@pytest.fixture(scope="module")
+def strict(judge):
+    """The strict scores of a generated page against a reference page."""
+
+    def strict(reference, generated):
+        as_source = [
+            PageSource.from_file(page)
+            if isinstance(page, Path)
+            else PageSource.from_html(f"<html><body>{page}</body></html>")
+            for page in (reference, generated)
+        ]
+        return judge.compare(*as_source)[0].scores["strict"]
+
+    return strict
+
+
+FULL = """
+<h1>A page with a headline</h1><p>And a paragraph of some words.</p>
+<p>Another one, which says something else.</p><button>Press</button>
+<div style="background: #246; height: 90px; width: 400px"></div>
+"""
+
+# Exactly 1, exactly 0
+
+
+@pytest.mark.parametrize("page", ["booking", "directory", "museum", "teashop"])
+def test_a_page_scores_exactly_one_against_itself(strict, page):
+    scores = strict(DEMO / f"{page}.html", DEMO / f"{page}.html")
+    assert {name: scores[name] for name in SEVEN} == dict.fromkeys(SEVEN, 1.0)
+    assert scores["mean_without_clip"] == 1.0
+
+
+def test_a_page_that_repeats_itself_scores_exactly_one_against_itself(strict):
+    page = "<br>" * 60 + "<p>The same words again and again, all the time, in every line.</p>" * 70
+    assert strict(page, page)["mean_without_clip"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "css", [".card-{} {{ margin: 0; padding: 4px; color: #333; border: 0 }}", ""]
+)
+def test_a_page_with_many_rules_and_blanks_scores_exactly_one_against_itself(strict, css):
+    style = "\n".join(css.format(n) for n in range(60))
+    rows = "\n".join(f"{' ' * 130}<li>\n{' ' * 130}Row {n * n}</li>" for n in range(40))
+    page = f"<style>{style}</style>{rows}"
+    assert strict(page, page)["mean_without_clip"] == 1.0
+
+
+def test_an_empty_page_scores_exactly_zero_against_a_full_one_and_the_other_way_round(strict):
+    for pair in ((FULL, ""), ("", FULL), (DEMO / "landing.html", "")):
+        scores = strict(*pair)
+        assert {name: scores[name] for name in SEVEN} == dict.fromkeys(SEVEN, 0.0)
+        assert scores["mean_without_clip"] == 0.0
+
+
+def test_two_empty_pages_score_exactly_one(strict):
+    scores = strict("", "<div></div>")
+    assert {name: scores[name] for name in SEVEN} == dict.fromkeys(SEVEN, 1.0)
+
+
+# What makes a difference
+
+
+def test_a_missing_section_lowers_every_score_of_blocks(strict):
+    section = "<h2>Our opening hours</h2><p>Monday to Friday from nine to five.</p>"
+    scores = strict(FULL + section, FULL)
+    assert all(scores[name] < 0.95 for name in BLOCKS)
+    assert scores["page_height"] < 1
+
+
+def test_invented_content_lowers_every_score_of_blocks(strict):
+    scores = strict(FULL, FULL + "<h2>Nobody asked for that</h2><p>Nor for all of these words.</p>")
+    assert all(scores[name] < 0.95 for name in BLOCKS)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<label>Your name</label>",
+        '<input value="Your name">',
+        '<input placeholder="Your name">',
+        '<img src="absent.png" alt="Your name" width="200" height="50">',
+        "<select><option>Your name</select>",
+        "<textarea>Your name</textarea>",
+        "<button>Your name</button>",
+        "<style>#x::before { content: 'Your name' }</style><b id='x'></b>",
+    ],
+)
+def test_text_counts_wherever_it_is(strict, part):
+    assert strict(FULL + part, FULL)["text"] < 1
+    assert strict(FULL + part, FULL + part.replace("Your name", "Qwx zzz"))["text"] < 1
+
+
+def test_a_missing_picture_lowers_layout_and_structure_and_nothing_about_text(strict):
+    picture = f'<img src="{PIXEL}" width="500" height="300" style="display: block">'
+    scores = strict(FULL + picture, FULL + '<div style="height: 300px"></div>')
+    assert scores["layout"] < 0.7
+    assert scores["ssim"] < 1
+    assert [scores[name] for name in BLOCKS] == [1, 1, 1, 1]
+
+
+def test_a_missing_control_lowers_layout(strict):
+    box = '<input style="width: 300px; height: 40px; display: block">'
+    space = '<div style="height: 40px"></div>'
+    assert strict(FULL + box, FULL + space)["layout"] < 0.95
+
+
+def test_another_background_lowers_structure_only(strict):
+    dark = f'<div style="background: #ffd">{FULL}</div>'
+    darker = f'<div style="background: #889">{FULL}</div>'
+    scores = strict(dark, darker)
+    assert scores["ssim"] < 0.9
+    assert scores["text"] == scores["position"] == scores["layout"] == 1
+
+
+def test_a_page_of_another_length_loses_height_and_position(strict):
+    gap = '<div style="height: 2000px"></div>'
+    scores = strict(FULL + "<p>The end</p>", FULL + gap + "<p>The end</p>")
+    assert scores["page_height"] < 0.3
+    assert scores["position"] < 0.95
+    assert scores["text"] == 1
+
+
+def test_colours_of_texts_count(strict):
+    scores = strict(FULL, f'<div style="color: #c00">{FULL}</div>')
+    assert scores["color"] < 0.9
+    assert scores["text"] == scores["block_match"] == 1
+
+
+def test_what_nobody_sees_makes_no_difference(strict):
+    hidden = (
+        '<p style="display: none">Hidden</p>'
+        '<p style="position: absolute; top: 600px; color: white">White on white</p>'
+    )
+    scores = strict(FULL, f'<div style="background: white">{FULL}</div>{hidden}')
+    assert scores["mean_without_clip"] == 1.0
+
+
+def test_an_unseen_wrapper_makes_no_difference_whatever_reaches_its_edges(strict):
+    footer = '<div style="background: #246; color: #fff; padding: 20px">The footer</div>'
+    assert strict(FULL + footer, f'<div style="background: #fff">{FULL}{footer}</div>') == strict(
+        FULL + footer, FULL + footer
+    )
+
+
+def test_repeated_texts_are_matched_where_they_are(strict):
+    row = '<p style="margin: 0; height: 40px"><b>Buy</b> <i>Sell</i> <b>Buy</b></p>'
+    scores = strict(row * 12, row * 9)
+    assert scores["position"] == pytest.approx(2 * 9 / (12 + 9), abs=0.01)
+
+
+# Layout, by itself
+
+coordinates = st.integers(0, 300)
+boxes = st.lists(
+    st.tuples(coordinates, coordinates, st.integers(1, 120), st.integers(1, 120)), max_size=4
+)
+kinds = st.tuples(boxes, boxes)
+
+
+@settings(max_examples=60)
+@given(kinds, kinds)
+def test_layout_is_a_fraction_without_a_direction(a, b):
+    overlap = layout_overlap(a, b, 430, 430)
+    assert 0 <= overlap <= 1
+    assert layout_overlap(b, a, 430, 430) == overlap
+
+
+@settings(max_examples=60)
+@given(kinds)
+def test_layout_of_a_page_with_itself_is_one_and_with_an_empty_page_zero(a):
+    assert layout_overlap(a, a, 430, 430) == 1
+    assert layout_overlap(a, ((), ()), 430, 430) == (0 if any(a) else 1)
+
+
+@settings(max_examples=60)
+@given(kinds, kinds)
+def test_taking_over_a_thing_of_the_other_page_never_lowers_layout(ours, theirs):
+    more = tuple([*mine, *yours[:1]] for mine, yours in zip(ours, theirs, strict=True))
+    before = layout_overlap(ours, theirs, 430, 430)
+    assert layout_overlap(more, theirs, 430, 430) >= before
+
+
+def test_the_same_place_counts_only_for_the_same_kind():
+    box = [(0, 0, 100, 100)]
+    assert layout_overlap((box, []), ([], box), 200, 200) == 0
+    assert layout_overlap((box, box), (box, []), 200, 200) == 0.5
+
+
+@pytest.mark.parametrize("line", [(0, 101, 400, 1), (101, 0, 1, 400), (399, 399, 1, 1)])
+def test_thin_lines_count(line):
+    assert layout_overlap(([line],), ([],), 400, 400) == 0
+    assert layout_overlap(([line],), ([line],), 400, 400) == 1
+
+
+def test_half_a_box_is_half_the_layout():
+    overlap = layout_overlap(([(0, 0, 80, 40)],), ([(0, 0, 160, 40)],), 400, 400)
+    assert overlap == pytest.approx(0.5)
+
+
+# Structure and CLIP, by themselves
+
+
+def test_structure_has_values_for_pictures_of_any_size():
+    tiny, white = np.zeros((1, 1, 3), np.uint8), np.full((900, 7, 3), 255, np.uint8)
+    assert structure(tiny, tiny) == 1
+    assert 0 <= structure(tiny, white) <= 1
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(-1, 1))
+def test_likeness_above_blank_is_a_fraction_that_grows_with_similarity(low, high, blank):
+    low, high = sorted((low, high))
+    assert 0 <= above_blank(low, blank) <= above_blank(high, blank) <= 1
+
+
+def test_likeness_above_blank_is_zero_at_blank_and_one_at_sameness():
+    assert above_blank(0.8, 0.8) == 0
+    assert above_blank(1.0, 0.8) == 1
+    assert above_blank(0.9, 0.8) == pytest.approx(0.5)
+    assert above_blank(0.5, 0.8) == 0
+    assert above_blank(1.0, 1.0) == 1
+
+
+def test_a_blank_page_has_the_size_and_the_commonest_colour_of_the_other():
+    page = np.full((40, 30, 3), (1, 2, 3), np.uint8)
+    page[:10] = (200, 100, 50)
+    blank = blank_like(page)
+    assert blank.shape == page.shape
+    assert (blank == (1, 2, 3)).all()
+
+
+def test_the_final_score_is_the_mean_of_all_eight_and_absent_without_clip():
+    seven = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+    assert StrictScores(*seven, None).final is None
+    assert StrictScores(*seven, None).mean_without_clip == pytest.approx(0.4)
+    assert StrictScores(*seven, 0.8).mean_without_clip == pytest.approx(0.4)
+    assert StrictScores(*seven, 0.8).final == pytest.approx(0.45)

@@ -1,0 +1,288 @@
+"""What the renderer shows of ordinary, moving, endless and dying pages."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser_tools import BLUE, GREEN, RED, WHITE, colour_at, pixels, shot
+
+from uiproof.browser import Limits, PageSource, Renderer
+from uiproof.browser.chromium import RunningChromium, find_chromium
+from uiproof.errors import RenderError
+from uiproof.proctree import descendants
+
+DEMO = Path(str(files("uiproof"))) / "demo" / "design2code" / "reference"
+LIMITS = Limits(load_seconds=8, step_seconds=20, max_width=2_000)
+BLOCK = "position:absolute;left:0;width:50px;height:50px"
+
+
+@pytest.fixture(scope="module")
+def renderer() -> Iterator[Renderer]:
+    with Renderer(LIMITS) as renderer:
+        yield renderer
+
+
+@contextmanager
+def hurried(renderer: Renderer) -> Iterator[None]:
+    """Little patience with pages that are known to go on forever."""
+    renderer.limits = replace(LIMITS, load_seconds=1, step_seconds=3)
+    try:
+        yield
+    finally:
+        renderer.limits = LIMITS
+
+
+@pytest.mark.parametrize(
+    ("body", "size", "flags"),
+    [
+        ("", (1280, 720), set()),
+        ('<div style="height:100px">', (1280, 720), set()),
+        ('<div style="height:721px">', (1280, 721), set()),
+        ('<div style="width:1500px;height:9px">', (1500, 720), set()),
+        ('<div style="width:2500px;height:9px">', (2000, 720), {"cut_width"}),
+        ('<div style="height:99999px">', (1280, 32_000), {"cut_height"}),
+    ],
+)
+def test_a_picture_holds_the_whole_page_up_to_the_limits(
+    renderer: Renderer, body: str, size: tuple[int, int], flags: set[str]
+) -> None:
+    with renderer.open(PageSource.from_html(f'<!DOCTYPE html><body style="margin:0">{body}')) as page:
+        assert page.size == size
+        assert page.flags == flags
+        if size[1] < 32_000:
+            assert pixels(page.screenshot()).shape == (size[1], size[0], 3)
+
+
+def test_a_page_of_30000_pixels_is_complete_and_every_band_of_it_right(renderer: Renderer) -> None:
+    bands = [((i * 53) % 256, (i * 101) % 256, (i * 197) % 256) for i in range(300)]
+    html = "".join(f'<div style="height:100px;background:rgb{colour}"></div>' for colour in bands)
+    png, flags = shot(renderer, f'<!DOCTYPE html><body style="margin:0">{html}')
+    found = pixels(png)
+    assert found.shape == (30_000, 1280, 3)
+    expected = np.repeat(np.array(bands, np.uint8), 100, axis=0)
+    for x in (0, 255, 256, 640, 1279):
+        assert (found[:, x] == expected).all()
+    assert flags == set()
+
+
+@pytest.mark.parametrize("name", ["article", "dashboard", "pricing", "news"])
+def test_a_picture_is_pixel_for_pixel_what_playwright_takes(
+    renderer: Renderer, playwright_shot: PlaywrightShot, name: str
+) -> None:
+    ours, flags = shot(renderer, DEMO / f"{name}.html")
+    assert flags == set()
+    assert (pixels(ours) == pixels(playwright_shot(DEMO / f"{name}.html"))).all()
+
+
+class PlaywrightShot:
+    """Playwright's own full-page screenshot, by a browser that was started in the same way."""
+
+    def __init__(self, chromium: RunningChromium) -> None:
+        self._context = chromium.browser.new_context(
+            viewport={"width": 1280, "height": 720}, reduced_motion="reduce", locale="en-US"
+        )
+
+    def __call__(self, path: Path) -> bytes:
+        page = self._context.new_page()
+        page.goto(path.as_uri())
+        return page.screenshot(full_page=True, animations="disabled")
+
+
+@pytest.fixture(scope="module")
+def playwright_shot(renderer: Renderer) -> Iterator[PlaywrightShot]:
+    shot(renderer, "<p>start")  # Playwright runs once in a thread: use that one
+    assert renderer._playwright is not None
+    chromium = RunningChromium(renderer._playwright, find_chromium())
+    try:
+        yield PlaywrightShot(chromium)
+    finally:
+        chromium.close()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "while (true);",
+        "addEventListener('load', () => { while (true); })",
+        "setTimeout(() => { while (true); }, 20)",
+        "const again = () => Promise.resolve().then(again); setTimeout(again, 20)",
+    ],
+    ids=["while parsing", "on load", "in a timer", "in promises"],
+)
+def test_a_page_that_never_finishes_is_shot_as_far_as_it_came(
+    renderer: Renderer, script: str
+) -> None:
+    html = f'<div style="{BLOCK};top:0;background:green"></div><script>{script}</script>'
+    with hurried(renderer):
+        png, flags = shot(renderer, html)
+    assert colour_at(png, 25, 25) == GREEN
+    assert "load_timeout" in flags
+    assert colour_at(shot(renderer, '<body style="background:blue">')[0], 5, 5) == BLUE
+
+
+@pytest.mark.parametrize(
+    ("script", "flag"),
+    [
+        ("setTimeout(() => { location = 'http://example.org/' }, 10)", "navigation_blocked"),
+        ("setTimeout(() => location.reload(), 10)", "navigation_blocked"),
+        ("location = 'about:blank'", "left_document"),
+        ("location = URL.createObjectURL(new Blob(['other'], {type: 'text/html'}))", ""),
+    ],
+)
+def test_a_page_that_goes_elsewhere_is_shown_as_itself(
+    renderer: Renderer, script: str, flag: str
+) -> None:
+    html = f'<div style="{BLOCK};top:0;background:green"></div><script>{script}</script>'
+    png, flags = shot(renderer, html)
+    assert colour_at(png, 25, 25) == GREEN
+    assert flag in flags or (not flag and flags)
+
+
+def test_a_page_that_only_rewrites_its_address_keeps_its_scripts(renderer: Renderer) -> None:
+    html = "<body><script>history.pushState({}, '', '/home');document.body.style.background='green'"
+    png, flags = shot(renderer, html + "</script>")
+    assert (colour_at(png, 5, 5), flags) == (GREEN, set())
+
+
+def test_dialogs_and_windows_answer_at_once_with_nothing(renderer: Renderer) -> None:
+    html = """<body><script>
+        alert("hello");
+        const answers = [confirm("sure?"), prompt("name?"), window.open("about:blank")];
+        const nothing = JSON.stringify(answers) === "[false,null,null]";
+        document.body.style.background = nothing ? "green" : "red";
+    </script>"""
+    png, flags = shot(renderer, html)
+    assert (colour_at(png, 5, 5), flags) == (GREEN, set())
+
+
+@pytest.mark.parametrize("script", ["", "<script>1</script>"], ids=["still", "with scripts"])
+def test_what_is_for_browsers_without_scripts_is_not_shown(renderer: Renderer, script: str) -> None:
+    html = f"""<!DOCTYPE html><head>{script}<noscript><style>body {{background:red}}</style></noscript>
+        <body style="margin:0"><noscript><div style="{BLOCK};top:0;background:red">no</div></noscript>"""
+    png, _ = shot(renderer, html)
+    assert (pixels(png) == WHITE).all()
+
+
+MOVING = f"""<!DOCTYPE html><style>
+    @keyframes paint {{ from {{ background: red }} to {{ background: blue }} }}
+    div {{ background: green }}
+    .once {{ animation: paint 40s linear forwards }}
+    .endless {{ animation: paint 0.1s linear infinite }}
+    .late {{ animation: paint 5s linear 100s both }}
+    .changing {{ background: blue; transition: background 30s; }}
+    @starting-style {{ .changing {{ background: red }} }}
+    </style><body style="margin:0">
+    <div style="{BLOCK};top:0" class="once"></div>
+    <div style="{BLOCK};top:50px" class="endless"></div>
+    <div style="{BLOCK};top:100px" class="late"></div>
+    <div style="{BLOCK};top:150px" class="changing"></div>"""
+
+
+@pytest.mark.parametrize("framed", [False, True])
+def test_finite_animations_are_over_and_endless_ones_have_not_begun(
+    renderer: Renderer, framed: bool
+) -> None:
+    html = MOVING
+    if framed:
+        quoted = MOVING.replace('"', "&quot;")
+        html = (
+            "<!DOCTYPE html><body style='margin:0'><iframe style='border:0;width:300px;height:300px'"
+            f' srcdoc="{quoted}"></iframe>'
+        )
+    png, flags = shot(renderer, html)
+    assert [colour_at(png, 25, y) for y in (25, 75, 125, 175)] == [BLUE, GREEN, BLUE, BLUE]
+    assert flags == set()
+
+
+@pytest.mark.parametrize("direction", ["left", "right", "up", "down"])
+def test_the_text_of_a_marquee_is_there_stands_still_and_keeps_its_style(
+    renderer: Renderer, direction: str
+) -> None:
+    html = f"""<!DOCTYPE html><style>marquee b {{ color: red }}</style><body style="margin:0">
+        <marquee direction="{direction}" scrollamount="50" height="80"><b style="font:60px sans-serif">███
+        </b></marquee>"""
+    with renderer.open(PageSource.from_html(html)) as page:
+        first = page.screenshot()
+        assert page.screenshot() == first
+    assert (pixels(first) == RED).all(axis=2).sum() > 2_000
+
+
+def test_a_measuring_script_is_out_of_reach_of_the_page(renderer: Renderer) -> None:
+    body = "<h1 style='color:#123456'>Hello</h1><p>World <b>again</b></p><img alt=x><button>ok</button>"
+    sabotage = """<script>
+        for (const kind of [Document, Element, Node, EventTarget]) {
+          for (const name of Object.getOwnPropertyNames(kind.prototype)) {
+            try { Object.defineProperty(kind.prototype, name, { get() { throw new Error("mine"); } }); }
+            catch {}
+          }
+        }
+        window.getComputedStyle = () => { throw new Error("mine"); };
+        JSON.stringify = JSON.parse = Array.prototype.map = Array.prototype.push = () => "mine";
+        window.Promise = window.Map = window.Set = window.Math = null;
+    </script>"""
+    with renderer.open(PageSource.from_html(body)) as page:
+        honest = page.run_script("inventory")
+        size = page.size
+    with renderer.open(PageSource.from_html(body + sabotage)) as page:
+        assert page.run_script("inventory") == honest
+        assert page.size == size
+        assert page.flags == set()
+
+
+def test_a_measuring_script_that_fails_says_which_and_why(renderer: Renderer) -> None:
+    with (
+        renderer.open(PageSource.from_html("<p>Hello")) as page,
+        pytest.raises(RenderError, match=r"'recolor'.*TypeError"),
+    ):
+        page.run_script("recolor", None)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc")
+@pytest.mark.parametrize("whole_browser", [False, True])
+def test_a_browser_that_dies_fails_its_page_only(renderer: Renderer, whole_browser: bool) -> None:
+    def die() -> None:
+        assert renderer._chromium is not None
+        root = renderer._chromium.pid
+        below = [root] if whole_browser else _renderer_processes(root)
+        for pid in below:
+            os.kill(pid, signal.SIGKILL)
+
+    with (
+        hurried(renderer),
+        pytest.raises(RenderError),
+        renderer.open(PageSource.from_html("<script>1</script>one")) as page,
+    ):
+        die()
+        page.screenshot()
+    png, flags = shot(renderer, '<body style="background:green">')
+    assert (colour_at(png, 5, 5), flags) == (GREEN, set())
+
+
+def _renderer_processes(root: int) -> list[int]:
+    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in descendants(root)}
+    return [pid for pid, command in commands.items() if b"--type=renderer" in command]
+
+
+def test_a_renderer_works_again_after_it_was_closed(renderer: Renderer) -> None:
+    first, _ = shot(renderer, "<p>Hello")
+    renderer.close()
+    second, _ = shot(renderer, "<p>Hello")
+    assert first == second
+
+
+def test_pages_one_after_the_other_do_not_see_each_other(renderer: Renderer) -> None:
+    look = """<body><script>
+        const seen = [document.cookie, localStorage.length, sessionStorage.length];
+        document.body.style.background = JSON.stringify(seen) === '["",0,0]' ? "green" : "red";
+        document.cookie = "a=1"; localStorage.setItem("a", 1); sessionStorage.setItem("a", 1);
+    </script>"""
+    for _ in range(2):
+        assert colour_at(shot(renderer, look)[0], 5, 5) == GREEN

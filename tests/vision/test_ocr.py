@@ -1,0 +1,57 @@
+import socket
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from uiproof.vision import ocr
+from uiproof.vision.ocr import OVERLAP, _tiles, read_lines
+
+
+def draw(lines, *, width=640, height=200, size=20, ink="black", paper="white"):
+    page = Image.new("RGB", (width, height), paper)
+    pen = ImageDraw.Draw(page)
+    font = ImageFont.load_default(size)
+    for left, top, text in lines:
+        pen.text((left, top), text, font=font, fill=ink)
+    return np.array(page)
+
+
+def test_drawn_text_is_read_where_it_was_drawn_without_network_or_noise(monkeypatch, capfd):
+    def refuse(*_):
+        raise AssertionError("the network was used")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    page = draw([(40, 30, "Opening hours"), (300, 120, "Contact us")])
+    lines = read_lines(page)
+    assert [line.text for line in lines] == ["Opening hours", "Contact us"]
+    first = lines[0].box
+    assert abs(first.left - 40) < 12
+    assert first.top < 40 < first.bottom < 70
+    assert all(line.confidence > 0.8 for line in lines)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_small_type_on_a_long_page_is_read_once_also_across_the_borders_of_tiles(monkeypatch):
+    monkeypatch.setattr(ocr, "TILE_PIXELS", 300 * 500)
+    texts = [(30, 8 + 67 * row, f"Paragraph {row:03d}") for row in range(22)]
+    page = draw(texts, width=300, height=1500, size=13, ink="#444444")
+    assert len(list(_tiles(1500, 300))) == 4
+    assert [line.text for line in read_lines(page)] == [text for _, _, text in texts]
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 500), (400, 2)])
+def test_a_picture_without_text_has_no_lines(size):
+    page = np.full((*size, 3), 255, np.uint8)
+    page[0, 0] = 250
+    assert read_lines(page) == []
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (900, 1280), (6000, 1280), (9999, 3000)])
+def test_tiles_cover_the_whole_picture_and_share_rows(height, width):
+    tiles = list(_tiles(height, width))
+    assert tiles[0][0] == 0
+    assert tiles[-1][1] == height
+    for (_, bottom), (top, _) in pairwise(tiles):
+        assert bottom - top >= OVERLAP - 1
