@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Debian packages that bring a browser, best first.
 BROWSER_PACKAGES=(chromium-headless-shell chromium)
-FONT_PACKAGES=(fontconfig fonts-dejavu-core)
+FONT_PACKAGES=(fontconfig fonts-liberation fonts-dejavu-core)
 PLAYWRIGHT_DOWNLOAD_SECONDS=300
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -115,12 +115,13 @@ PYTHON
 
 set_up_fonts() {
   [[ $(uname) == Linux ]] || return 0
-  if have fc-list && [[ -n $(fc-list :lang=en) && -n $(fc-list :lang=en:spacing=mono) ]]; then
-    # Fonts change how pages look: a machine that has some keeps exactly those.
+  # Pages ask for Arial, Times and Courier; without fonts of the same widths every line breaks
+  # elsewhere. A machine that has such fonts keeps exactly those, because fonts change how pages look.
+  if have fc-match && [[ $(fc-match -f '%{family}' Arial) =~ Arial|Liberation|Arimo|Helvetica|Nimbus ]]; then
     say "fonts found: $(fc-list : family | sort -u | wc -l | tr -d ' ') families"
     return
   fi
-  say "no usable fonts found; installing ${FONT_PACKAGES[*]} with apt"
+  say "no fonts with the widths of Arial found; installing ${FONT_PACKAGES[*]} with apt"
   apt_install "${FONT_PACKAGES[@]}" || say "fonts could not be installed; text will be drawn with whatever the browser finds"
 }
 

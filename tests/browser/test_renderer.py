@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,7 +15,7 @@ from browser_tools import BLUE, GREEN, RED, WHITE, colour_at, pixels, shot
 from uiproof.browser import Limits, PageSource, Renderer
 from uiproof.browser.chromium import RunningChromium, find_chromium
 from uiproof.errors import RenderError
-from uiproof.proctree import descendants
+from uiproof.proctree import descendants, kill_tree
 
 DEMO = Path(str(files("uiproof"))) / "demo" / "design2code" / "reference"
 LIMITS = Limits(load_seconds=8, step_seconds=20, max_width=2_000)
@@ -229,12 +227,14 @@ def test_a_measuring_script_is_out_of_reach_of_the_page(renderer: Renderer) -> N
         window.Promise = window.Map = window.Set = window.Math = null;
     </script>"""
     with renderer.open(PageSource.from_html(body)) as page:
-        honest = page.run_script("inventory")
         size = page.size
-    with renderer.open(PageSource.from_html(body + sabotage)) as page:
-        assert page.run_script("inventory") == honest
+        argument = {"width": size[0], "height": size[1]}
+        honest = page.run_script("inventory", argument)
+        assert "Hello" in str(honest)
+    with hurried(renderer), renderer.open(PageSource.from_html(body + sabotage)) as page:
+        assert page.run_script("inventory", argument) == honest
         assert page.size == size
-        assert page.flags == set()
+        assert "scripts_off" not in page.flags
 
 
 def test_a_measuring_script_that_fails_says_which_and_why(renderer: Renderer) -> None:
@@ -251,9 +251,8 @@ def test_a_browser_that_dies_fails_its_page_only(renderer: Renderer, whole_brows
     def die() -> None:
         assert renderer._chromium is not None
         root = renderer._chromium.pid
-        below = [root] if whole_browser else _renderer_processes(root)
-        for pid in below:
-            os.kill(pid, signal.SIGKILL)
+        for pid in [root] if whole_browser else _renderer_processes(root):
+            kill_tree(pid)
 
     with (
         hurried(renderer),

@@ -59,7 +59,7 @@ class LivePage:
     def run_script(self, name: str, argument: Any = None) -> Any:
         """Run one of our scripts in a world that the page's own scripts cannot touch.
 
-        The script is a function of one argument that returns something JSON can hold.
+        The script is a function of one argument; what it returns, or promises, must fit JSON.
         """
         expression = f"({script(name)})({json.dumps(argument)})"
         answer = self._send(
@@ -67,6 +67,7 @@ class LivePage:
             expression=expression,
             contextId=self._world,
             returnByValue=True,
+            awaitPromise=True,
             timeout=self._limits.step_seconds * 1000,
         )
         if failure := answer.get("exceptionDetails"):

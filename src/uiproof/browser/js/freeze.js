@@ -1,5 +1,7 @@
-// Ends all movement: what is finite jumps to its end, what is endless goes back to its start.
-() => {
+// Waits for fonts, then ends all movement: what is finite jumps to its end, what is endless goes
+// back to its start.
+async () => {
+  await document.fonts.ready;
   const stopMarquee = (marquee) => {
     // Its movement belongs to the browser and cannot be set to a moment. A fresh one whose scroll
     // amount is nothing never starts to move, and styles apply to it as before.
@@ -26,7 +28,15 @@
       }
     }
     for (const progress of page.querySelectorAll("progress:indeterminate")) progress.value = 0;
-    for (const media of page.querySelectorAll("video, audio")) media.pause();
+    for (const media of page.querySelectorAll("video, audio")) {
+      media.pause();
+      // The browser's own buttons fade in and out on a clock that nobody can stop.
+      media.controls = false;
+      if (media.localName === "audio") {
+        media.style.setProperty("display", "inline-block", "important");
+        media.style.setProperty("visibility", "hidden", "important");
+      }
+    }
     for (const animation of page.getAnimations()) {
       const timing = animation.effect && animation.effect.getComputedTiming();
       if (timing && Number.isFinite(timing.endTime) && animation.playbackRate !== 0) {

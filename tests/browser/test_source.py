@@ -1,0 +1,89 @@
+"""The bytes of a page become the text that a browser would read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from browser_tools import pixels, shot
+
+from uiproof.browser import PageSource, Renderer
+from uiproof.errors import InputError
+
+WORDS = "<p style='font:40px sans-serif'>Größe – naïve façade</p>"
+
+
+@pytest.fixture(scope="module")
+def renderer() -> Iterator[Renderer]:
+    with Renderer() as renderer:
+        yield renderer
+
+
+ENCODINGS = {
+    "utf-8 undeclared": WORDS.encode(),
+    "utf-8 declared": b"<meta charset=utf-8>" + WORDS.encode(),
+    "utf-8 with a byte order mark": b"\xef\xbb\xbf" + WORDS.encode(),
+    "utf-8 that claims to be latin-1": b"<meta charset=iso-8859-1>" + WORDS.encode(),
+    "windows-1252 undeclared": WORDS.encode("cp1252"),
+    "windows-1252 declared as latin-1": b"<meta charset=iso-8859-1>" + WORDS.encode("cp1252"),
+    "windows-1252 declared by http-equiv": b"<meta http-equiv=Content-Type"
+    b' content="text/html; charset=windows-1252">' + WORDS.encode("cp1252"),
+    "macintosh declared": b"<meta charset='macintosh'>" + WORDS.encode("mac_roman"),
+    "utf-16 little endian": ("\ufeff" + WORDS).encode("utf-16-le"),
+    "utf-16 big endian": ("\ufeff" + WORDS).encode("utf-16-be"),
+}
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_a_file_looks_the_same_in_whatever_encoding_it_is_written(
+    renderer: Renderer, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(ENCODINGS[name])
+    source = PageSource.from_file(path)
+    expected = pixels(shot(renderer, WORDS)[0])
+    assert (pixels(shot(renderer, source)[0]) == expected).all()
+    assert WORDS in source.text
+    cleaned = source.with_text(source.text)  # what clean-up does
+    assert (pixels(shot(renderer, cleaned)[0]) == expected).all()
+
+
+def test_a_declared_encoding_that_the_bytes_break_still_gives_a_page(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(b"<meta charset=utf-8><p>caf\xe9</p>")
+    assert PageSource.from_file(path).text.endswith("<p>caf\ufffd</p>")
+    path.write_bytes(b"<meta charset=no-such-thing><p>caf\xe9</p>")
+    assert PageSource.from_file(path).text.endswith("<p>café</p>")
+
+
+def test_lone_surrogates_in_a_string_do_no_harm() -> None:
+    assert PageSource.from_html("<p>a\ud800b</p>").text == "<p>a?b</p>"
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder"])
+def test_a_page_that_cannot_be_read_is_an_input_error_that_names_it(
+    tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "page.html"
+    if kind == "folder":
+        path.mkdir()
+    with pytest.raises(InputError, match=r"page\.html") as caught:
+        PageSource.from_file(path)
+    assert caught.value.remedy
+
+
+def test_the_key_changes_with_everything_that_changes_the_picture(tmp_path: Path) -> None:
+    page = PageSource.from_html("<p>one", folder=tmp_path)
+    others = [
+        page,
+        page.with_text("<p>two"),
+        replace(page, folder=tmp_path / "sub"),
+        replace(page, charset="windows-1252"),
+        replace(page, only=frozenset()),
+        replace(page, only=frozenset({"a.png"})),
+        replace(page, withheld=frozenset({tmp_path / "a.png"})),
+    ]
+    assert len({other.key for other in others}) == len(others)
+    assert page.key == PageSource.from_html("<p>one", folder=tmp_path).key
