@@ -19,12 +19,14 @@ RESTLESS = """<!DOCTYPE html><html><head><style>
   .a { width: 40px; height: 40px; background: teal; animation: slide 0.7s infinite alternate }
   .b { width: 40px; height: 40px; background: navy; transition: width 3s }
 </style></head><body>
-<pre id="log"></pre><p id="ticks"></p><p id="frames"></p><canvas id="noise" width="80" height="40"></canvas>
+<pre id="log"></pre><p id="ticks"></p><p id="frames"></p>
+<canvas id="noise" width="80" height="40"></canvas>
 <div class="a"></div><div class="b"></div>
 <marquee>never still</marquee><marquee behavior="alternate" direction="up">nor this</marquee>
 <input autofocus value="blinking caret"><progress></progress>
 <svg width="200" height="40"><circle cx="20" cy="20" r="15">
-  <animate attributeName="cx" values="20;180;20" dur="0.9s" repeatCount="indefinite"/></circle></svg>
+  <animate attributeName="cx" values="20;180;20" dur="0.9s" repeatCount="indefinite"/>
+</circle></svg>
 <iframe srcdoc="<marquee>framed</marquee><p id=t></p><script>
   setInterval(() => { t.textContent = Date.now() + ' ' + Math.random(); }, 7)</script>"></iframe>
 <script>
@@ -34,11 +36,13 @@ RESTLESS = """<!DOCTYPE html><html><head><style>
   say(crypto.getRandomValues(new Uint32Array(3)), crypto.randomUUID?.());
   say(document.lastModified, performance.timing.navigationStart, document.timeline.currentTime);
   say(performance.getEntriesByType("navigation").map((entry) => entry.duration));
-  say(navigator.language, new Date().getTimezoneOffset(), innerWidth, innerHeight, devicePixelRatio);
+  say(navigator.language, new Date().getTimezoneOffset(), innerWidth, devicePixelRatio);
   let count = 0;
   setInterval(() => { ticks.textContent = `${++count} ${Date.now()} ${performance.now()}`; }, 3);
-  const frame = (at) => { frames.textContent = `${at} ${Math.random()}`; requestAnimationFrame(frame); };
-  requestAnimationFrame(frame);
+  requestAnimationFrame(function frame(at) {
+    frames.textContent = `${at} ${Math.random()}`;
+    requestAnimationFrame(frame);
+  });
   addEventListener("load", (event) => say("loaded", event.timeStamp, Date.now()));
   setTimeout(() => { document.querySelector(".b").style.width = "400px"; }, 10);
   Promise.resolve().then(() => say("promised", Math.random()));

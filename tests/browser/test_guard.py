@@ -42,7 +42,14 @@ def seen(renderer: Renderer, source: PageSource, urls: list[str]) -> dict[str, b
 def test_a_page_gets_the_files_of_its_folder_however_they_are_named(
     renderer: Renderer, tmp_path: Path
 ) -> None:
-    for name in ("a.png", "sub/deep/b.png", "with space.png", "größe 图.png", "100%.png", "q?x.png"):
+    for name in (
+        "a.png",
+        "sub/deep/b.png",
+        "with space.png",
+        "größe 图.png",
+        "100%.png",
+        "q?x.png",
+    ):
         save_square(tmp_path / name)
     (tmp_path / "inside.png").symlink_to(tmp_path / "a.png")
     urls = [
@@ -119,7 +126,9 @@ def test_only_names_the_files_that_a_page_may_use(renderer: Renderer, tmp_path: 
     urls = ["a.png", "b.png", "sub/a.png", "./a.png"]
     for url in urls:
         save_square(tmp_path / url)
-    source = replace(PageSource.from_html(swatches(urls), folder=tmp_path), only=frozenset({"a.png"}))
+    source = replace(
+        PageSource.from_html(swatches(urls), folder=tmp_path), only=frozenset({"a.png"})
+    )
     assert seen(renderer, source, urls) == {
         "a.png": True,
         "b.png": False,

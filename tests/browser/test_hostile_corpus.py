@@ -33,6 +33,7 @@ from hostile_harness import (
 )
 from PIL import Image
 
+from uiproof.benchmarks.design2code.views import photograph
 from uiproof.browser import Limits, PageSource, Renderer, chromium
 from uiproof.errors import RenderError
 
@@ -59,9 +60,9 @@ class Keeper:
             self._renderer = Renderer(LIMITS).__enter__()
         try:
             with wall_clock(LONGEST, path.name):
-                with self._renderer.open(PageSource.from_file(path)) as page:
-                    png = page.screenshot()
-                return png, set(page.flags), ""
+                # All that a judge takes from a page: its picture, its texts, its recoloured texts.
+                taken = photograph(self._renderer, PageSource.from_file(path))
+            return taken.png, set(taken.flags), ""
         except RenderError as error:
             return None, set(), f"{error.code}: {error}"
         except BaseException:

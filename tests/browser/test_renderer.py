@@ -14,7 +14,7 @@ from browser_tools import BLUE, GREEN, RED, WHITE, colour_at, pixels, shot
 
 from uiproof.browser import Limits, PageSource, Renderer
 from uiproof.browser.chromium import RunningChromium, find_chromium
-from uiproof.errors import RenderError
+from uiproof.errors import BrowserDiedError, RenderError
 from uiproof.proctree import descendants, kill_tree
 
 DEMO = Path(str(files("uiproof"))) / "demo" / "design2code" / "reference"
@@ -52,7 +52,9 @@ def hurried(renderer: Renderer) -> Iterator[None]:
 def test_a_picture_holds_the_whole_page_up_to_the_limits(
     renderer: Renderer, body: str, size: tuple[int, int], flags: set[str]
 ) -> None:
-    with renderer.open(PageSource.from_html(f'<!DOCTYPE html><body style="margin:0">{body}')) as page:
+    with renderer.open(
+        PageSource.from_html(f'<!DOCTYPE html><body style="margin:0">{body}')
+    ) as page:
         assert page.size == size
         assert page.flags == flags
         if size[1] < 32_000:
@@ -144,6 +146,17 @@ def test_a_page_that_goes_elsewhere_is_shown_as_itself(
     assert flag in flags or (not flag and flags)
 
 
+def test_a_page_that_goes_elsewhere_at_once_is_shown_whole_without_its_scripts(
+    renderer: Renderer,
+) -> None:
+    html = f"""<script>location = "http://example.org/"</script>
+        <div style="{BLOCK};top:0;background:green"></div>"""
+    with hurried(renderer):
+        png, flags = shot(renderer, html)
+    assert colour_at(png, 25, 25) == GREEN
+    assert flags == {"left_document", "scripts_off"}
+
+
 def test_a_page_that_only_rewrites_its_address_keeps_its_scripts(renderer: Renderer) -> None:
     html = "<body><script>history.pushState({}, '', '/home');document.body.style.background='green'"
     png, flags = shot(renderer, html + "</script>")
@@ -163,8 +176,9 @@ def test_dialogs_and_windows_answer_at_once_with_nothing(renderer: Renderer) -> 
 
 @pytest.mark.parametrize("script", ["", "<script>1</script>"], ids=["still", "with scripts"])
 def test_what_is_for_browsers_without_scripts_is_not_shown(renderer: Renderer, script: str) -> None:
-    html = f"""<!DOCTYPE html><head>{script}<noscript><style>body {{background:red}}</style></noscript>
-        <body style="margin:0"><noscript><div style="{BLOCK};top:0;background:red">no</div></noscript>"""
+    html = f"""<!DOCTYPE html><head>{script}
+        <noscript><style>body {{ background: red }}</style></noscript><body style="margin:0">
+        <noscript><div style="{BLOCK};top:0;background:red">no</div></noscript>"""
     png, _ = shot(renderer, html)
     assert (pixels(png) == WHITE).all()
 
@@ -192,8 +206,8 @@ def test_finite_animations_are_over_and_endless_ones_have_not_begun(
     if framed:
         quoted = MOVING.replace('"', "&quot;")
         html = (
-            "<!DOCTYPE html><body style='margin:0'><iframe style='border:0;width:300px;height:300px'"
-            f' srcdoc="{quoted}"></iframe>'
+            "<!DOCTYPE html><body style='margin:0'>"
+            f'<iframe style="border:0;width:300px;height:300px" srcdoc="{quoted}"></iframe>'
         )
     png, flags = shot(renderer, html)
     assert [colour_at(png, 25, y) for y in (25, 75, 125, 175)] == [BLUE, GREEN, BLUE, BLUE]
@@ -205,8 +219,8 @@ def test_the_text_of_a_marquee_is_there_stands_still_and_keeps_its_style(
     renderer: Renderer, direction: str
 ) -> None:
     html = f"""<!DOCTYPE html><style>marquee b {{ color: red }}</style><body style="margin:0">
-        <marquee direction="{direction}" scrollamount="50" height="80"><b style="font:60px sans-serif">███
-        </b></marquee>"""
+        <marquee direction="{direction}" scrollamount="50" height="80">
+        <b style="font:60px sans-serif">███</b></marquee>"""
     with renderer.open(PageSource.from_html(html)) as page:
         first = page.screenshot()
         assert page.screenshot() == first
@@ -214,15 +228,15 @@ def test_the_text_of_a_marquee_is_there_stands_still_and_keeps_its_style(
 
 
 def test_a_measuring_script_is_out_of_reach_of_the_page(renderer: Renderer) -> None:
-    body = "<h1 style='color:#123456'>Hello</h1><p>World <b>again</b></p><img alt=x><button>ok</button>"
+    body = "<h1 style='color:#123456'>Hello</h1><p>World <b>again</b></p><button>ok</button>"
     sabotage = """<script>
+        const refuse = () => { throw new Error("mine"); };
         for (const kind of [Document, Element, Node, EventTarget]) {
           for (const name of Object.getOwnPropertyNames(kind.prototype)) {
-            try { Object.defineProperty(kind.prototype, name, { get() { throw new Error("mine"); } }); }
-            catch {}
+            try { Object.defineProperty(kind.prototype, name, { get: refuse }); } catch {}
           }
         }
-        window.getComputedStyle = () => { throw new Error("mine"); };
+        window.getComputedStyle = refuse;
         JSON.stringify = JSON.parse = Array.prototype.map = Array.prototype.push = () => "mine";
         window.Promise = window.Map = window.Set = window.Math = null;
     </script>"""
@@ -247,20 +261,20 @@ def test_a_measuring_script_that_fails_says_which_and_why(renderer: Renderer) ->
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc")
 @pytest.mark.parametrize("whole_browser", [False, True])
-def test_a_browser_that_dies_fails_its_page_only(renderer: Renderer, whole_browser: bool) -> None:
-    def die() -> None:
-        assert renderer._chromium is not None
-        root = renderer._chromium.pid
-        for pid in [root] if whole_browser else _renderer_processes(root):
-            kill_tree(pid)
+@pytest.mark.parametrize("html", ["<script>1</script>one", "<p>one"], ids=["active", "still"])
+def test_a_browser_that_dies_fails_its_page_only(
+    renderer: Renderer, html: str, whole_browser: bool
+) -> None:
+    def lose_the_browser() -> None:
+        with renderer.open(PageSource.from_html(html)) as page:
+            assert renderer._chromium is not None
+            root = renderer._chromium.pid
+            for pid in [root] if whole_browser else _renderer_processes(root):
+                kill_tree(pid)
+            page.screenshot()
 
-    with (
-        hurried(renderer),
-        pytest.raises(RenderError),
-        renderer.open(PageSource.from_html("<script>1</script>one")) as page,
-    ):
-        die()
-        page.screenshot()
+    with pytest.raises(BrowserDiedError):
+        lose_the_browser()
     png, flags = shot(renderer, '<body style="background:green">')
     assert (colour_at(png, 5, 5), flags) == (GREEN, set())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uiproof.errors import MissingDependencyError
+from uiproof.errors import BrowserDiedError, MissingDependencyError
 from uiproof.proctree import kill_tree
 
 if TYPE_CHECKING:
@@ -127,13 +128,21 @@ def _playwright_builds() -> Iterator[Path]:
         "chromium-*/chrome-linux*/chrome",
         "chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
     ):
-        yield from sorted(folder.glob(pattern), reverse=True)
+        yield from sorted(folder.glob(pattern), key=_build_number, reverse=True)
+
+
+def _build_number(path: Path) -> int:
+    """1200 for a browser somewhere below `chromium-1200`."""
+    numbers = re.findall(r"(?<=[/\\]chromium)[a-z_]*-(\d+)(?=[/\\])", str(path))
+    return int(numbers[-1]) if numbers else 0
 
 
 class RunningChromium:
     """A browser that was started here, and its process."""
 
     def __init__(self, playwright: Playwright, chromium: Chromium) -> None:
+        from playwright.sync_api import Error
+
         self._folder = Path(tempfile.mkdtemp(prefix="uiproof-"))
         try:
             self.browser: Browser = playwright.chromium.launch(
@@ -145,6 +154,12 @@ class RunningChromium:
                 handle_sighup=False,
             )
             self.pid = int((self._folder / "pid").read_text())
+        except Error as error:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise BrowserDiedError(
+                f"{chromium.path} does not start: {_last_words(error)}",
+                remedy="Run `uiproof doctor`; another browser can be named in UIPROOF_CHROMIUM.",
+            ) from error
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
@@ -166,6 +181,13 @@ class RunningChromium:
         launcher.write_text(f'#!/bin/sh\necho $$ > {note}\nexec {command} "$@"\n')
         launcher.chmod(0o700)
         return launcher
+
+
+def _last_words(error: Exception) -> str:
+    """What a browser that did not start wrote last, else what Playwright says of it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    written = [line for line in lines if "[err]" in line]
+    return (written or lines or [type(error).__name__])[-1 if written else 0]
 
 
 def _sandbox_switches() -> tuple[str, ...]:

@@ -24,7 +24,7 @@ class Limits:
 
     - `load_seconds`: until its scripts are stopped and the page is taken as far as it came
     - `step_seconds`: for every single thing asked of a page, for example a screenshot
-    - `max_width`, `max_height`: what lies beyond is cut off, and flagged
+    - `max_width`, `max_height`, `max_pixels`: what lies beyond is cut off, and flagged
     - `memory_mb`: of any process of the browser; beyond it the process is ended
     """
 
@@ -33,6 +33,7 @@ class Limits:
     step_seconds: float = 20.0
     max_width: int = 8_192
     max_height: int = 32_000
+    max_pixels: int = 60_000_000
     memory_mb: int = 2_000
 
 
@@ -46,7 +47,8 @@ class LivePage:
     """A loaded page whose own scripts no longer run.
 
     `flags` says what was unusual: `load_timeout`, `cut_height`, `cut_width`, `navigation_blocked`,
-    `requests_blocked`, `left_document`, `crashed`, `scripts_off`.
+    `requests_blocked`, `left_document`, `crashed`, `timeout`, `scripts_off`, `text_cut`; see
+    `docs/rendering.md`.
     """
 
     def __init__(self, cdp: CDPSession, limits: Limits, watchdog: Watchdog, url: str) -> None:
@@ -99,11 +101,13 @@ class LivePage:
         found = self.run_script("page_size")
         width = found["width"] or self._limits.viewport[0]
         height = found["height"] or self._limits.viewport[1]
-        if width > self._limits.max_width:
+        seen_width = min(width, self._limits.max_width)
+        seen_height = min(height, self._limits.max_height, self._limits.max_pixels // seen_width)
+        if seen_width < width:
             self.flags.add("cut_width")
-        if height > self._limits.max_height:
+        if seen_height < height:
             self.flags.add("cut_height")
-        return min(width, self._limits.max_width), min(height, self._limits.max_height)
+        return seen_width, seen_height
 
     @property
     def is_itself(self) -> bool:

@@ -84,8 +84,9 @@ class Renderer:
             self._playwright = None
 
     def _load(self, source: PageSource) -> tuple[LivePage, Tab]:
+        active = is_active(source)
         try:
-            return self._attempt(source, scripts=is_active(source))
+            return self._attempt(source, scripts=active)
         except (_LeftDocument, PlaywrightError) as first:
             flag = self._what_happened(first)
         try:
@@ -97,7 +98,8 @@ class Renderer:
             ) from second
         except PlaywrightError as second:
             raise self._as_render_error(second) from second
-        page.flags |= {flag, "scripts_off"}
+        if active or flag != "crashed":  # else it was the tab, not this page
+            page.flags |= {flag, "scripts_off"}
         return page, tab
 
     def _attempt(self, source: PageSource, *, scripts: bool) -> tuple[LivePage, Tab]:
@@ -111,7 +113,9 @@ class Renderer:
                 self._still_tab = tab
             try:
                 page = tab.show(source)
-                if not page.is_itself:
+                # To go elsewhere before everything is loaded stops the loading, also if refused.
+                cut_short = scripts and {"load_timeout", "navigation_blocked"} <= page.flags
+                if cut_short or not page.is_itself:
                     raise _LeftDocument("The page replaced its document.")  # noqa: TRY301
             except BaseException:
                 self._discard(tab)
@@ -146,7 +150,14 @@ class Renderer:
             from playwright.sync_api import sync_playwright
 
             if self._playwright is None:
-                self._playwright = sync_playwright().start()
+                try:
+                    self._playwright = sync_playwright().start()
+                except PlaywrightError as error:
+                    raise RenderError(
+                        "A browser cannot be started from this thread: an asyncio loop runs in it, "
+                        "or another renderer is open in it.",
+                        remedy="Close the other renderer, or use a thread of its own.",
+                    ) from error
             self._chromium = RunningChromium(self._playwright, find_chromium())
             self._watchdog = Watchdog(self._chromium.pid, self.limits.memory_mb)
             self._hung = False
@@ -167,7 +178,7 @@ class Renderer:
 
     def _release(self, tab: Tab) -> None:
         """Keep a tab for the next page or let it go."""
-        if tab is not self._still_tab or tab.pages_shown >= _PAGES_PER_TAB:
+        if tab is not self._still_tab or tab.crashed or tab.pages_shown >= _PAGES_PER_TAB:
             self._discard(tab)
 
     def _discard(self, tab: Tab) -> None:

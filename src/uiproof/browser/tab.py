@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from uiproof.browser.guard import Guard
 from uiproof.browser.page import Limits, LivePage, script
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Route
+    from playwright.sync_api import Browser, Page, Route
 
     from uiproof.browser.source import PageSource
     from uiproof.browser.watchdog import Watchdog
@@ -50,6 +51,7 @@ class Tab:
         self, browser: Browser, limits: Limits, watchdog: Watchdog, *, scripts: bool
     ) -> None:
         self.pages_shown = 0
+        self.crashed = False
         self._limits = limits
         self._watchdog = watchdog
         self._scripts = scripts
@@ -71,6 +73,7 @@ class Tab:
         if scripts:
             self._context.add_init_script(script("steady"))
         self._tab = self._context.new_page()
+        self._tab.on("crash", self._give_up)
         self._cdp = self._context.new_cdp_session(self._tab)
 
     def show(self, source: PageSource) -> LivePage:
@@ -99,6 +102,14 @@ class Tab:
     def close(self) -> None:
         """Close the tab and forget everything that was in it."""
         self._context.close()
+
+    def _give_up(self, _: Page) -> None:
+        """End a tab that crashed, so that whoever waits for it hears of it at once."""
+        from playwright.sync_api import Error
+
+        self.crashed = True
+        with suppress(Error):
+            self._context.close()
 
     def _settle(self, page: LivePage, until: float) -> None:
         """Let the page's own clock run a while, so that late content is there, always the same.

@@ -65,12 +65,18 @@ def pairs(folder):
 
 
 @pytest.fixture(scope="module")
-def compared(shared_data, same_environment):
+def judge():
+    judge = Design2CodeJudge()
+    yield judge
+    judge.close()
+
+
+@pytest.fixture(scope="module")
+def compared(shared_data, same_environment, judge):
     found = list(pairs(shared_data / "data" / "design2code"))
     if EVERY > 1:
         found = [pair for pair in found if not pair[0].startswith(SLOW)]
         found = [found[int(i * EVERY)] for i in range(int(len(found) / EVERY))]
-    judge = Design2CodeJudge()
     results = []
     for name, reference, generated, pair in found:
         source = PageSource.from_file(reference)
@@ -78,7 +84,6 @@ def compared(shared_data, same_environment):
         views = {"gen": seen, "ref": judge._reference(source).result()}
         same = (as_listed(views[side]) == expected(pair, side) for side in ("gen", "ref"))
         results.append(Compared(name, pair["scores"], score.scores["paper"], tuple(same)))
-    judge.close()
     return results
 
 
@@ -107,3 +112,15 @@ def test_blocks_are_those_of_the_reference_implementation_on_most_pages(compared
     assert sum(same) >= 0.85 * len(same), [
         pair.name for pair in compared if not all(pair.same_blocks)
     ]
+
+
+def test_real_pages_score_one_against_themselves_and_zero_against_an_empty_page(shared_data, judge):
+    # Their style sheets and their indentation repeat themselves, which is not for clean-up to cut.
+    for page in ("2", "112", "4272", "6315"):
+        path = shared_data / "data" / "design2code" / "real" / "reference" / f"{page}.html"
+        source = PageSource.from_file(path)
+        same = judge.compare(source, source)[0].scores
+        assert same["strict"]["mean_without_clip"] == 1, page
+        assert [same["paper"][name] for name in FOUR] == pytest.approx([1, 1, 1, 1]), page
+        empty = judge.compare(source, PageSource.from_html(""))[0].scores
+        assert empty["strict"]["mean_without_clip"] == 0, page

@@ -79,7 +79,8 @@ def test_a_page_with_many_rules_and_blanks_scores_exactly_one_against_itself(str
 
 
 def test_an_empty_page_scores_exactly_zero_against_a_full_one_and_the_other_way_round(strict):
-    for pair in ((FULL, ""), ("", FULL), (DEMO / "landing.html", "")):
+    picture = f'<img src="{PIXEL}" width="300" height="200">'
+    for pair in ((FULL, ""), ("", FULL), (DEMO / "landing.html", ""), (picture, "")):
         scores = strict(*pair)
         assert {name: scores[name] for name in SEVEN} == dict.fromkeys(SEVEN, 0.0)
         assert scores["mean_without_clip"] == 0.0
@@ -88,6 +89,11 @@ def test_an_empty_page_scores_exactly_zero_against_a_full_one_and_the_other_way_
 def test_two_empty_pages_score_exactly_one(strict):
     scores = strict("", "<div></div>")
     assert {name: scores[name] for name in SEVEN} == dict.fromkeys(SEVEN, 1.0)
+
+
+def test_a_page_without_any_text_scores_exactly_one_against_itself(strict):
+    picture = f'<img src="{PIXEL}" width="300" height="200">'
+    assert strict(picture, picture)["mean_without_clip"] == 1.0
 
 
 # What makes a difference

@@ -169,7 +169,9 @@ def _block_scores(
     generated = _text_blocks(ours, width, height)
     reference = _text_blocks(theirs, width, height)
     if not generated and not reference:
-        return BlockScores(1.0, 1.0, 1.0, 1.0)
+        # Nothing to compare; but an empty page is not right about a page that shows pictures only.
+        alike = float((ours.bottom > 0) == (theirs.bottom > 0))
+        return BlockScores(alike, alike, alike, alike)
     return strict_block_scores(match_by_place(generated, reference, similarity))
 
 

@@ -1,6 +1,24 @@
 // Waits for fonts, then ends all movement: what is finite jumps to its end, what is endless goes
 // back to its start.
 async () => {
+  // An element named like a property hides that property of its form or of the document; those
+  // that we use ourselves are needed more than such names.
+  const NEEDED = [
+    ...["style", "localName", "childNodes", "getAttribute", "getBoundingClientRect", "shadowRoot"],
+    ...["textContent", "nodeType", "querySelector", "querySelectorAll", "body", "documentElement"],
+    ...["fonts", "createElement", "createRange", "getAnimations", "ownerDocument", "activeElement"],
+  ];
+  // Only these elements hide anything; `id="body"` on a <div> does not, and style sheets may use it.
+  const HIDING = "form,iframe,embed,object,img,input,button,fieldset,output,select,textarea";
+  const names = NEEDED.flatMap((name) => [`[name="${name}"]`, `[id="${name}"]`]).join(",");
+  const named = `:is(${HIDING}):is(${names})`;
+  for (const element of Document.prototype.querySelectorAll.call(document, named)) {
+    for (const attribute of ["name", "id"]) {
+      if (NEEDED.includes(Element.prototype.getAttribute.call(element, attribute))) {
+        Element.prototype.removeAttribute.call(element, attribute);
+      }
+    }
+  }
   await document.fonts.ready;
   const stopMarquee = (marquee) => {
     // Its movement belongs to the browser and cannot be set to a moment. A fresh one whose scroll
@@ -18,6 +36,7 @@ async () => {
     }
     // The caret blinks.
     for (let focus = page.activeElement; focus; focus = focus.shadowRoot?.activeElement) {
+      if (focus === page.body && !focus.isContentEditable) continue; // nothing has the focus
       focus.style?.setProperty("caret-color", "transparent", "important");
     }
     for (const marquee of page.querySelectorAll("marquee")) stopMarquee(marquee);
