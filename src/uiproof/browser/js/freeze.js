@@ -64,6 +64,10 @@ async () => {
         animation.cancel();
       }
     }
+    // A screenshot of the whole page resizes the window for a moment, which may start transitions.
+    const still = new page.defaultView.CSSStyleSheet();
+    still.replaceSync("*, *::before, *::after { transition: none !important }");
+    page.adoptedStyleSheets = [...page.adoptedStyleSheets, still];
     for (const frame of page.querySelectorAll("iframe, frame, object")) {
       try {
         if (frame.contentDocument) freeze(frame.contentDocument);
