@@ -10,14 +10,14 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from uiproof.benchmarks.design2code.human import variant
 from uiproof.engine.types import Record
 from uiproof.registry import Metric
-from uiproof.stats.intervals import bootstrap_mean
+
+if TYPE_CHECKING:
+    import numpy as np
 
 PAPER = ("block_match", "text", "position", "color", "clip", "final", "mean_without_clip")
 STRICT = (
@@ -60,6 +60,8 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
         if record.status == "scored" and record.scores.get("human") is not None:
             # A failure is 0 on either scale, so only scored cases tell which one was used.
             variants[variant(_look_up(record.scores, "paper.clip"))] += 1
+    import numpy as np  # not above: naming a benchmark must not cost what summing it up does
+
     means = {key: _mean(np.array(column), np.array(failed)) for key, column in columns.items()}
     return {
         "benchmark": "design2code",
@@ -84,6 +86,10 @@ def _look_up(scores: Mapping[str, Any], key: str) -> float | None:
 
 
 def _mean(values: np.ndarray[Any, Any], failed: np.ndarray[Any, Any]) -> dict[str, Any] | None:
+    import numpy as np
+
+    from uiproof.stats.intervals import bootstrap_mean
+
     missing = np.isnan(values)
     if missing.all():
         return None
