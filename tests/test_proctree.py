@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from uiproof import proctree
-from uiproof.proctree import descendants, kill_descendants, kill_tree, resident_mb
+from uiproof.proctree import (
+    descendants,
+    kill_descendants,
+    kill_tree,
+    known_descendants,
+    resident_mb,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX processes")
 
@@ -105,3 +111,8 @@ def test_memory_of_a_process_is_told_and_of_no_process_is_zero(family):
     kill_tree(root.pid)
     root.wait(10)
     assert resident_mb(root.pid) == 0
+
+
+def test_the_quick_list_knows_children_and_grandchildren(family):
+    root, below = family
+    assert set(known_descendants(root.pid)) == set(below) == set(descendants(root.pid))

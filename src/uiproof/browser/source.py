@@ -28,6 +28,7 @@ class PageSource:
     charset: str | None = "utf-8"  # None lets the page say it
     only: frozenset[str] | None = None  # the names of its files that it may use; None: all
     withheld: frozenset[Path] = frozenset()  # files of its folder that it may not see
+    path: Path | None = None  # the file that it was read from
 
     @classmethod
     def from_html(cls, html: str, *, folder: Path | None = None) -> PageSource:
@@ -44,7 +45,8 @@ class PageSource:
                 f"Cannot read the page {path}: {error.strerror or error}.",
                 remedy="Check the path and its permissions.",
             ) from error
-        return cls(data, path.resolve().parent, _charset_of(data))
+        path = path.resolve()
+        return cls(data, path.parent, _charset_of(data), path=path)
 
     @property
     def text(self) -> str:

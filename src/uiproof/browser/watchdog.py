@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from uiproof.proctree import descendants, kill_tree, resident_mb
+from uiproof.proctree import kill_tree, known_descendants, resident_mb
 
 _EVERY_SECONDS = 0.25
 
@@ -50,6 +50,6 @@ class Watchdog:
                 self.timed_out = True
                 kill_tree(self._pid)
                 return
-            for pid in descendants(self._pid):
+            for pid in known_descendants(self._pid):
                 if resident_mb(pid) > self._memory_mb:
                     kill_tree(pid)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
@@ -63,19 +64,17 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
     def score(self, case: Design2CodeCase, answer: PageSource) -> Score:
         """Compare a generated page with the page of a case."""
         reference = PageSource.from_file(case.truth.page)
-        if answer.folder is None:
-            # A page from a model may use the placeholder image, and nothing else of the truth.
-            answer = replace(answer, folder=reference.folder, only=frozenset({PLACEHOLDER}))
-        answer = replace(answer, withheld=_files_of(case.truth.page))
         score, generated = self.compare(reference, answer)
         if self._run is None:
             return score
-        return replace(score, artifacts=self._keep(case.id, reference, answer, generated))
+        kept = self._keep(RunDirectory(self._run), case.id, reference, answer, generated)
+        return replace(score, artifacts=kept)
 
     def compare(self, reference: PageSource, answer: PageSource) -> tuple[Score, PageView]:
         """Score one page against another, both as sources; also returns what was seen."""
         theirs_later = self._reference(reference)
-        generated = answer.with_text(clean_generated(answer.text, reference.text))
+        cleaned = clean_generated(answer.text, reference.text)
+        generated = _without_the_truth(answer.with_text(cleaned), reference)
         ours = measure(photograph(self._renderer, generated))
         theirs = theirs_later.result()
         similarity = TextSimilarity()
@@ -87,7 +86,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         )
         flags = [f"reference:{flag}" for flag in theirs.flags]
         flags += [f"generated:{flag}" for flag in ours.flags]
-        if generated.html != answer.with_text(answer.text).html:
+        if cleaned != answer.text:
             flags.append("generated:cleaned")
         score = Score(
             {"paper": paper, "strict": _strict_as_json(strict), "human": _human(paper)},
@@ -107,7 +106,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         self._renderer.close()
         self._threads.shutdown()
 
-    def _reference(self, source: PageSource) -> Any:
+    def _reference(self, source: PageSource) -> Future[PageView]:
         return self._references.get(source, self._photograph, self._threads)
 
     def _photograph(self, source: PageSource) -> Photographs:
@@ -124,11 +123,14 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         return self._clip.embed(picture)
 
     def _keep(
-        self, case_id: str, reference: PageSource, answer: PageSource, generated: PageView
+        self,
+        run: RunDirectory,
+        case_id: str,
+        reference: PageSource,
+        answer: PageSource,
+        generated: PageView,
     ) -> Mapping[str, str]:
-        run = RunDirectory(self._run) if self._run else None
-        if run is None:
-            return {}
+        """Write what a report shows of a case; returns where it is, inside the run."""
         folder = run.artifact_dir(case_id)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "generated.png").write_bytes(generated.png)
@@ -236,14 +238,15 @@ def _side(view: PageView, blocks: Any) -> dict[str, Any]:
     return {"width": width, "height": height, "blocks": blocks_as_json(blocks)}
 
 
-def _files_of(page: Path) -> frozenset[Path]:
-    """The reference page and its pictures, which a generated page beside it must not show."""
-    return frozenset(
-        entry.resolve() for entry in page.parent.glob(f"{_escaped(page.stem)}.*") if entry.is_file()
-    )
+def _without_the_truth(answer: PageSource, reference: PageSource) -> PageSource:
+    """The generated page, kept from showing the reference page itself.
 
-
-def _escaped(stem: str) -> str:
-    import glob
-
-    return glob.escape(stem)
+    A page from a model has no folder: it may use the placeholder image of the reference's. A page
+    that lies beside the reference must not show that page or its screenshot.
+    """
+    if answer.folder is None:
+        return replace(answer, folder=reference.folder, only=frozenset({PLACEHOLDER}))
+    if reference.path is None:
+        return answer
+    beside = reference.path.parent.glob(f"{glob.escape(reference.path.stem)}.*")
+    return replace(answer, withheld=frozenset(file.resolve() for file in beside))

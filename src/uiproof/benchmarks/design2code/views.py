@@ -18,6 +18,7 @@ from uiproof.browser import PageSource, Renderer
 from uiproof.browser.text_capture import TextCapture, capture_text
 from uiproof.vision.images import Rgb, decode
 
+MOST_PIXELS_KEPT = 60_000_000  # of reference pages in memory: about twenty-five ordinary ones
 MOST_THINGS = 20_000  # texts, pictures, controls and surfaces that are listed of one page
 
 PixelRect: TypeAlias = tuple[float, float, float, float]  # x, y, width, height in page pixels
@@ -87,9 +88,8 @@ def measure(photographs: Photographs) -> PageView:
 class ReferenceViews:
     """Reference pages, each rendered once: kept in memory, and in the run for other workers."""
 
-    def __init__(self, folder: Path | None, *, keep: int = 16) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._keep = keep
         self._views: OrderedDict[str, Future[PageView]] = OrderedDict()
 
     def get(
@@ -109,9 +109,13 @@ class ReferenceViews:
             photographs = take(source)
             view = threads.submit(self._measure_and_store, source.key, photographs)
         self._views[source.key] = view
-        while len(self._views) > self._keep:
+        while len(self._views) > 1 and self._pixels() > MOST_PIXELS_KEPT:
             self._views.popitem(last=False)
         return view
+
+    def _pixels(self) -> int:
+        done = (view for view in self._views.values() if view.done() and not view.exception())
+        return sum(view.result().size[0] * view.result().size[1] for view in done)
 
     def picture(self, source: PageSource) -> Path | None:
         """Where the page's screenshot is kept."""
