@@ -68,7 +68,10 @@ def test_help_names_every_verb_and_teaches_with_examples(uiproof):
 def test_the_help_of_a_verb_shows_how_to_call_it(uiproof, verb):
     done = uiproof(*verb, "--help")
     assert done.returncode == 0
-    assert f"uiproof {' '.join(verb)} " in done.stdout.split("Usage:")[1].split("\n", 1)[1]
+    usage, text = done.stdout.split("Usage:")[1].split("\n", 1)
+    assert f"uiproof {' '.join(verb)} " in text
+    assert "...}" not in usage
+    assert ("--retry-failed" in text) == (verb[0] in ("run", "score"))
 
 
 def test_help_imports_nothing_heavy():
@@ -123,8 +126,11 @@ def test_a_malformed_variable_is_named(uiproof, words):
 def test_an_unexpected_error_is_one_line_and_says_how_to_get_the_traceback(uiproof, words):
     folder = words("one")
     (folder / "words.txt").write_bytes(b"\xff\xfe")  # the toy benchmark does not expect this
+    for off in ("off", "perhaps"):
+        done = uiproof("run", "--dataset", folder, *ECHO, UIPROOF_DEBUG=off)
+        assert "Traceback" not in done.stderr
     done = uiproof("run", "--dataset", folder, *ECHO)
-    assert done.returncode == 1
+    assert done.returncode == 70
     assert "Unexpected UnicodeDecodeError" in done.stderr
     assert "UIPROOF_DEBUG=1" in done.stderr
     assert "Traceback" not in done.stderr
@@ -175,10 +181,30 @@ def test_json_to_stdout_is_nothing_but_json(uiproof, words):
     assert [case["id"] for case in json.loads(done.stdout)["cases"]] == ["1", "2"]
 
 
-def test_a_json_file_that_cannot_be_written_is_wrong_use(uiproof, words):
-    done = uiproof("run", "--dataset", words("one"), *ECHO, "--json", "no/such/f.json")
+@pytest.mark.parametrize("target", ["no/such/f.json", "words"])
+def test_a_json_file_that_cannot_be_written_is_noticed_before_the_run(
+    uiproof, words, tmp_path, target
+):
+    done = uiproof("run", "--dataset", words("one"), *ECHO, "--json", target)
     assert done.returncode == 2
-    assert "no/such/f.json" in done.stderr
+    assert target in done.stderr
+    assert done.stderr.count("\n") == 2  # what is wrong, and what to do
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("out", ["x" * 300, "words/words.txt/run"])
+def test_folders_that_the_system_refuses_are_wrong_use(uiproof, words, out):
+    for arguments in (
+        ["run", "--dataset", words("one"), *ECHO, "--out", out],
+        ["compare", out],
+        ["run", "--dataset", out, *ECHO],
+        ["score", "design2code", out, "words"],
+        ["report", out, "--out", out],
+    ):
+        done = uiproof(*arguments)
+        assert done.returncode == 2, (arguments, done.stderr)
+        assert "Unexpected" not in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_the_limit_is_kept_and_running_again_continues(uiproof, words):
@@ -221,6 +247,9 @@ def test_runs_are_compared_side_by_side(uiproof, words):
     assert done.returncode == 0, done.stderr
     assert "1.000" in done.stdout
     assert "0.500" in done.stdout
+    written = json.loads(uiproof("compare", "run0", "run1", "--json", "-").stdout)
+    assert [run["metrics"]["same"]["mean"] for run in written["runs"]] == [1.0, 0.5]
+    assert [run["failed"] for run in written["runs"]] == [0, 1]
 
 
 def test_list_shows_data_sets_methods_and_what_is_not_here(uiproof):
@@ -237,6 +266,12 @@ def test_data_shows_source_size_licence_and_presence(uiproof):
     for expected in ("design2code-hard", "clip-vit-b-32", "ODC-By", "352 MB", "unknown"):
         assert expected in done.stdout
     assert done.stdout.count("get it: uiproof data get ") >= 2
+
+
+def test_weights_that_are_not_where_they_should_be_do_not_end_the_list(uiproof):
+    done = uiproof("data", UIPROOF_CLIP="nowhere.onnx")
+    assert done.returncode == 0, done.stderr
+    assert "no; There are no CLIP weights at nowhere.onnx." in done.stdout
 
 
 PAGE = "<!doctype html><h1>A heading</h1><p>And a paragraph of text below it.</p>"

@@ -45,8 +45,9 @@ def test_weights_named_by_the_environment_are_found_or_missed_by_name(monkeypatc
     assert doctor._clip_weights().found
 
 
-def test_the_extras_of_the_package_are_listed():
-    extras = {finding.name: finding for finding in doctor._extras()}
+def test_extras_are_listed_and_those_for_developers_only_on_request():
+    assert "extra: dev" not in {finding.name for finding in doctor._extras(dev=False)}
+    extras = {finding.name: finding for finding in doctor._extras(dev=True)}
     assert extras["extra: dev"].found
     assert "pytest" in extras["extra: dev"].detail
 
@@ -64,3 +65,29 @@ def test_without_a_browser_the_exit_code_is_3_and_the_remedy_is_told(tmp_path):
     assert "browser" in line
     assert "UIPROOF_CHROMIUM" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_a_browser_that_does_not_work_gets_another_remedy_than_asking_the_doctor(
+    monkeypatch, tmp_path
+):
+    browser = tmp_path / "browser"
+    browser.write_text("#!/bin/sh\necho Chromium 1.2.3\necho and a second line\nexit 1\n")
+    browser.chmod(0o755)
+    monkeypatch.setenv("UIPROOF_CHROMIUM", str(browser))
+    findings = {finding.name: finding for finding in doctor._browser()}
+    assert "\n" not in findings["browser"].detail
+    assert "Chromium 1.2.3 at" in findings["browser"].detail
+    assert not findings["rendering"].found
+    assert "uiproof doctor" not in findings["rendering"].remedy
+    assert "UIPROOF_CHROMIUM" in findings["rendering"].remedy
+
+
+def test_a_browser_that_cannot_even_be_started_is_a_finding(monkeypatch, tmp_path):
+    browser = tmp_path / "browser"
+    browser.write_bytes(b"\x7fELF but not really")
+    browser.chmod(0o755)
+    monkeypatch.setenv("UIPROOF_CHROMIUM", str(browser))
+    (finding,) = doctor._browser()
+    assert not finding.found
+    assert finding.required
+    assert finding.remedy

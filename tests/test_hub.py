@@ -12,6 +12,7 @@ import pytest
 from hub_server import COMMIT, serve
 from uiproof import hub
 from uiproof.errors import DownloadError, UsageError
+from uiproof.vision.clip import find_weights
 
 HARD = "datasets/SALT-NLP/Design2Code-HARD"
 CLIP = "Qdrant/clip-ViT-B-32-vision"
@@ -165,6 +166,21 @@ def test_weights_that_the_hubs_own_library_fetched_are_found_too(tmp_path, monke
         check=True,
     )
     assert done.stdout.strip() == str(snapshot / entry.revision / "model.onnx")
+
+
+def test_data_doctor_and_judge_agree_about_weights(tmp_path, monkeypatch):
+    for variable in ("UIPROOF_CLIP", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("UIPROOF_CACHE", str(tmp_path / "own"))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    assert hub.local_path("clip-vit-b-32") is None
+    snapshot = tmp_path / "hf/hub/models--Qdrant--clip-ViT-B-32-vision/snapshots/of-another-time"
+    snapshot.mkdir(parents=True)
+    (snapshot / "model.onnx").touch()
+    assert hub.local_path("clip-vit-b-32") == find_weights() == snapshot / "model.onnx"
+    (tmp_path / "mine.onnx").touch()
+    monkeypatch.setenv("UIPROOF_CLIP", str(tmp_path / "mine.onnx"))
+    assert hub.local_path("clip-vit-b-32") == find_weights() == tmp_path / "mine.onnx"
 
 
 def test_a_missing_repository_is_told_at_once(server, tmp_path):

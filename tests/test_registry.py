@@ -84,3 +84,15 @@ def test_a_published_data_set_that_is_not_here_says_how_to_fetch_it(
     monkeypatch.setenv("UIPROOF_CACHE", str(tmp_path))
     with pytest.raises(MissingDependencyError, match="uiproof data get design2code-hard"):
         resolve_dataset("design2code-hard")
+
+
+def test_the_remedy_says_how_data_lies_and_points_to_an_example(monkeypatch, tmp_path):
+    told = dataclasses.replace(
+        PAGES, layout="a folder with pages.txt.", bundled={"demo": tmp_path / "demo"}
+    )
+    monkeypatch.setattr(registry, "benchmarks", lambda: {"pages": told})
+    with pytest.raises(InputError) as caught:
+        resolve_dataset(str(tmp_path))
+    assert "pages: a folder with pages.txt." in caught.value.remedy
+    assert str(tmp_path / "demo") in caught.value.remedy
+    assert "docs" not in caught.value.remedy

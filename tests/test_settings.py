@@ -10,7 +10,6 @@ def test_an_empty_environment_gives_the_defaults():
     settings = Settings.from_environment({})
     assert settings.runs_dir == Path("runs")
     assert settings.workers is None
-    assert settings.chromium is None
     assert settings.cache_dir.name == "uiproof"
 
 
@@ -18,14 +17,12 @@ def test_the_environment_wins_over_the_defaults():
     settings = Settings.from_environment(
         {
             "UIPROOF_WORKERS": "3",
-            "UIPROOF_CHROMIUM": "/opt/browser",
             "UIPROOF_RUNS": "elsewhere",
             "UIPROOF_CASE_TIMEOUT": "2.5",
             "UIPROOF_DEBUG": "yes",
         }
     )
     assert settings.workers == 3
-    assert settings.chromium == Path("/opt/browser")
     assert settings.runs_dir == Path("elsewhere")
     assert settings.case_timeout == 2.5
     assert settings.debug is True

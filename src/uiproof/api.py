@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import logging
 import re
 import shutil
+import signal
 import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uiproof.engine.progress import Progress, make_progress
 from uiproof.errors import InputError, UsageError
 from uiproof.settings import Settings
 
@@ -25,7 +33,7 @@ def run(
     dataset: str | Path,
     method: str,
     *,
-    out: Path | None = None,
+    out: str | Path | None = None,
     limit: int | None = None,
     workers: int | None = None,
     executor: str = "processes",
@@ -35,7 +43,7 @@ def run(
     """Run a method on a data set and return the run, which is a directory.
 
         uiproof.run("design2code-demo", "blueprint", limit=3)
-        uiproof.run("my/pages", "replay:my/predictions", out=Path("runs/mine"))
+        uiproof.run("my/pages", "replay:my/predictions", out="runs/mine")
 
     `dataset` is a folder, a bundled name or one fetched with `uiproof data get`. Without `out` the
     run gets a folder of its own under `runs/`. Running again continues what is there; failed
@@ -49,7 +57,7 @@ def run(
         out = Settings.from_environment().runs_dir / name
     try:
         return _execute(
-            directory=out,
+            directory=Path(out),
             benchmark=benchmark,
             dataset=path,
             dataset_name=str(dataset),
@@ -66,26 +74,29 @@ def run(
 
 
 def score_folders(
-    reference: Path,
-    generated: Path,
+    reference: str | Path,
+    generated: str | Path,
     *,
-    out: Path | None = None,
+    out: str | Path | None = None,
     workers: int | None = None,
     executor: str = "processes",
     limit: int | None = None,
+    retry_failed: bool = False,
     quiet: bool = False,
 ) -> RunDirectory:
     """Score generated pages against reference pages: two folders with the same names, or two files.
 
-        run = uiproof.score_folders(Path("reference"), Path("generated"))
+        run = uiproof.score_folders("reference", "generated")
         run.summary["scores"]["paper"]["block_match"]["mean"]
 
     A reference page without a generated one is a failed case, never left out; a generated page
     without a reference is only warned about. Without `out` the run is made in a temporary
-    directory that is removed when Python exits; an interrupted one is kept.
+    directory that is removed when Python exits; an interrupted one is kept. With `out`, calling
+    again continues what is there; failed cases are tried again only with `retry_failed`.
     """
     from uiproof.registry import benchmarks
 
+    reference, generated = Path(reference), Path(generated)
     for path in (reference, generated):
         if not path.exists():
             raise InputError(f"There is no file or folder {path}.")
@@ -97,7 +108,7 @@ def score_folders(
     if reference.is_dir():
         _check_names(reference, generated, quiet=quiet)
     benchmark = benchmarks()["design2code"]
-    directory = out or Path(tempfile.mkdtemp(prefix="uiproof-"))
+    directory = Path(tempfile.mkdtemp(prefix="uiproof-")) if out is None else Path(out)
     try:
         finished = _execute(
             directory=directory,
@@ -108,6 +119,7 @@ def score_folders(
             executor=executor,
             workers=workers,
             limit=limit,
+            retry_failed=retry_failed,
             quiet=quiet,
         )
     except KeyboardInterrupt as stop:
@@ -123,7 +135,7 @@ def score_folders(
 
 
 def demo(
-    out: Path | None = None,
+    out: str | Path | None = None,
     *,
     limit: int | None = None,
     workers: int | None = None,
@@ -131,26 +143,57 @@ def demo(
 ) -> tuple[list[RunDirectory], Path]:
     """Score the bundled pages with built-in methods; return the runs and a report about them.
 
-    Starts afresh each time. Without `out` the runs are in `runs/demo` and the report is
-    `report.html` in the current folder, otherwise everything is in `out`.
+    Starts afresh each time: demo runs that are there are deleted, other runs never. Without `out`
+    the runs are in `runs/demo` and the report is `report.html` in the current folder, otherwise
+    everything is in `out`.
     """
+    from uiproof.export import check_writable
     from uiproof.registry import resolve_dataset
     from uiproof.report import write_report
 
     _, reference = resolve_dataset(_DEMO_DATASET)
-    predictions = reference.parent / "generated"
-    folder = out or Settings.from_environment().runs_dir / "demo"
+    methods = {"blueprint": "blueprint", "replay": f"replay:{reference.parent / 'generated'}"}
+    folder = Settings.from_environment().runs_dir / "demo" if out is None else Path(out)
+    report = Path("report.html" if out is None else folder / "report.html")
+    check_writable(report, makes_folders=True)
+    for name in methods:
+        _check_is_demo(folder / name)
     runs = []
-    for name, method in (("blueprint", "blueprint"), ("replay", f"replay:{predictions}")):
-        directory = folder / name
-        if (directory / "run.json").is_file():  # never delete what is not a run
-            shutil.rmtree(directory)
+    for name, method in methods.items():
+        _delete_demo(folder / name)
         runs.append(
-            run(_DEMO_DATASET, method, out=directory, limit=limit, workers=workers, quiet=quiet)
+            run(_DEMO_DATASET, method, out=folder / name, limit=limit, workers=workers, quiet=quiet)
         )
-    report = (out or Path()) / "report.html"
     write_report([one.path for one in runs], report)
     return runs, report
+
+
+def _check_is_demo(directory: Path) -> None:
+    from uiproof.engine.rundir import RunDirectory
+
+    if not (directory / "run.json").is_file():
+        return
+    dataset = RunDirectory(directory).manifest.get("dataset")
+    if dataset != _DEMO_DATASET:
+        raise UsageError(
+            f"{directory} holds a run on {dataset}, which the demo does not delete.",
+            remedy="Give the demo another folder with --out.",
+        )
+
+
+def _delete_demo(directory: Path) -> None:
+    from uiproof.engine.lock import locked
+
+    if not (directory / "run.json").is_file():
+        return
+    with locked(directory / "lock"):
+        _check_is_demo(directory)
+        # The lock is ours and stays; `run.json` goes last, so that a run is one until then.
+        for path in sorted(directory.iterdir(), key=lambda path: path.name == "run.json"):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name != "lock":
+                path.unlink()
 
 
 def _check_names(reference: Path, generated: Path, *, quiet: bool) -> None:
@@ -174,16 +217,74 @@ def _check_names(reference: Path, generated: Path, *, quiet: bool) -> None:
 def _execute(
     *, benchmark: Benchmark, method: str, workers: int | None, quiet: bool, **options: Any
 ) -> RunDirectory:
-    """`engine.run.execute` with what the environment says."""
-    from uiproof.engine.progress import make_progress
+    """`engine.run.execute` with what the environment says, also inside a notebook."""
     from uiproof.engine.run import execute
 
     settings = Settings.from_environment(workers=workers)
-    return execute(
+    progress = make_progress(quiet=quiet)
+    call = partial(
+        execute,
         benchmark=benchmark,
         method=benchmark.method(method),
         workers=settings.workers,
         case_timeout=settings.case_timeout,
-        progress=make_progress(quiet=quiet),
         **options,
     )
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return call(progress=progress)
+    return _in_thread(call, progress)
+
+
+def _in_thread(call: Callable[..., RunDirectory], progress: Progress) -> RunDirectory:
+    """Call where no event loop runs; Ctrl-C, which only this thread gets, ends the run cleanly."""
+    stoppable = _Stoppable(progress)
+    with _plain_ctrl_c(), ThreadPoolExecutor(1, "uiproof run") as threads:
+        running = threads.submit(call, progress=stoppable)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            stoppable.cancel()
+            raise
+
+
+@contextmanager
+def _plain_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C interrupt at once: `asyncio.run` would only note it for when its loop goes on."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class _Stoppable(Progress):
+    """Passes progress on, and learns from its start which task another thread has to cancel."""
+
+    def __init__(self, shown: Progress) -> None:
+        self._shown, self._cancelled = shown, False
+        self._task: asyncio.Task[Any] | None = None
+
+    def start(self, *, total: int | None, done: int, failed: int) -> None:
+        self._task = asyncio.current_task()
+        self._shown.start(total=total, done=done, failed=failed)
+        if self._cancelled:
+            self.cancel()
+
+    def advance(self, *, failed: bool) -> None:
+        self._shown.advance(failed=failed)
+
+    def stop(self) -> None:
+        self._shown.stop()
+
+    def cancel(self) -> None:
+        """End the run as Ctrl-C does where the run is in the main thread."""
+        self._cancelled = True
+        if self._task is not None:
+            with suppress(RuntimeError):  # the run has just ended by itself
+                self._task.get_loop().call_soon_threadsafe(self._task.cancel)

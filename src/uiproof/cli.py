@@ -5,6 +5,7 @@ Nothing but typer is imported before a verb runs, so that `uiproof --help` answe
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterable
@@ -22,9 +23,20 @@ if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
 
 EXIT_FAILED_CASES = 1
+EXIT_WRONG_USE = 2
 EXIT_MISSING = 3
+EXIT_UNEXPECTED = 70
 EXIT_INTERRUPTED = 130
 _SHOWN_FAILURES = 5
+# What a named file or folder can have wrong with it, wherever it is noticed.
+_USER_ERRORS = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENAMETOOLONG,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ELOOP,
+}
 
 
 class _Verbs(TyperGroup):
@@ -61,7 +73,8 @@ app = _group(
       uiproof run --dataset design2code-demo --method blueprint
 
     \b
-    Exit codes: 0 done, 1 finished with failed cases, 2 wrong use, 3 something missing.
+    Exit codes: 0 done, 1 finished with failed cases, 2 wrong use, 3 something missing,
+    70 stopped by an error that is not your fault.
     """
 )
 data_app = _group(
@@ -93,10 +106,13 @@ Workers = Annotated[
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N cases.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results.")]
 Where = Annotated[Executor, typer.Option(help="Where judges work; inline is for debugging.")]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Try cases again that failed before.")
+]
 Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Also write JSON; - for stdout.")
 ]
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -136,7 +152,11 @@ def demo(
 
 
 @app.command()
-def doctor() -> None:
+def doctor(
+    dev: Annotated[
+        bool, typer.Option("--dev", help="Also look for what is needed to work on uiproof itself.")
+    ] = False,
+) -> None:
     """Say what is installed, what is missing and how to get it.
 
     It renders a page to see that the browser works. Exit code 3 when something required is missing.
@@ -144,7 +164,7 @@ def doctor() -> None:
     import uiproof
 
     missing = False
-    for finding in uiproof.examine():
+    for finding in uiproof.examine(dev=dev):
         state = "ok" if finding.found else "MISSING" if finding.required else "absent"
         typer.echo(f"{state:<9}{finding.name:<34}{finding.detail}")
         if finding.remedy and not finding.found:
@@ -192,7 +212,7 @@ def data(context: typer.Context) -> None:
 
 @data_app.command("get")
 def data_get(
-    name: Annotated[str, typer.Argument(help="A name that `uiproof data` lists.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name that `uiproof data` lists.")],
     quiet: Quiet = False,
 ) -> None:
     """Fetch a data set or weights: checked against digests, continued where it stopped."""
@@ -212,9 +232,7 @@ def run(
     limit: Limit = None,
     workers: Workers = None,
     executor: Where = Executor.processes,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try cases again that failed before.")
-    ] = False,
+    retry_failed: RetryFailed = False,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -227,6 +245,7 @@ def run(
     """
     import uiproof
 
+    _check_json(json)
     finished = uiproof.run(
         dataset,
         method,
@@ -245,8 +264,12 @@ def run(
 
 @score_app.command("design2code")
 def score_design2code(
-    reference: Annotated[Path, typer.Argument(help="A page, or a folder of pages.")],
-    generated: Annotated[Path, typer.Argument(help="A page, or a folder with the same names.")],
+    reference: Annotated[
+        Path, typer.Argument(metavar="REFERENCE", help="A page, or a folder of pages.")
+    ],
+    generated: Annotated[
+        Path, typer.Argument(metavar="GENERATED", help="A page, or a folder with the same names.")
+    ],
     json: Json = None,
     out: Annotated[
         Path | None, typer.Option(help="Keep the run, with renderings, in this directory.")
@@ -254,6 +277,7 @@ def score_design2code(
     limit: Limit = None,
     workers: Workers = None,
     executor: Where = Executor.processes,
+    retry_failed: RetryFailed = False,
     quiet: Quiet = False,
 ) -> None:
     """Score generated pages against reference pages with the Design2Code metrics.
@@ -268,6 +292,7 @@ def score_design2code(
     """
     import uiproof
 
+    _check_json(json)
     finished = uiproof.score_folders(
         reference,
         generated,
@@ -275,6 +300,7 @@ def score_design2code(
         limit=limit,
         workers=workers,
         executor=executor.value,
+        retry_failed=retry_failed,
         quiet=quiet,
     )
     _print_result(finished, json)
@@ -282,16 +308,22 @@ def score_design2code(
 
 
 @app.command()
-def compare(runs: Runs) -> None:
+def compare(runs: Runs, json: Json = None) -> None:
     """Put the summaries of several runs side by side.
 
     \b
-    Example:
+    Examples:
       uiproof compare runs/demo/blueprint runs/demo/replay
+      uiproof compare runs/* --json leaderboard.json
     """
     import uiproof
+    from uiproof.export import write_comparison
 
-    typer.echo(uiproof.comparison([uiproof.RunDirectory(path) for path in runs]))
+    _check_json(json)
+    if json is not None:
+        write_comparison(runs, sys.stdout if json == "-" else json)
+    if json != "-":
+        typer.echo(uiproof.comparison(runs))
 
 
 @app.command()
@@ -311,6 +343,14 @@ def report(
     typer.echo(f"Report: {out}")
 
 
+def _check_json(json: str | None) -> None:
+    """Notice before the work, not after it, that its result cannot be written."""
+    from uiproof.export import check_writable
+
+    if json not in (None, "-"):
+        check_writable(json)
+
+
 def _print_result(finished: RunDirectory, json: str | None) -> None:
     import uiproof
 
@@ -318,7 +358,7 @@ def _print_result(finished: RunDirectory, json: str | None) -> None:
         uiproof.write_json(finished, sys.stdout)
         return
     if json is not None:
-        uiproof.write_json(finished, Path(json))
+        uiproof.write_json(finished, json)
     typer.echo(uiproof.comparison([finished]))
 
 
@@ -338,7 +378,10 @@ def _exit_for(runs: Iterable[RunDirectory], *, quiet: bool) -> None:
 def _presence(name: str) -> str:
     from uiproof.hub import local_path
 
-    path = local_path(name)
+    try:
+        path = local_path(name)
+    except UiproofError as error:
+        return f"no; {error.message}"
     return str(path) if path else f"no; get it: uiproof data get {name}"
 
 
@@ -356,16 +399,41 @@ def main() -> NoReturn:
         app()
     except UiproofError as error:
         _complain(error.message, error.remedy)
-        sys.exit(error.exit_code)
+        # 1 is for runs that finished, so that scripts can tell them from those that did not.
+        sys.exit(EXIT_UNEXPECTED if error.exit_code == EXIT_FAILED_CASES else error.exit_code)
     except Exception as error:
-        if os.environ.get("UIPROOF_DEBUG", "0") not in ("", "0"):
+        from uiproof.engine.storage import storage_fault
+
+        if _debugging():
             raise
+        if fault := storage_fault(error):
+            _complain(fault.message, fault.remedy)
+            sys.exit(fault.exit_code)
+        if isinstance(error, OSError) and error.errno in _USER_ERRORS:
+            _complain(_in_words(error), "")
+            sys.exit(EXIT_WRONG_USE)
         _complain(
             f"Unexpected {type(error).__name__}: {error}",
             "Set UIPROOF_DEBUG=1 to see where, and please report it.",
         )
-        sys.exit(EXIT_FAILED_CASES)
+        sys.exit(EXIT_UNEXPECTED)
     sys.exit(0)
+
+
+def _debugging() -> bool:
+    from uiproof.settings import Settings
+
+    try:
+        return Settings.from_environment(
+            {"UIPROOF_DEBUG": os.environ.get("UIPROOF_DEBUG", "")}
+        ).debug
+    except UiproofError:  # malformed; there is something more important to tell
+        return False
+
+
+def _in_words(error: OSError) -> str:
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+    return f"{where}{error.strerror}."
 
 
 def _complain(message: str, remedy: str) -> None:

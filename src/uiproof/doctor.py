@@ -15,9 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from uiproof.errors import UiproofError
+from uiproof.errors import MissingDependencyError, UiproofError
 
 _PAGE = "<!doctype html><title>uiproof</title><p style='font: 20px sans-serif'>Hello</p>"
+_BROWSER = (
+    "apt-get install chromium-headless-shell, or set UIPROOF_CHROMIUM to a browser that works"
+)
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -32,14 +35,17 @@ class Finding:
     required: bool = False  # nothing can be scored without it
 
 
-def examine() -> Iterator[Finding]:
-    """Look at this machine, one finding at a time; rendering a page takes a second or two."""
+def examine(*, dev: bool = False) -> Iterator[Finding]:
+    """Look at this machine, one finding at a time; rendering a page takes a second or two.
+
+    With `dev`, also for what is needed to work on uiproof itself.
+    """
     yield _python()
     yield from _browser()
     yield from _fonts()
     yield _text_recognition()
     yield _clip_weights()
-    yield from _extras()
+    yield from _extras(dev=dev)
 
 
 def _python() -> Finding:
@@ -48,15 +54,20 @@ def _python() -> Finding:
 
 
 def _browser() -> Iterator[Finding]:
-    remedy = "make setup, or: apt-get install chromium-headless-shell"
-    try:
-        from uiproof.browser.chromium import find_chromium
+    from uiproof.browser.chromium import find_chromium
 
+    try:
         chromium = find_chromium()
     except UiproofError as error:
-        yield Finding("browser", False, error.message, error.remedy or remedy, required=True)
+        yield Finding("browser", False, error.message, error.remedy or _BROWSER, required=True)
         return
-    where = f"{chromium.kind} {chromium.version} at {chromium.path}"
+    try:
+        version = next(iter(chromium.version.splitlines()), "unknown")
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        broken = f"{chromium.path} does not start: {error}"
+        yield Finding("browser", False, broken, _BROWSER, required=True)
+        return
+    where = f"{chromium.kind} {version} at {chromium.path}"
     yield Finding("browser", True, where, required=True)
     yield _rendering()
 
@@ -68,11 +79,12 @@ def _rendering() -> Finding:
         with Renderer() as renderer, renderer.open(PageSource.from_html(_PAGE)) as page:
             picture = page.screenshot()
     except UiproofError as error:
-        remedy = error.remedy or "Install another browser, or set UIPROOF_CHROMIUM to one."
+        # What others say of a browser that does not work is to ask us.
+        remedy = error.remedy if isinstance(error, MissingDependencyError) else _BROWSER
         return Finding("rendering", False, error.message, remedy, required=True)
     drawn = picture.startswith(_PNG)
     detail = "a test page was rendered" if drawn else "the browser did not return a picture"
-    return Finding("rendering", drawn, detail, required=True)
+    return Finding("rendering", drawn, detail, "" if drawn else _BROWSER, required=True)
 
 
 def _fonts() -> Iterator[Finding]:
@@ -139,12 +151,14 @@ def _clip_weights() -> Finding:
     return Finding("clip weights", True, str(path))
 
 
-def _extras() -> Iterator[Finding]:
+def _extras(*, dev: bool) -> Iterator[Finding]:
     """Optional parts, as the package's own metadata declares them."""
     from importlib.metadata import metadata, requires
 
     declared = requires("uiproof") or []
     for extra in metadata("uiproof").get_all("Provides-Extra") or []:
+        if extra == "dev" and not dev:
+            continue
         marker = re.compile(rf"""extra\s*==\s*['"]{re.escape(extra)}['"]""")
         names = [_distribution(line) for line in declared if marker.search(line)]
         missing = [name for name in names if not _version(name)]

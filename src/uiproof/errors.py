@@ -56,6 +56,13 @@ class DownloadError(MissingDependencyError):
     code = "download"
 
 
+class StorageError(UiproofError):
+    """The disk is full or read-only: nothing more can be written down."""
+
+    code = "storage"
+    exit_code = 3
+
+
 class RenderError(UiproofError):
     """A page could not be rendered at all."""
 

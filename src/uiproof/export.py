@@ -1,45 +1,145 @@
-"""A run as one JSON file, for other programs."""
+"""Runs as JSON for other programs, and files that appear only when they are whole."""
 
 from __future__ import annotations
 
 import json
 import os
-import tempfile
-from collections.abc import Iterator
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
+from uuid import uuid4
 
+from uiproof.engine.storage import access_error
 from uiproof.errors import InputError
 
 if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
     from uiproof.engine.types import Record
 
+_REMEDY = "Name another file to write to."
+# What these names lead to is open already and must stay the file that it is.
+_OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
-def write_json(run: RunDirectory, target: Path | TextIO) -> None:
+
+def write_json(run: RunDirectory, target: str | Path | TextIO) -> None:
     """Write `{"benchmark", "summary", "cases": [{"id", "status", "error", "scores", "flags"}]}`.
 
     Cases are streamed from the journal, so memory stays small however many there are. A file
     appears only when it is whole; what was there before stays until then.
     """
-    if not isinstance(target, Path):
-        target.writelines(_lines(run))
-        return
+    _write(_lines(run), target)
+
+
+def write_comparison(
+    runs: Sequence[RunDirectory | Path | str], target: str | Path | TextIO
+) -> None:
+    """Write `{"benchmark", "runs": [{"method", "n", "failed", "metrics": {key: {"mean", …}}}]}`.
+
+    Runs are ordered as in the table, best first; what was not measured has null as its mean.
+    """
+    from uiproof.report.leaderboard import leaderboard
+
+    board = leaderboard(runs)
+    rows = [
+        {
+            "method": row.name,
+            "dataset": row.dataset,
+            "assisted": row.assisted,
+            "complete": row.complete,
+            "n": row.n,
+            "failed": row.failed,
+            "metrics": {
+                metric.key: asdict(cell)
+                for metric, cell in zip(board.metrics, row.cells, strict=True)
+            },
+        }
+        for row in board.ranked()
+    ]
+    _write([_json({"benchmark": board.benchmark, "runs": rows}), "\n"], target)
+
+
+def check_writable(target: str | Path, *, makes_folders: bool = False) -> None:
+    """Raise `InputError` where a file could not be written, without touching anything.
+
+    For use before long work whose result goes there.
+    """
+    target = Path(target)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        problem = _obstacle(target, makes_folders)
     except OSError as error:
-        raise InputError(
-            f"{target} cannot be written ({error.strerror}).", remedy="Choose another --json file."
-        ) from error
-    written = Path(name)
+        problem = str(error.strerror)
+    if problem:
+        raise InputError(f"{target} cannot be written: {problem}.", remedy=_REMEDY)
+
+
+@contextmanager
+def replacing(target: str | Path, *, makes_folders: bool = False) -> Iterator[TextIO]:
+    """A text file that takes its place only when the block ends well.
+
+    Behind a symbolic link the file is replaced, not the link. Devices and pipes are written to.
+    """
+    target = Path(target)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.writelines(_lines(run))
-        written.chmod(0o644)
-        written.replace(target)
-    finally:
-        written.unlink(missing_ok=True)
+        if _is_stream(target):
+            with target.open("w", encoding="utf-8", newline="\n") as stream:
+                yield stream
+            return
+        place = Path(os.path.realpath(target))
+        if makes_folders:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        partial = place.with_name(f".uiproof-{uuid4().hex}")
+        try:
+            with partial.open("x", encoding="utf-8", newline="\n") as stream:
+                yield stream
+            if place.exists():
+                shutil.copymode(place, partial)
+            partial.replace(place)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise access_error(target, "written", error) from error
+
+
+def _obstacle(target: Path, makes_folders: bool) -> str:
+    """Why a file could not be written; empty when nothing speaks against it."""
+    if target.is_dir():
+        return "it is a folder"
+    if _is_stream(target):
+        return "" if os.access(target, os.W_OK) else "this user may not write to it"
+    place = Path(os.path.realpath(target))
+    if place.exists() and not os.access(place, os.W_OK):
+        return "this user may not write to it"
+    folder = place.parent
+    while makes_folders and not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.exists():
+        return f"there is no folder {folder}"
+    if not folder.is_dir():
+        return f"{folder} is not a folder"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return f"this user may not make files in {folder}"
+    return ""
+
+
+def _is_stream(target: Path) -> bool:
+    if str(target).startswith(_OPEN_FILES):
+        return True
+    if not target.exists():
+        return False
+    mode = target.stat().st_mode
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _write(lines: Iterator[str] | list[str], target: str | Path | TextIO) -> None:
+    if isinstance(target, (str, Path)):
+        with replacing(target) as stream:
+            stream.writelines(lines)
+    else:
+        target.writelines(lines)
 
 
 def _lines(run: RunDirectory) -> Iterator[str]:
@@ -64,5 +164,6 @@ def _case(record: Record) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    # NaN is not JSON: what was not measured has to be null before it gets here.
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    # NaN is not JSON: what was not measured has to be null before it gets here. Escapes, because
+    # ids are file names and those need not be valid UTF-8.
+    return json.dumps(value, allow_nan=False)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import httpx
 
 _HUB = "https://huggingface.co"
+_CLIP = "clip-vit-b-32"
 _SOURCE_FILE = ".source.json"  # beside the data: where it came from and every digest
 
 
@@ -67,12 +68,19 @@ def catalogue() -> Mapping[str, Entry]:
 
 
 def local_path(name: str, *, cache_dir: Path | None = None) -> Path | None:
-    """Where a catalogue entry is on this machine, or `None` where it has not been fetched."""
+    """Where a catalogue entry is on this machine, or `None` where it has not been fetched.
+
+    CLIP's weights are where the judge finds them, which may also be `UIPROOF_CLIP` (`InputError`
+    where that names nothing) or the Hugging Face cache.
+    """
     entry = _entry(name)
-    folder = _folder(entry, cache_dir)
-    if folder.is_dir():
-        return folder / entry.main_file if entry.main_file else folder
-    return _in_hub_cache(entry) if entry.main_file else None
+    if name == _CLIP:
+        from uiproof.vision.clip import find_weights
+
+        own = {} if cache_dir is None else {"UIPROOF_CACHE": str(cache_dir)}
+        return find_weights(environment=os.environ | own)
+    path = _folder(entry, cache_dir) / entry.main_file
+    return path if path.exists() else None
 
 
 def fetch(
@@ -124,19 +132,6 @@ def _entry(name: str) -> Entry:
 
 def _folder(entry: Entry, cache_dir: Path | None) -> Path:
     return Settings.from_environment(cache_dir=cache_dir).cache_dir / "hub" / entry.name
-
-
-def _in_hub_cache(entry: Entry) -> Path | None:
-    """Weights that another program fetched through the hub's own library."""
-    from huggingface_hub import try_to_load_from_cache
-
-    for revision in (entry.revision, "main"):
-        found = try_to_load_from_cache(
-            entry.repo, entry.main_file, revision=revision, repo_type=entry.repo_type
-        )
-        if isinstance(found, str):
-            return Path(found)
-    return None
 
 
 def _prefix(entry: Entry) -> str:

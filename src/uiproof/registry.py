@@ -49,6 +49,7 @@ class Benchmark:
     judge: Callable[[Path], Judge[Any, Any, Any]]
     summarise: Callable[[Iterable[Record]], dict[str, Any]]
     metrics: tuple[Metric, ...] = ()
+    layout: str = ""  # how its data lies on disk, in one sentence
     bundled: Mapping[str, Path] = field(default_factory=dict)  # data sets that ship with it
     # What on this machine changes the scores; compared when a run is continued.
     fingerprint: Callable[[], Mapping[str, Any]] = _browser_fingerprint
@@ -105,7 +106,11 @@ def _benchmark_of(path: Path, known: Mapping[str, Benchmark]) -> Benchmark:
     for benchmark in known.values():
         if benchmark.recognises(path):
             return benchmark
+    layouts = [f"{one.name}: {one.layout}" for one in known.values() if one.layout]
+    examples = [str(example) for one in known.values() for example in one.bundled.values()]
+    if examples:
+        layouts.append(f"To compare with: {', '.join(examples)}")
     raise InputError(
         f"{path} does not look like a data set of {' or '.join(known) or 'any benchmark'}.",
-        remedy="The layout of each benchmark's data is described in docs/.",
+        remedy="\n  ".join(layouts),
     )

@@ -30,7 +30,6 @@ class Settings:
     `None` means: not set, so the part that uses it decides for itself.
     """
 
-    chromium: Path | None = None  # UIPROOF_CHROMIUM: the browser to use instead of a found one
     cache_dir: Path = field(default_factory=_default_cache)  # UIPROOF_CACHE: fetched data, weights
     runs_dir: Path = Path("runs")  # UIPROOF_RUNS: where `run` puts a run without --out
     workers: int | None = None  # UIPROOF_WORKERS: judge processes
@@ -100,7 +99,6 @@ def _switch(variable: str, text: str) -> bool:
 
 
 _VARIABLES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
-    "chromium": ("UIPROOF_CHROMIUM", _path),
     "cache_dir": ("UIPROOF_CACHE", _path),
     "runs_dir": ("UIPROOF_RUNS", _path),
     "workers": ("UIPROOF_WORKERS", _count),

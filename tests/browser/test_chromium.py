@@ -11,7 +11,7 @@ from browser_tools import shot
 
 from uiproof.browser import Renderer
 from uiproof.browser.chromium import Chromium, find_chromium
-from uiproof.errors import BrowserDiedError, MissingDependencyError, RenderError
+from uiproof.errors import MissingDependencyError, RenderError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="makes shell scripts")
 
@@ -102,11 +102,11 @@ def test_a_browser_that_does_not_start_is_named_with_its_last_words(
         tmp_path / "broken", "#!/bin/sh\necho libnss3.so is missing >&2\nexit 127\n"
     )
     monkeypatch.setenv("UIPROOF_CHROMIUM", str(broken))
-    with Renderer() as renderer, pytest.raises(BrowserDiedError) as caught:
+    with Renderer() as renderer, pytest.raises(MissingDependencyError) as caught:
         shot(renderer, "<p>Hello")
     assert str(broken) in caught.value.message
     assert "libnss3.so is missing" in caught.value.message
-    assert "uiproof doctor" in caught.value.remedy
+    assert "UIPROOF_CHROMIUM" in caught.value.remedy
 
 
 def test_a_second_renderer_in_the_same_thread_is_refused_in_plain_words() -> None:

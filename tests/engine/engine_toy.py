@@ -6,6 +6,7 @@ Its data set is a JSON file: [{"id": "1", "number": 1, "do": "nothing"}, ...].
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
@@ -123,6 +124,14 @@ class ToyJudge(Judge[int, str, int]):
             raise RenderError("It cannot be rendered.", remedy="Write another page.")
         elif what == "missing":
             raise MissingDependencyError("There is no browser.", remedy="Install one.")
+        elif what == "os-error":
+            number = getattr(errno, argument)
+            raise OSError(number, os.strerror(number), "picture.png")
+        elif what == "wrapped-full-disk":
+            try:
+                self.misbehave("os-error ENOSPC", "")
+            except OSError as error:
+                raise RenderError("It cannot be rendered.") from error
 
 
 class OnlyMainJudge(ToyJudge):

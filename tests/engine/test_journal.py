@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import resource
+import signal
 from pathlib import Path
 
 import pytest
 
 from uiproof.engine.journal import Journal, decode, encode, last_records
 from uiproof.engine.types import CaseError, Record
-from uiproof.errors import InputError, UiproofError
+from uiproof.errors import InputError, StorageError
 
 
 def record(case_id: str, value: float = 1.0) -> Record:
@@ -32,8 +35,15 @@ def test_a_record_comes_back_as_it_was_written():
         flags=("a", "b"),
         seconds={"pose": 0.5},
         attempts=2,
+        answer_key="3f",
     )
     assert decode(encode(original)) == original
+
+
+def test_a_line_from_before_there_were_answer_keys_is_still_read():
+    fields = json.loads(encode(record("1")))
+    del fields["answer_key"]
+    assert decode(json.dumps(fields).encode()) == record("1")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1}, object()])
@@ -84,8 +94,37 @@ def test_a_journal_that_is_not_there_is_empty(tmp_path):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_reported_with_what_to_do():
     with (
-        pytest.raises(UiproofError, match="No space left") as caught,
+        pytest.raises(StorageError, match="No space left") as caught,
         Journal(Path("/dev/full")) as journal,
     ):
         journal.append(encode(record("1")))
     assert "run again" in caught.value.remedy
+
+
+@pytest.fixture
+def file_size_limit():
+    """Lets no file of this process grow beyond a size: a disk that fills up within a line."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, ignored)
+
+
+def test_a_disk_that_fills_up_within_a_line_leaves_only_whole_lines(tmp_path, file_size_limit):
+    path = tmp_path / "journal.jsonl"
+    with Journal(path) as journal:
+        journal.append(encode(record("1")))
+        file_size_limit(path.stat().st_size + 20)
+        with pytest.raises(StorageError):
+            journal.append(encode(record("2")))
+        file_size_limit(1 << 20)
+        journal.append(encode(record("3")))
+    assert [one.id for one in last_records(path)] == ["1", "3"]
+
+
+def test_a_journal_that_cannot_be_opened_is_a_typed_error(tmp_path):
+    for use in (Journal, lambda path: list(last_records(path))):
+        with pytest.raises(InputError, match="Is a directory") as caught:
+            use(tmp_path)
+        assert caught.value.remedy

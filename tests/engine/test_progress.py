@@ -22,9 +22,9 @@ def drive(progress, total=4):
 def test_a_log_gets_plain_lines_with_counts_rate_and_time_left():
     stream = io.StringIO()
     drive(Lines(stream, every=0))
-    first, second, last = stream.getvalue().splitlines()
+    first, last = stream.getvalue().splitlines()  # the last one only once
     assert first.startswith("uiproof: 2/4")
-    assert second.startswith("uiproof: 3/4, 1 failed")
+    assert last.startswith("uiproof: 3/4, 1 failed")
     assert "/s" in last
     assert "left" in last
 
@@ -34,6 +34,14 @@ def test_without_a_total_there_is_no_time_left():
     drive(Lines(stream, every=1000), total=None)
     assert stream.getvalue().startswith("uiproof: 3, 1 failed")
     assert "left" not in stream.getvalue()
+
+
+def test_a_run_with_nothing_left_to_do_still_says_so():
+    stream = io.StringIO()
+    progress = Lines(stream)
+    progress.start(total=4, done=4, failed=0)
+    progress.stop()
+    assert stream.getvalue() == "uiproof: 4/4\n"
 
 
 def test_a_terminal_gets_a_bar():

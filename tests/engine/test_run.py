@@ -11,12 +11,15 @@ import os
 import pytest
 from engine_toy import TOY, Doubler, ToyJudge, run_toy, write_dataset
 
+from uiproof.engine.progress import Progress
+from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.types import Case
 from uiproof.errors import (
     InputError,
     MissingDependencyError,
     RunLockedError,
     RunMismatchError,
+    StorageError,
     UsageError,
 )
 
@@ -186,6 +189,127 @@ def test_something_missing_on_the_machine_stops_the_run_and_fails_no_case(tmp_pa
         run_toy(tmp_path / "run", dataset, executor=executor, workers=2)
     journal = (tmp_path / "run" / "journal.jsonl").read_text()
     assert '"failed"' not in journal
+
+
+FULL_DISKS = ["os-error ENOSPC", "pose:os-error EDQUOT", "os-error EROFS", "wrapped-full-disk"]
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.parametrize("do", FULL_DISKS)
+def test_a_disk_that_takes_nothing_stops_the_run_and_fails_no_case(tmp_path, executor, do):
+    dataset = write_dataset(tmp_path / "d.json", "nothing", do, count=10)
+    with pytest.raises(StorageError) as caught:
+        run_toy(tmp_path / "run", dataset, executor=executor, workers=1)
+    assert (caught.value.code, caught.value.exit_code) == ("storage", 3)
+    assert "continues" in caught.value.remedy
+    assert '"failed"' not in (tmp_path / "run" / "journal.jsonl").read_text()
+
+
+def test_other_troubles_with_files_fail_only_their_case(tmp_path):
+    dataset = write_dataset(tmp_path / "d.json", "os-error EACCES", count=1)
+    ended = [one.status for one in run_toy(tmp_path / "run", dataset).records()]
+    assert ended == ["failed", "scored"]
+
+
+class FullDiskJudge(ToyJudge):
+    made = 0
+
+    def __init__(self, run):
+        super().__init__(run)
+        FullDiskJudge.made += 1
+        if FullDiskJudge.made > 1:  # the first one is the main process's
+            self.misbehave("os-error ENOSPC", "")
+
+
+def test_a_full_disk_while_a_judge_is_made_stops_the_run_as_what_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(FullDiskJudge, "made", 0)
+    benchmark = dataclasses.replace(TOY, judge=FullDiskJudge)
+    with pytest.raises(StorageError, match=r"picture\.png"):
+        run_toy(tmp_path / "run", write_dataset(tmp_path / "d.json", count=1), benchmark=benchmark)
+
+
+def test_a_summary_that_cannot_be_written_does_not_hide_why_the_run_ended(tmp_path):
+    run = tmp_path / "run"
+    dataset = write_dataset(tmp_path / "d.json", "nothing", "missing")
+    with pytest.raises(MissingDependencyError):
+        run_toy(run, dataset)
+    (run / "summary.json.tmp").mkdir()
+    with pytest.raises(MissingDependencyError, match="no browser"):
+        run_toy(run, dataset)
+
+
+def test_a_data_set_without_cases_leaves_nothing_behind(tmp_path):
+    def no_cases(path):
+        raise InputError(f"There is nothing in {path}.")
+
+    dataset = write_dataset(tmp_path / "d.json")
+    with pytest.raises(InputError, match="There is nothing"):
+        run_toy(tmp_path / "run", dataset, benchmark=dataclasses.replace(TOY, cases=no_cases))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_failed_before_its_first_case_may_be_started_otherwise(tmp_path):
+    run = tmp_path / "run"
+    with pytest.raises(MissingDependencyError):
+        run_toy(run, write_dataset(tmp_path / "bad.json", "missing"))
+    (run / "artifacts").mkdir(exist_ok=True)
+    (run / "artifacts" / "left over").touch()
+    good = write_dataset(tmp_path / "good.json", count=2)
+    assert run_toy(run, good, method=Doubler(temperature=1)).summary["n"] == 2
+    assert RunDirectory(run).manifest["settings"] == {"temperature": 1}
+    assert not (run / "artifacts" / "left over").exists()
+
+
+class Replaying(Doubler):
+    """Answers with what is in files named after cases."""
+
+    needs_question = False
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = folder
+
+    def key(self, case_id):
+        path = self.folder / case_id
+        return path.read_text() if path.exists() else "missing"
+
+    async def answer(self, case_id, question):
+        return int((self.folder / case_id).read_text())
+
+
+def test_a_case_whose_answer_has_changed_is_done_again_and_no_other(tmp_path):
+    dataset = write_dataset(tmp_path / "d.json", "nothing", "nothing", "nothing", "broken")
+    for case_id, text in [("0", "10"), ("1", "11")]:
+        (tmp_path / case_id).write_text(text)
+    run = run_toy(tmp_path / "run", dataset, method=Replaying(tmp_path))
+    assert [one.scores["value"] for one in run.records()] == [10, 11, 0, 0]
+    journal = run.journal.read_bytes()
+    run_toy(tmp_path / "run", dataset, method=Replaying(tmp_path))
+    assert run.journal.read_bytes() == journal
+
+    (tmp_path / "1").write_text("21")
+    (tmp_path / "2").write_text("22")  # was missing
+    started = {}
+
+    class Watching(Progress):
+        def start(self, **counts):
+            started.update(counts)
+
+    run_toy(tmp_path / "run", dataset, method=Replaying(tmp_path), progress=Watching())
+    assert (started["done"], started["failed"]) == (2, 1)  # of the two failed, one is done again
+    assert [one.scores["value"] for one in run.records()] == [10, 21, 22, 0]
+    assert [one.answer_key for one in run.records()] == ["10", "21", "22", "missing"]
+    added = run.journal.read_bytes().removeprefix(journal).splitlines()
+    assert {json.loads(line)["id"] for line in added} == {"1", "2"}
+
+
+def test_a_key_that_cannot_be_had_fails_its_case_and_not_the_run(tmp_path):
+    dataset = write_dataset(tmp_path / "d.json", count=2)
+    (tmp_path / "0").write_text("10")
+    (tmp_path / "1").mkdir()
+    for _ in range(2):
+        run = run_toy(tmp_path / "run", dataset, method=Replaying(tmp_path))
+        assert [one.status for one in run.records()] == ["scored", "failed"]
 
 
 @pytest.mark.parametrize("limit", [-1, 0])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from uiproof.engine.lock import locked
 from uiproof.engine.rundir import RunDirectory, dataset_key
 from uiproof.errors import InputError
 
@@ -78,3 +81,31 @@ def test_the_key_of_a_data_set_follows_its_content_and_nothing_else(tmp_path):
 
     (moved / "sub" / "1.html").write_text("ONE")
     assert dataset_key(moved, run=moved / "runs" / "mine") != before
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that cannot be read")
+def test_a_file_that_cannot_be_read_still_has_a_place_in_the_key(tmp_path):
+    keys = []
+    for name in ("a", "b"):
+        dataset = tmp_path / name
+        dataset.mkdir()
+        (dataset / "1.html").write_text("one")
+        (dataset / f"{name}.html").symlink_to("/proc/self/mem")
+        keys.append(dataset_key(dataset, run=tmp_path / "run"))
+    assert keys[0] != keys[1]
+
+
+def test_files_of_a_run_that_the_system_refuses_are_typed_errors_with_a_remedy(tmp_path):
+    for name in ("run.json", "summary.json", "summary.json.tmp", "lock"):
+        (tmp_path / name).mkdir()
+    run = RunDirectory(tmp_path)
+
+    def lock():
+        with locked(tmp_path / "lock"):
+            pass
+
+    uses = [lambda: run.manifest, lambda: run.summary, lambda: run.write_summary({}), lock]
+    for use in uses:
+        with pytest.raises(InputError, match="Is a directory") as caught:
+            use()
+        assert caught.value.remedy

@@ -381,6 +381,16 @@ def test_damaged_missing_and_outlying_pictures_do_not_stop_a_report(look, tmp_pa
     assert write_report([run], tmp_path / "wide.html").stat().st_size < 1_000_000
 
 
+def test_a_report_behind_a_link_is_replaced_and_the_link_stays(tmp_path):
+    run = make_run(tmp_path / "run", [scored("1", 0.5)])
+    (tmp_path / "site").mkdir()
+    link = tmp_path / "report.html"
+    link.symlink_to(tmp_path / "site" / "index.html")
+    write_report([run], link)
+    assert link.is_symlink()
+    assert (tmp_path / "site" / "index.html").read_text().lower().startswith("<!doctype html>")
+
+
 def test_a_report_that_cannot_be_written_says_so(tmp_path):
     run = make_run(tmp_path / "run", [scored("1", 0.5)])
     (tmp_path / "taken").mkdir()

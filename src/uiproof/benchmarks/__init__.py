@@ -1,1 +1,1 @@
-"""TODO."""
+"""One room for each benchmark, all with the same furniture: cases, methods, judge, summary."""

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uiproof.errors import BrowserDiedError, MissingDependencyError
+from uiproof.errors import MissingDependencyError
 from uiproof.proctree import kill_tree
 
 if TYPE_CHECKING:
@@ -156,9 +156,10 @@ class RunningChromium:
             self.pid = int((self._folder / "pid").read_text())
         except Error as error:
             shutil.rmtree(self._folder, ignore_errors=True)
-            raise BrowserDiedError(
+            # The machine is at fault, not the page that was to be shown.
+            raise MissingDependencyError(
                 f"{chromium.path} does not start: {_last_words(error)}",
-                remedy="Run `uiproof doctor`; another browser can be named in UIPROOF_CHROMIUM.",
+                remedy="Install another browser, or name one in UIPROOF_CHROMIUM.",
             ) from error
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)

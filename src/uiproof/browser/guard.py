@@ -36,6 +36,7 @@ class Guard:
         self.page_url = f"http://{HOST}{self._root}index.html"
         self._served = False
         self.blocked = 0  # requests to anywhere but the page's own folder
+        self.missing = 0  # files that the page's own folder does not have
         self.left = False  # the page tried to become another page
 
     def handle(self, route: Route) -> None:
@@ -56,6 +57,7 @@ class Guard:
             self.blocked += 1
             route.abort("failed")
         elif (found := self._asset(url.path)) is None:
+            self.missing += 0 if url.path.endswith("/favicon.ico") else 1
             route.abort("failed")
         else:
             name, content = found

@@ -47,8 +47,8 @@ class LivePage:
     """A loaded page whose own scripts no longer run.
 
     `flags` says what was unusual: `load_timeout`, `cut_height`, `cut_width`, `navigation_blocked`,
-    `requests_blocked`, `left_document`, `crashed`, `timeout`, `scripts_off`, `text_cut`; see
-    `docs/rendering.md`.
+    `requests_blocked`, `files_missing`, `left_document`, `crashed`, `timeout`, `scripts_off`,
+    `text_cut`; see `docs/rendering.md`.
     """
 
     def __init__(self, cdp: CDPSession, limits: Limits, watchdog: Watchdog, url: str) -> None:

@@ -97,6 +97,8 @@ class Tab:
             page.flags.add("navigation_blocked")
         if guard.blocked:
             page.flags.add("requests_blocked")
+        if guard.missing:
+            page.flags.add("files_missing")
         return page
 
     def close(self) -> None:

@@ -21,11 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from uiproof.engine.storage import storage_fault
 from uiproof.engine.types import Judge, Score
 from uiproof.errors import (
     CaseTimeoutError,
     InternalError,
     MissingDependencyError,
+    StorageError,
     UiproofError,
     UsageError,
     WorkerDiedError,
@@ -152,7 +154,7 @@ class Pool:
             try:
                 async with asyncio.timeout(_START_SECONDS):
                     await worker.start()
-            except MissingDependencyError:
+            except (MissingDependencyError, StorageError):
                 raise
             except (UiproofError, TimeoutError) as error:
                 if last_try or not isinstance(error, WorkerDiedError):
@@ -204,7 +206,12 @@ def perform(judge: Judge[Any, Any, Any], stage: Stage, *args: Any) -> Any:
 
 
 def as_error(error: BaseException) -> UiproofError:
-    """The error itself if it was raised on purpose, else an `InternalError` about it."""
+    """The error itself if it was raised on purpose, else an `InternalError` about it.
+
+    A full or read-only disk behind it always becomes a `StorageError`: no case is to blame.
+    """
+    if fault := storage_fault(error):
+        return fault
     if isinstance(error, UiproofError):
         return error
     return InternalError(

@@ -11,13 +11,15 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from uiproof.engine.storage import access, access_error
 from uiproof.engine.types import CaseError, Record
-from uiproof.errors import InputError, UiproofError
+from uiproof.errors import InputError, StorageError
 
 # A finished line is in the hands of the system at once and survives the death of the process. Only
 # a power cut can lose it; against that, the disk is asked to catch up at most this often.
@@ -36,6 +38,7 @@ def encode(record: Record) -> bytes:
         "flags": list(record.flags),
         "seconds": dict(record.seconds),
         "attempts": record.attempts,
+        "answer_key": record.answer_key,
     }
     return json.dumps(written, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
@@ -57,26 +60,36 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("ab", buffering=0)
+        self._path = path
         self._synced = time.monotonic()
-        _cut_torn_line(path)
+        with access(path, "written"):
+            self._file = path.open("ab", buffering=0)
+            _cut_torn_line(path)
 
     def append(self, line: bytes) -> None:
         """Add one finished case."""
         try:
             while line:
                 line = line[self._file.write(line) :]
-            if time.monotonic() - self._synced >= _SYNC_SECONDS:
-                self._sync()
         except OSError as error:
-            raise UiproofError(
-                f"The journal {self._file.name} cannot be written: {error.strerror}.",
-                remedy="Put that right, then run again: the run continues where it stopped.",
-            ) from error
+            with suppress(OSError):  # another case may still be written, never behind half a line
+                _cut_torn_line(self._path)
+            raise self._error(error) from error
+        if time.monotonic() - self._synced >= _SYNC_SECONDS:
+            self._sync()
 
     def _sync(self) -> None:
-        os.fsync(self._file.fileno())
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._error(error) from error
         self._synced = time.monotonic()
+
+    def _error(self, error: OSError) -> StorageError:
+        return StorageError(
+            f"The journal {self._path} cannot be written: {error.strerror}.",
+            remedy="Put that right, then run again: the run continues where it stopped.",
+        )
 
     def __enter__(self) -> Journal:
         return self
@@ -107,13 +120,24 @@ def _cut_torn_line(path: Path) -> None:
             file.truncate(position)
 
 
+def is_empty(path: Path) -> bool:
+    """Whether not one case is written down."""
+    try:
+        with path.open("rb") as file:
+            return not file.readline().endswith(b"\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError as error:
+        raise access_error(path, "read", error) from error
+
+
 def last_records(path: Path) -> Iterator[Record]:
     """How each case ended, ordered by id: the last line counts where a case has several.
 
     The order makes summaries independent of who finished first. Records are read one by one; only
     the ids are held in memory.
     """
-    if not path.exists():
+    if is_empty(path):
         return
     where: dict[str, int] = {}
     for position, record in _lines(path):

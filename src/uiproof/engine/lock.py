@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from uiproof.engine.storage import access
 from uiproof.errors import InputError, RunLockedError
 
 
@@ -17,7 +18,9 @@ from uiproof.errors import InputError, RunLockedError
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock file at `path`; raises `RunLockedError` while another process holds it."""
     # The file stays behind, empty of meaning: deleting it would let two processes lock two files.
-    with path.open("a+", encoding="utf-8") as file:
+    with access(path, "written"):
+        file = path.open("ab", buffering=0)
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -30,9 +33,9 @@ def locked(path: Path) -> Iterator[None]:
                 f"{path.parent} is on a file system that cannot lock files ({error}).",
                 remedy="Write the run to a local disk.",
             ) from error
-        file.truncate(0)
-        file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
-        file.flush()
+        with access(path, "written"):
+            file.truncate(0)
+            file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
         yield
 
 
@@ -40,5 +43,5 @@ def _holder(path: Path) -> str:
     try:
         holder = json.loads(path.read_text("utf-8"))
         return f"process {holder['pid']} on {holder['host']}"
-    except (ValueError, KeyError, TypeError):
-        return "another process"  # it has the lock but has not yet said who it is
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"  # it has the lock but has not yet said who it is, or not to us

@@ -44,9 +44,11 @@ class Lines(Progress):
         self._total, self._done, self._failed = total, done, failed
         self._done_before = done
         self._began = self._said = time.monotonic()
+        self._news = True
 
     def advance(self, *, failed: bool) -> None:
         """See `Progress`."""
+        self._news = True
         self._done += 1
         self._failed += failed
         if time.monotonic() - self._said >= self._every:
@@ -54,9 +56,11 @@ class Lines(Progress):
 
     def stop(self) -> None:
         """See `Progress`."""
-        self._say()
+        if self._news:
+            self._say()
 
     def _say(self) -> None:
+        self._news = False
         self._said = time.monotonic()
         seconds = max(self._said - self._began, 1e-9)
         rate = (self._done - self._done_before) / seconds

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -21,12 +21,15 @@ from uiproof.engine.lock import locked
 from uiproof.engine.machine import default_workers
 from uiproof.engine.progress import Progress
 from uiproof.engine.rundir import FORMAT, RunDirectory, dataset_key
+from uiproof.engine.storage import access
 from uiproof.engine.types import BrokenCase, Case, CaseError, Method, Record, Score
 from uiproof.errors import (
     InputError,
     InternalError,
     MethodError,
     MissingDependencyError,
+    StorageError,
+    UiproofError,
     UsageError,
     WorkerStartError,
 )
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 AnyCase = Case[Any, Any] | BrokenCase
 
 # These are about the machine, not about a case: the run stops, and can be continued afterwards.
-_STOPS_THE_RUN = (MissingDependencyError, WorkerStartError)
+_STOPS_THE_RUN = (MissingDependencyError, StorageError, WorkerStartError)
 
 
 def execute(
@@ -73,6 +76,7 @@ def execute(
         case_timeout=case_timeout,
         log=log,
     )
+    cases = benchmark.cases(dataset)  # before anything is written: what is wrong shows here
     manifest = {
         "format": FORMAT,
         "uiproof": version("uiproof"),
@@ -94,13 +98,15 @@ def execute(
         run.describe(manifest)
         session = _Session(run, benchmark, method, pool, progress or Progress())
         try:
-            asyncio.run(session.run(benchmark.cases(dataset), limit, retry_failed))
+            asyncio.run(session.run(cases, limit, retry_failed))
         except BaseException:
-            session.summarise(complete=False)
+            with suppress(OSError, UiproofError):  # why the run ended matters more
+                session.summarise(complete=False)
             raise
         finally:
-            if log.exists() and log.stat().st_size == 0:
-                log.unlink()
+            with suppress(OSError):
+                if log.exists() and log.stat().st_size == 0:
+                    log.unlink()
         session.summarise(complete=True)
     return run
 
@@ -145,13 +151,15 @@ class _Session:
             self._earlier_timing = None
 
     async def run(self, cases: Iterable[AnyCase], limit: int | None, retry_failed: bool) -> None:
-        """Bring every case that is not in the journal to its end."""
+        """Bring every case to its end that is not in the journal or has another answer now."""
         done, failed = self._done(retry_failed)
         total = len(cases) if isinstance(cases, Sized) else limit
         if total is not None and limit is not None:
             total = min(total, limit)
         # A summary that no longer fits the journal must not survive, even if this process dies.
-        (self._run.path / "summary.json").unlink(missing_ok=True)
+        summary = self._run.path / "summary.json"
+        with access(summary, "deleted"):
+            summary.unlink(missing_ok=True)
         async with AsyncExitStack() as cleanup:
             cleanup.callback(self._judge.close)
             cleanup.push_async_callback(self._method.close)
@@ -171,10 +179,18 @@ class _Session:
     def _done(self, retry_failed: bool) -> tuple[set[str], int]:
         done, failed = set(), 0
         for record in self._run.records():
-            if record.status == "scored" or not retry_failed:
+            again = retry_failed and record.status == "failed"
+            if not again and self._is_current(record):
                 done.add(record.id)
                 failed += record.status == "failed"
         return done, failed
+
+    def _is_current(self, record: Record) -> bool:
+        try:
+            key = self._method.key(record.id)
+        except Exception:  # noqa: BLE001 - doing the case again writes down what is wrong
+            return False
+        return key is None or key == record.answer_key
 
     async def _finish(self, case: AnyCase, journal: Journal) -> None:
         try:
@@ -188,8 +204,11 @@ class _Session:
     async def _line(self, case: AnyCase) -> tuple[bytes, bool]:
         """Take one case through its stages; what to write down, and whether it failed."""
         trace = Trace()
-        stage: Literal["load", "pose", "answer", "score"] = "load"
+        key: str | None = None
+        stage: Literal["load", "pose", "answer", "score"] = "answer"
         try:
+            key = self._method.key(case.id)  # before the answer: no change in between is missed
+            stage = "load"
             if isinstance(case, BrokenCase):
                 raise case.error  # noqa: TRY301
             stage = "pose"
@@ -200,17 +219,17 @@ class _Session:
             answer = await self._answer(case.id, question, trace)
             stage = "score"
             score: Score = await self._pool.call("score", case, answer, trace=trace)
-            return _encode(case.id, score, trace), False
-        except _STOPS_THE_RUN:
-            raise
+            return _encode(case.id, key, score, trace), False
         except Exception as raised:  # noqa: BLE001 - every case ends in the journal
             error = as_error(raised)
+            if isinstance(error, _STOPS_THE_RUN):
+                raise error from (None if error is raised else raised)
         failure = self._judge.failure(case if isinstance(case, Case) else None)
         if isinstance(error, InternalError) and error.traceback:
             details = {**failure.details, "traceback": error.traceback}
             failure = replace(failure, details=details)
         why = CaseError(error.code, stage, error.message, error.remedy)
-        return _encode(case.id, failure, trace, why), True
+        return _encode(case.id, key, failure, trace, why), True
 
     async def _answer(self, case_id: str, question: Any, trace: Trace) -> Any:
         async with self._answering:
@@ -279,7 +298,9 @@ def _unique(cases: Iterable[AnyCase]) -> Iterator[AnyCase]:
         yield case
 
 
-def _encode(case_id: str, score: Score, trace: Trace, error: CaseError | None = None) -> bytes:
+def _encode(
+    case_id: str, key: str | None, score: Score, trace: Trace, error: CaseError | None = None
+) -> bytes:
     record = Record(
         id=case_id,
         status="failed" if error else "scored",
@@ -290,6 +311,7 @@ def _encode(case_id: str, score: Score, trace: Trace, error: CaseError | None = 
         flags=score.flags,
         seconds={stage: round(seconds, 4) for stage, seconds in trace.seconds.items()},
         attempts=trace.attempts,
+        answer_key=key,
     )
     try:
         return encode(record)

@@ -11,12 +11,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from uiproof.engine.journal import last_records
+from uiproof.engine.journal import is_empty, last_records
+from uiproof.engine.storage import access, access_error
 from uiproof.engine.types import Record
 from uiproof.errors import InputError, RunMismatchError
 
@@ -81,13 +84,15 @@ class RunDirectory:
 
     def create(self) -> None:
         """Make the directory; refuses one that holds something else than a run."""
-        try:
+        with access(self.path, "made"):
             self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{self.path} cannot be made: {error.strerror}.") from error
         if not os.access(self.path, os.W_OK | os.X_OK):
-            raise InputError(f"{self.path} may not be written by this user.")
-        names = {entry.name for entry in self.path.iterdir()}
+            raise InputError(
+                f"{self.path} may not be written by this user.",
+                remedy="Choose another directory for the run.",
+            )
+        with access(self.path, "read"):
+            names = {entry.name for entry in self.path.iterdir()}
         if names - _OWN_NAMES and "run.json" not in names:
             raise InputError(
                 f"{self.path} is neither empty nor a run.",
@@ -97,13 +102,20 @@ class RunDirectory:
     def describe(self, manifest: Mapping[str, Any]) -> None:
         """Write `run.json`, or continue the run that is there if it is the same one.
 
-        Raises `RunMismatchError` that says what differs. The limit may grow.
+        Raises `RunMismatchError` that says what differs. The limit may grow. While no case is
+        written down there is nothing to continue: what failed to start may be started otherwise.
         """
         new: dict[str, Any] = json.loads(json.dumps(manifest))  # as it will be read back
         if (self.path / "run.json").exists():
-            old = self.manifest
-            self._check_same(old, new)
-            new["created"] = old["created"]
+            try:
+                old = self.manifest
+                self._check_same(old, new)
+                new["created"] = old["created"]
+            except (RunMismatchError, InputError):
+                if not is_empty(self.journal):
+                    raise
+                # What the other settings rendered must not be taken for this run's.
+                shutil.rmtree(self.path / "artifacts", ignore_errors=True)
         self._write("run.json", new)
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
@@ -133,18 +145,21 @@ class RunDirectory:
                 f"{self.path} {problem}.",
                 remedy="Run `uiproof run` with the same options to make or finish it.",
             ) from None
+        except OSError as error:
+            raise access_error(path, "read", error) from error
         except ValueError as error:
             raise InputError(f"{path} is damaged: {error}.") from error
         return content
 
     def _write(self, name: str, content: Mapping[str, Any]) -> None:
         partial = self.path / f"{name}.tmp"
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(content, file, indent=2, allow_nan=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self.path / name)
+        with access(partial, "written"):
+            with partial.open("w", encoding="utf-8") as file:
+                json.dump(content, file, indent=2, allow_nan=False)
+                file.write("\n")
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(self.path / name)
 
 
 def _difference(old: Any, new: Any, label: str) -> str:
@@ -163,18 +178,25 @@ def dataset_key(dataset: Path, *, run: Path) -> str:
     """A short key that changes when files of a data set are added, removed or edited.
 
     Names and sizes of all files and the first and last 64 kB of each go into it. Hidden files do
-    not, nor does `run` nor any other run that lies inside the data set's folder.
+    not, nor does `run` nor any other run that lies inside the data set's folder. Of a file that
+    cannot be read only name and size count: its case fails by itself.
     """
     digest = hashlib.blake2b(digest_size=16)
     for path in _files(dataset, run):
         size = path.stat().st_size
         digest.update(f"{path.relative_to(dataset).as_posix()}\0{size}\0".encode(errors="replace"))
-        with path.open("rb") as file:
-            digest.update(file.read(65536))
-            if size > 65536:
-                file.seek(max(size - 65536, 65536))
-                digest.update(file.read(65536))
+        with suppress(OSError):
+            digest.update(_ends(path, size))
     return digest.hexdigest()
+
+
+def _ends(path: Path, size: int) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(65536)
+        if size > 65536:
+            file.seek(max(size - 65536, 65536))
+            content += file.read(65536)
+    return content
 
 
 def _files(dataset: Path, run: Path) -> Iterator[Path]:
@@ -188,5 +210,5 @@ def _files(dataset: Path, run: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(folder, name)
-            if not name.startswith(".") and path.is_file():
+            if not name.startswith(".") and os.path.isfile(path):  # noqa: PTH113 - never raises
                 yield path

@@ -53,6 +53,14 @@ class Method(ABC, Generic[Question, Answer]):
     async def answer(self, case_id: str, question: Question) -> Answer:
         """Answer one question; raise `MethodError` when there is no answer."""
 
+    def key(self, case_id: str) -> str | None:  # noqa: ARG002 - for methods that need it
+        """What the answer depends on besides the question, such as a digest of a prediction file.
+
+        When a run is continued, a finished case whose key has changed is done again; None says
+        that there is nothing to compare. Called often: it must be quick.
+        """
+        return None
+
     async def close(self) -> None:
         """Let go of connections and models."""
 
@@ -116,3 +124,4 @@ class Record:
     flags: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
     attempts: int = 1
+    answer_key: str | None = None  # `Method.key` when the case was done

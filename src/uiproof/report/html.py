@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.types import Record
-from uiproof.errors import InputError
+from uiproof.export import check_writable, replacing
 from uiproof.report.images import data_uris, digest
 from uiproof.report.leaderboard import Leaderboard, leaderboard, look_up
 from uiproof.report.tables import notes
@@ -39,6 +39,8 @@ def write_report(
 
     Screenshots are scaled so that the page stays below 30 MB where that is possible.
     """
+    destination = Path(out)
+    check_writable(destination, makes_folders=True)
     directories = [run if isinstance(run, RunDirectory) else RunDirectory(run) for run in runs]
     board = leaderboard(directories)
     images = _Images()
@@ -59,17 +61,8 @@ def write_report(
         "notes": ["Ranges are 95 % bootstrap intervals of the mean.", *notes(board)],
         "cases": cases,
     }
-    destination = Path(out)
-    partial = destination.with_name(destination.name + ".tmp")
-    try:
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            _write_page(file, heading, index, details, images)
-        partial.replace(destination)
-    except OSError as error:
-        raise InputError(f"The report cannot be written to {destination}: {error}.") from error
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(destination, makes_folders=True) as file:
+        _write_page(file, heading, index, details, images)
     return destination
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from uiproof.engine.rundir import RunDirectory
@@ -66,8 +67,9 @@ class Leaderboard:
         return sorted(self.rows, key=rank)
 
 
-def leaderboard(runs: Sequence[RunDirectory]) -> Leaderboard:
+def leaderboard(named: Sequence[RunDirectory | Path | str]) -> Leaderboard:
     """Read the summaries and the scores of all cases; scores are never computed here."""
+    runs = [run if isinstance(run, RunDirectory) else RunDirectory(run) for run in named]
     if not runs:
         raise UsageError("There is no run to show.", remedy="Name at least one run directory.")
     kinds = {str(run.manifest["benchmark"]) for run in runs}

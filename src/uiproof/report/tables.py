@@ -6,6 +6,7 @@ import io
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from uiproof.engine.rundir import RunDirectory
 from uiproof.registry import Metric
@@ -17,7 +18,7 @@ _SPREAD = "± is half the width of the 95 % bootstrap interval of the mean."
 _PIPE_WIDTH = 160  # what is written to a file or pipe is not squeezed into a terminal's width
 
 
-def comparison(runs: Sequence[RunDirectory], *, width: int | None = None) -> str:
+def comparison(runs: Sequence[RunDirectory | Path | str], *, width: int | None = None) -> str:
     """A table for people at a terminal: means, half widths of their intervals, ties, failures."""
     from rich.console import Console
     from rich.table import Table
@@ -58,7 +59,7 @@ def comparison(runs: Sequence[RunDirectory], *, width: int | None = None) -> str
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
-def markdown(runs: Sequence[RunDirectory]) -> str:
+def markdown(runs: Sequence[RunDirectory | Path | str]) -> str:
     """The same table as markdown, with the best of each metric in bold."""
     board = leaderboard(runs)
     header = ["Method", "n", "Failed", *(metric.label for metric in board.metrics)]

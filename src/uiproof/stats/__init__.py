@@ -1,1 +1,1 @@
-"""TODO."""
+"""Intervals and tests: functions on arrays, no state."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Pixels in, numbers out."""

@@ -11,6 +11,7 @@ at `UIPROOF_CLIP`, in uiproof's own cache and in the Hugging Face cache; nothing
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ from uiproof.settings import Settings
 from uiproof.vision.images import Rgb
 from uiproof.vision.inpaint import box_mask, inpaint
 
+_SAMPLE = 1 << 20
 SIDE = 224
 EMBEDDING = 512
 # Channel means and standard deviations of CLIP's training pictures.
@@ -61,6 +63,21 @@ def find_weights(
         return chosen
     candidates = [settings.cache_dir / CACHE_FILE, *_in_hub_cache(environment)]
     return next((file for file in candidates if file.is_file()), None)
+
+
+def weights_digest() -> str:
+    """Which weights this machine measures CLIP with: a digest of parts of the file, or `none`.
+
+    Written into runs, so that scores by different weights are never mixed.
+    """
+    path = find_weights()
+    if path is None:
+        return "none"
+    with path.open("rb") as file:
+        head = file.read(_SAMPLE)
+        file.seek(max(path.stat().st_size - _SAMPLE, 0))
+        sample = head + file.read(_SAMPLE) + str(path.stat().st_size).encode()
+    return hashlib.sha256(sample).hexdigest()[:16]
 
 
 def _in_hub_cache(environment: Mapping[str, str]) -> Iterator[Path]:

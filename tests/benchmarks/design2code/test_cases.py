@@ -40,9 +40,14 @@ def test_other_files_and_folders_are_not_taken_for_pages(tmp_path):
     assert not recognises(folder(tmp_path / "empty"))
 
 
-def test_of_two_pages_with_one_name_the_html_file_is_taken(tmp_path):
+def test_two_pages_that_differ_in_their_suffix_are_two_pages(tmp_path):
     made = folder(tmp_path / "set", "1.htm", "1.html")
-    assert pages_in(made) == {"1": made / "1.html"}
+    assert pages_in(made) == {"1": made / "1.html", "1.htm": made / "1.htm"}
+
+
+def test_hidden_files_are_no_pages(tmp_path):
+    made = folder(tmp_path / "set", "1.html", "._1.html", ".hidden.html")
+    assert list(pages_in(made)) == ["1"]
 
 
 def test_names_of_any_kind_are_ids(tmp_path):

@@ -66,3 +66,16 @@ def test_blueprint_needs_a_screenshot():
     assert isinstance(method("blueprint"), Blueprint)
     with pytest.raises(MethodError, match="no screenshot"):
         answer(Blueprint(), "1")
+
+
+def test_a_changed_or_added_prediction_has_another_key(tmp_path):
+    (tmp_path / "1.html").write_text("<p>one")
+    before = method(f"replay:{tmp_path}")
+    assert before.key("1") == method(f"replay:{tmp_path}").key("1")
+    assert before.key("2") == "missing"
+    first = before.key("1")
+    (tmp_path / "1.html").write_text("<p>two")
+    (tmp_path / "2.html").write_text("<p>new")
+    after = method(f"replay:{tmp_path}")
+    assert after.key("1") != first
+    assert after.key("2") not in (None, "missing")

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from uiproof.benchmarks.design2code.scoring import PageScorer
-from uiproof.errors import InputError
+from uiproof.errors import InputError, UsageError
 from uiproof.proctree import descendants
 
 PAGE = "<h1>Hello</h1><p>Some words of a page.</p>"
@@ -92,3 +92,23 @@ def test_the_shared_scorer_ends_with_the_program_and_starts_with_the_first_page(
     while (left := family & set(descendants(1))) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not left
+
+
+def test_a_string_that_names_a_file_is_refused_instead_of_scored_as_text(scorer, tmp_path):
+    page = tmp_path / "1.html"
+    page.write_text("<p>Hello</p>")
+    with pytest.raises(UsageError, match=r"pathlib\.Path"):
+        scorer.score(str(page), "<p>Hello</p>")
+
+
+@pytest.mark.parametrize("page", [None, b"<p>Hello</p>", 3])
+def test_what_is_neither_text_nor_a_path_is_refused(scorer, page):
+    with pytest.raises(UsageError, match="HTML"):
+        scorer.score(page, "<p>Hello</p>")
+
+
+def test_a_closed_scorer_says_so():
+    scorer = PageScorer()
+    scorer.close()
+    with pytest.raises(UsageError, match="closed"):
+        scorer.score("<p>a", "<p>a")

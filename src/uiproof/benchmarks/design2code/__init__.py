@@ -1,5 +1,6 @@
 """Design2Code: from a screenshot of a page to HTML that looks the same."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,13 @@ def _judge(run: Path) -> Judge[Any, Any, Any]:
     return Design2CodeJudge(run)
 
 
+def _fingerprint() -> Mapping[str, Any]:
+    from uiproof.browser.fingerprint import fingerprint
+    from uiproof.vision.clip import weights_digest
+
+    return {**fingerprint(), "clip": weights_digest()}
+
+
 BENCHMARK = Benchmark(
     name="design2code",
     recognises=recognises,
@@ -27,6 +35,8 @@ BENCHMARK = Benchmark(
     judge=_judge,
     summarise=summarise,
     metrics=METRICS,
+    fingerprint=_fingerprint,
+    layout="a folder with N.html and the images it uses, such as rick.jpg; N.png may lie there too.",
     bundled={"design2code-demo": Path(__file__).parents[2] / "demo" / "design2code" / "reference"},
 )
 

@@ -14,12 +14,11 @@ from math import floor
 
 import numpy as np
 
+from uiproof.benchmarks.design2code.cases import PLACEHOLDER
 from uiproof.vision.images import Rgb
 from uiproof.vision.lettering import Lettering, read_lettering
 from uiproof.vision.ocr import OcrLine, read_lines
 from uiproof.vision.shapes import Colour, Shape, find_shapes, page_colour
-
-PLACEHOLDER = "rick.jpg"  # the picture that stands for every picture in Design2Code
 
 
 def blueprint(rgb: Rgb) -> str:

@@ -45,11 +45,14 @@ def pages_in(path: Path) -> dict[str, Path]:
     found = [
         entry
         for entry in path.iterdir()
-        if entry.suffix.lower() in _PAGE_SUFFIXES and entry.is_file()
+        if entry.suffix.lower() in _PAGE_SUFFIXES
+        and entry.is_file()
+        and not entry.name.startswith(".")  # what some systems leave beside the real files
     ]
     pages: dict[str, Path] = {}
     for page in sorted(found, key=lambda page: (_natural(page.stem), page.suffix != ".html")):
-        pages.setdefault(page.stem, page)
+        # Two pages that differ only in their suffix are two pages.
+        pages[page.name if page.stem in pages else page.stem] = page
     return pages
 
 

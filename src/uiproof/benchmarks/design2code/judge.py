@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import glob
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -37,8 +38,10 @@ from uiproof.benchmarks.design2code.views import (
     photograph,
 )
 from uiproof.browser import Limits, PageSource, Renderer
+from uiproof.browser.fingerprint import fingerprint
 from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.types import Judge, Score
+from uiproof.errors import InputError, MissingDependencyError
 from uiproof.vision.images import Rgb
 
 
@@ -51,7 +54,6 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
     def __init__(self, run: Path | None = None, *, limits: Limits | None = None) -> None:
         self._run = run
         self._renderer = Renderer(limits)
-        self._references = ReferenceViews(run / "artifacts" / "references" if run else None)
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="measure")
 
     def pose(self, case: Design2CodeCase) -> Question:
@@ -106,6 +108,14 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         self._renderer.close()
         self._threads.shutdown()
 
+    @cached_property
+    def _references(self) -> ReferenceViews:
+        if self._run is None:
+            return ReferenceViews(None)
+        # Pictures of another browser or other fonts are other pictures.
+        machine = json.dumps(fingerprint(), sort_keys=True).encode()
+        return ReferenceViews(self._run / "references" / hashlib.sha256(machine).hexdigest()[:12])
+
     def _reference(self, source: PageSource) -> Future[PageView]:
         return self._references.get(source, self._photograph, self._threads)
 
@@ -116,8 +126,12 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
     def _clip(self) -> Any:
         from uiproof.vision.clip import ClipModel, find_weights
 
-        weights = find_weights()
-        return None if weights is None else ClipModel(weights)
+        try:
+            weights = find_weights()
+            return None if weights is None else ClipModel(weights)
+        except InputError as error:
+            # The machine is at fault, not the page: this ends the run instead of failing its cases.
+            raise MissingDependencyError(error.message, remedy=error.remedy) from error
 
     def _embed(self, picture: Rgb) -> Any:
         return self._clip.embed(picture)
@@ -132,7 +146,6 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
     ) -> Mapping[str, str]:
         """Write what a report shows of a case; returns where it is, inside the run."""
         folder = run.artifact_dir(case_id)
-        folder.mkdir(parents=True, exist_ok=True)
         (folder / "generated.png").write_bytes(generated.png)
         (folder / "generated.html").write_bytes(answer.html)
         kept = {
@@ -246,7 +259,7 @@ def _without_the_truth(answer: PageSource, reference: PageSource) -> PageSource:
     """
     if answer.folder is None:
         return replace(answer, folder=reference.folder, only=frozenset({PLACEHOLDER}))
-    if reference.path is None:
+    if reference.path is None or reference.path == answer.path:
         return answer
-    beside = reference.path.parent.glob(f"{glob.escape(reference.path.stem)}.*")
-    return replace(answer, withheld=frozenset(file.resolve() for file in beside))
+    truth = (reference.path, reference.path.with_suffix(".png"))
+    return replace(answer, withheld=frozenset(file.resolve() for file in truth))

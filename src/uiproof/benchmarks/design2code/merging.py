@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -70,6 +71,14 @@ def _solver() -> Callable[..., tuple[Indices, Indices]]:
 
     That rest takes a second to load, in every worker; the solver is a compiled module of its own.
     """
+    with suppress(ImportError, AttributeError):
+        return _solver_alone()
+    from scipy.optimize import linear_sum_assignment
+
+    return linear_sum_assignment  # type: ignore[no-any-return]
+
+
+def _solver_alone() -> Callable[..., tuple[Indices, Indices]]:
     scipy = find_spec("scipy")
     folders = list(scipy.submodule_search_locations or []) if scipy else []
     for path in (path for folder in folders for path in Path(folder).glob("optimize/_lsap.*")):
@@ -79,9 +88,7 @@ def _solver() -> Callable[..., tuple[Indices, Indices]]:
             spec.loader.exec_module(module)
             solver: Callable[..., tuple[Indices, Indices]] = module.linear_sum_assignment
             return solver
-    from scipy.optimize import linear_sum_assignment
-
-    return linear_sum_assignment  # type: ignore[no-any-return]
+    raise ImportError("scipy keeps its solver elsewhere")
 
 
 def _find_merges(

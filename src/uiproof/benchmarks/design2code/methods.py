@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,7 +25,7 @@ def method(name: str) -> Method[Question, PageSource]:
     if name == "blueprint":
         return Blueprint()
     if name.startswith("replay:") and len(name) > len("replay:"):
-        return Replay(Path(name.removeprefix("replay:")))
+        return Replay(Path(name.removeprefix("replay:")).expanduser())
     raise UsageError(
         f"Design2Code has no method {name!r}.", remedy=f"Use one of: {', '.join(METHODS)}."
     )
@@ -54,16 +56,28 @@ class Replay(Method[Question, PageSource]):
         """Where the predictions are."""
         return {"folder": str(self._path.resolve())}
 
+    def key(self, case_id: str) -> str | None:
+        """A digest of the prediction, so that a changed or added one is scored anew."""
+        page = self._page(case_id)
+        try:
+            return hashlib.sha256(page.read_bytes()).hexdigest()[:16] if page else "missing"
+        except OSError:
+            return "unreadable"
+
     async def answer(self, case_id: str, question: Question) -> PageSource:  # noqa: ARG002
         """The prediction for a case; its name decides, or it is the only one."""
-        page = next(iter(self._pages.values())) if self._path.is_file() else None
-        page = page or self._pages.get(case_id)
+        page = self._page(case_id)
         if page is None:
             raise MethodError(
                 f"{self._path} has no prediction for {case_id}.",
                 remedy=f"Add {case_id}.html to it, or limit the data set.",
             )
         return PageSource.from_file(page)
+
+    def _page(self, case_id: str) -> Path | None:
+        if self._path.is_file():
+            return self._path
+        return self._pages.get(case_id)
 
 
 class Blueprint(Method[Question, PageSource]):
@@ -75,6 +89,11 @@ class Blueprint(Method[Question, PageSource]):
     def name(self) -> str:
         """`blueprint`."""
         return "blueprint"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What reads the text."""
+        return {"ocr": f"rapidocr {version('rapidocr')}"}
 
     async def answer(self, case_id: str, question: Question) -> PageSource:
         """HTML with absolutely positioned text and rectangles."""

@@ -12,11 +12,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from uiproof.browser.source import PageSource
+from uiproof.errors import UsageError
 
 if TYPE_CHECKING:
     from uiproof.benchmarks.design2code.judge import Design2CodeJudge
 
 Page = str | Path
+_LONGEST_PATH = 1_000  # longer strings are no paths, and asking the system would be an error
 
 
 class PageScorer:
@@ -63,6 +65,8 @@ class PageScorer:
             self._thread.join()
 
     def _in_thread(self, task: Callable[[], Any]) -> Any:
+        if not self._thread.is_alive():
+            raise UsageError("This scorer was closed.", remedy="Make a new PageScorer.")
         done: Future[Any] = Future()
         self._tasks.put((task, done))
         return done.result()
@@ -111,4 +115,13 @@ def score_page(reference: Page, generated: Page) -> dict[str, Any]:
 
 
 def _source(page: Page) -> PageSource:
-    return PageSource.from_file(page) if isinstance(page, Path) else PageSource.from_html(page)
+    if isinstance(page, Path):
+        return PageSource.from_file(page)
+    if not isinstance(page, str):
+        raise UsageError(f"A page is HTML (str) or a file (Path), not {type(page).__name__}.")
+    if page and "<" not in page and len(page) < _LONGEST_PATH and Path(page).is_file():
+        raise UsageError(
+            f"{page!r} names a file, but a str is taken for HTML.",
+            remedy="Give a pathlib.Path to score a file.",
+        )
+    return PageSource.from_html(page)

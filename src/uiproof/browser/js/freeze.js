@@ -19,6 +19,7 @@ async () => {
       }
     }
   }
+  document.documentElement?.getBoundingClientRect(); // fonts are asked for when text is laid out
   await document.fonts.ready;
   const stopMarquee = (marquee) => {
     // Its movement belongs to the browser and cannot be set to a moment. A fresh one whose scroll
