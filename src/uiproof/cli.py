@@ -5,8 +5,6 @@ Nothing but typer is imported before a verb runs, so that `uiproof --help` answe
 
 from __future__ import annotations
 
-import errno
-import os
 import sys
 from collections.abc import Iterable
 from enum import StrEnum
@@ -17,26 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from uiproof.endings import EXIT_FAILED_CASES, EXIT_INTERRUPTED, EXIT_MISSING, complain, ending_well
 from uiproof.errors import UiproofError
 
 if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
 
-EXIT_FAILED_CASES = 1
-EXIT_WRONG_USE = 2
-EXIT_MISSING = 3
-EXIT_UNEXPECTED = 70
-EXIT_INTERRUPTED = 130
 _SHOWN_FAILURES = 5
-# What a named file or folder can have wrong with it, wherever it is noticed.
-_USER_ERRORS = {
-    errno.EACCES,
-    errno.EPERM,
-    errno.ENAMETOOLONG,
-    errno.ENOTDIR,
-    errno.EISDIR,
-    errno.ELOOP,
-}
 
 
 class _Verbs(TyperGroup):
@@ -46,7 +31,7 @@ class _Verbs(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            _complain("Stopped.", "\n  ".join(getattr(stop, "__notes__", [])))
+            complain("Stopped.", "\n  ".join(getattr(stop, "__notes__", [])))
             raise typer.Exit(EXIT_INTERRUPTED) from stop
 
 
@@ -395,48 +380,4 @@ def _print_columns(title: str, rows: Iterable[tuple[str, str]]) -> None:
 
 def main() -> NoReturn:
     """The entry point: turns every error into a message and an exit code."""
-    try:
-        app()
-    except UiproofError as error:
-        _complain(error.message, error.remedy)
-        # 1 is for runs that finished, so that scripts can tell them from those that did not.
-        sys.exit(EXIT_UNEXPECTED if error.exit_code == EXIT_FAILED_CASES else error.exit_code)
-    except Exception as error:
-        from uiproof.engine.storage import storage_fault
-
-        if _debugging():
-            raise
-        if fault := storage_fault(error):
-            _complain(fault.message, fault.remedy)
-            sys.exit(fault.exit_code)
-        if isinstance(error, OSError) and error.errno in _USER_ERRORS:
-            _complain(_in_words(error), "")
-            sys.exit(EXIT_WRONG_USE)
-        _complain(
-            f"Unexpected {type(error).__name__}: {error}",
-            "Set UIPROOF_DEBUG=1 to see where, and please report it.",
-        )
-        sys.exit(EXIT_UNEXPECTED)
-    sys.exit(0)
-
-
-def _debugging() -> bool:
-    from uiproof.settings import Settings
-
-    try:
-        return Settings.from_environment(
-            {"UIPROOF_DEBUG": os.environ.get("UIPROOF_DEBUG", "")}
-        ).debug
-    except UiproofError:  # malformed; there is something more important to tell
-        return False
-
-
-def _in_words(error: OSError) -> str:
-    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
-    return f"{where}{error.strerror}."
-
-
-def _complain(message: str, remedy: str) -> None:
-    sys.stderr.write(f"uiproof: {message}\n")
-    if remedy:
-        sys.stderr.write(f"  {remedy}\n")
+    ending_well(app)

@@ -36,7 +36,7 @@ BENCHMARK = Benchmark(
     summarise=summarise,
     metrics=METRICS,
     fingerprint=_fingerprint,
-    layout="a folder with N.html and the images it uses, such as rick.jpg; N.png may lie there too.",
+    layout="a folder with N.html and the images it uses, such as rick.jpg; N.png may be there.",
     bundled={"design2code-demo": Path(__file__).parents[2] / "demo" / "design2code" / "reference"},
 )
 

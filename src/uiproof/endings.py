@@ -1,0 +1,77 @@
+"""How the command line ends: exit codes, and errors told in plain words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+from uiproof.errors import UiproofError
+
+EXIT_FAILED_CASES = 1
+EXIT_WRONG_USE = 2
+EXIT_MISSING = 3
+EXIT_UNEXPECTED = 70
+EXIT_INTERRUPTED = 130
+
+# What a named file or folder can have wrong with it, wherever it is noticed.
+_USER_ERRORS = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENAMETOOLONG,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ELOOP,
+}
+
+
+def ending_well(command: Callable[[], object]) -> NoReturn:
+    """Run a command and end the program: every error becomes a message and an exit code."""
+    try:
+        command()
+    except UiproofError as error:
+        complain(error.message, error.remedy)
+        # 1 is for runs that finished, so that scripts can tell them from those that did not.
+        sys.exit(EXIT_UNEXPECTED if error.exit_code == EXIT_FAILED_CASES else error.exit_code)
+    except Exception as error:
+        from uiproof.engine.storage import storage_fault
+
+        if _debugging():
+            raise
+        if fault := storage_fault(error):
+            complain(fault.message, fault.remedy)
+            sys.exit(fault.exit_code)
+        if isinstance(error, OSError) and error.errno in _USER_ERRORS:
+            complain(_in_words(error), "")
+            sys.exit(EXIT_WRONG_USE)
+        complain(
+            f"Unexpected {type(error).__name__}: {error}",
+            "Set UIPROOF_DEBUG=1 to see where, and please report it.",
+        )
+        sys.exit(EXIT_UNEXPECTED)
+    sys.exit(0)
+
+
+def _debugging() -> bool:
+    from uiproof.settings import Settings
+
+    try:
+        return Settings.from_environment(
+            {"UIPROOF_DEBUG": os.environ.get("UIPROOF_DEBUG", "")}
+        ).debug
+    except UiproofError:  # malformed; there is something more important to tell
+        return False
+
+
+def _in_words(error: OSError) -> str:
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+    return f"{where}{error.strerror}."
+
+
+def complain(message: str, remedy: str) -> None:
+    """Tell a person on standard error what is wrong, and what to do about it."""
+    sys.stderr.write(f"uiproof: {message}\n")
+    if remedy:
+        sys.stderr.write(f"  {remedy}\n")
