@@ -107,8 +107,8 @@ def test_a_page_gets_nothing_from_outside_of_its_folder(renderer: Renderer, tmp_
     assert seen(renderer, source, urls) == dict.fromkeys(urls, False)
 
 
-def test_requests_to_elsewhere_are_flagged_and_missing_files_are_not(renderer: Renderer) -> None:
-    assert shot(renderer, swatches(["missing.png"]))[1] == set()
+def test_requests_to_elsewhere_and_missing_files_are_flagged_apart(renderer: Renderer) -> None:
+    assert shot(renderer, swatches(["missing.png"]))[1] == {"files_missing"}
     for url in ("http://example.org/a.png", "http://page.invalid:81/a.png", "//example.org/a.png"):
         assert shot(renderer, swatches([url]))[1] == {"requests_blocked"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -35,6 +36,9 @@ class Limits:
     max_height: int = 32_000
     max_pixels: int = 60_000_000
     memory_mb: int = 2_000
+
+
+_CAPTURE_ATTEMPTS = 4
 
 
 @cache
@@ -84,6 +88,19 @@ class LivePage:
 
     def screenshot(self) -> bytes:
         """The whole page as PNG, from the top left to the limits."""
+        from playwright.sync_api import Error
+
+        for attempt in range(_CAPTURE_ATTEMPTS):
+            try:
+                return self._capture()
+            except Error as error:
+                # A busy browser refuses now and then, and does it when asked again.
+                if "Unable to capture" not in str(error) or attempt == _CAPTURE_ATTEMPTS - 1:
+                    raise
+                time.sleep(0.1 * (attempt + 1))
+        raise AssertionError("unreachable")
+
+    def _capture(self) -> bytes:
         width, height = self.size
         view_width, view_height = self._limits.viewport
         answer = self._send(

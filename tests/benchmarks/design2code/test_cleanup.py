@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from uiproof.benchmarks.design2code.cleanup import (
-    _repeated_chunks,
+    _kinds,
     _without_tags,
     clean_generated,
     cut_repetition,
@@ -55,34 +55,31 @@ def test_places_of_characters_without_tags_are_in_order(html):
 # Repetition
 
 
-def plain_repeated_chunks(chunks):
+def plain_kinds(chunks):
     """The description, word by word: compare with the first of each kind, the first hit wins."""
-    members: dict[int, int] = {}
-    found = []
+    kinds: dict[int, list[int]] = {}
     for number, chunk in enumerate(chunks):
-        for kind in members:
+        for kind in kinds:
             if SequenceMatcher(None, chunk, chunks[kind]).ratio() >= 0.8:
-                members[kind] += 1
-                if members[kind] >= 5:
-                    found.append(kind)
+                kinds[kind].append(number)
                 break
         else:
-            members[number] = 1
-    return found
+            kinds[number] = [number]
+    return kinds
 
 
 @settings(max_examples=60)
 @given(st.lists(st.text("abcé€😀", min_size=1, max_size=12), max_size=25))
-def test_repeated_chunks_are_those_of_a_plain_comparison_of_all_with_all(chunks):
-    assert _repeated_chunks(chunks) == plain_repeated_chunks(chunks)
+def test_kinds_of_chunks_are_those_of_a_plain_comparison_of_all_with_all(chunks):
+    assert _kinds(chunks) == plain_kinds(chunks)
 
 
-def test_repeated_chunks_of_near_copies_are_those_of_a_plain_comparison():
+def test_kinds_of_near_copies_are_those_of_a_plain_comparison():
     base = ["".join(chr(97 + (i * k) % 26) for i in range(100)) for k in (1, 3, 5, 7)]
     chunks = [c[:n] + "#" * (100 - n) for n in (100, 95, 90, 80, 60) for c in base * 2]
-    found = _repeated_chunks(chunks)
-    assert found == plain_repeated_chunks(chunks)
-    assert found
+    found = _kinds(chunks)
+    assert found == plain_kinds(chunks)
+    assert any(len(members) >= 5 for members in found.values())
 
 
 @given(st.text(max_size=480))
@@ -128,7 +125,7 @@ def test_two_hundred_equal_paragraphs_leave_the_beginning_and_one_chunk(start):
     cut = cut_repetition(html)
     assert html.startswith(cut)
     assert cut.startswith(start)
-    assert SENTENCE[:60] in cut
+    assert SENTENCE[:40] in cut
     assert len(cut) < len(start) + 5 * len(SENTENCE)
 
 
@@ -140,7 +137,8 @@ def test_text_before_the_repetition_is_kept_up_to_the_place_of_the_reference_imp
     assert DISTINCT[0] in cut
     assert cut.count(SENTENCE.strip()) <= 2
     text = re.sub("<.*?>", "", html)
-    first = min(plain_repeated_chunks([text[i : i + 100] for i in range(0, len(text), 100)]))
+    kinds = plain_kinds([text[i : i + 100] for i in range(0, len(text), 100)])
+    first = min(first for first, members in kinds.items() if len(members) >= 5)
     place = -1
     for character in text[: first * 100 + 1]:
         place = html.index(character, place + 1)
@@ -151,6 +149,21 @@ def test_a_generated_page_may_repeat_what_the_reference_repeats():
     html = page(f"<p>{SENTENCE}</p>" * 200 + "<br>" * 70)
     assert clean_generated(html, html) == html
     assert clean_generated(html, page("<p>Hello")) != html
+
+
+def test_another_repetition_than_the_reference_has_is_cut():
+    rows = "".join(
+        f"<tr><td>Row number {n} of the table</td><td>{n} items</td></tr>" for n in range(90)
+    )
+    reference = page(f"<table>{rows}</table>")
+    html = page("<p>" + "</p><p>".join(DISTINCT[:3]) + "</p>" + f"<p>{SENTENCE}</p>" * 80)
+    assert clean_generated(html, reference) == clean_generated(html, page("<p>Hello")) != html
+
+
+def test_equal_paragraphs_under_different_headings_are_repetition():
+    loop = "".join(f"<h2>{words[:40]}</h2>\n<p>{SENTENCE * 3}</p>\n" for words in DISTINCT[:10])
+    html = page("<h1>Blog</h1>\n" + loop)
+    assert len(cut_repetition(html)) < len(html)
 
 
 def test_more_equal_elements_than_the_reference_has_are_dropped():

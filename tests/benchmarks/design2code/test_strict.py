@@ -273,3 +273,18 @@ def test_the_final_score_is_the_mean_of_all_eight_and_absent_without_clip():
     assert StrictScores(*seven, None).mean_without_clip == pytest.approx(0.4)
     assert StrictScores(*seven, 0.8).mean_without_clip == pytest.approx(0.4)
     assert StrictScores(*seven, 0.8).final == pytest.approx(0.45)
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "body { background: linear-gradient(red, blue) }",
+        "p::before { content: ''; display: block; height: 90px; background: red }",
+        "p { height: 50px; box-shadow: 0 0 9px #000 }",
+    ],
+)
+def test_an_empty_page_scores_zero_against_one_that_only_paints(strict, style):
+    page = f"<style>{style}</style><p></p>"
+    assert {name: strict(page, "")[name] for name in SEVEN} == dict.fromkeys(SEVEN, 0.0)
+    assert {name: strict("", page)[name] for name in SEVEN} == dict.fromkeys(SEVEN, 0.0)
+    assert {name: strict(page, page)[name] for name in SEVEN} == dict.fromkeys(SEVEN, 1.0)

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 CHUNK = 100  # characters of text without tags that are compared at a time
 SIMILAR = 0.8  # the ratio from which two chunks count as the same
 REPEATS = 5  # so many similar chunks make a page repetitive
+READABLE = 0.5  # how much of such a chunk must be there to read
 MAX_CHUNKS = 4_000  # how far into a page repetition is looked for: 400,000 characters of text
 MAX_SAME_ELEMENTS = 50
 
@@ -28,7 +30,8 @@ _UNREAD_ENDS = {
     tag: re.compile(f"</{tag}" if tag else "-->", re.IGNORECASE)
     for tag in ("style", "script", "title", "")
 }
-_NBSP = "&nbsp;"
+# Blanks, and tags that go over several lines, which are not removed with the others.
+_BLANK = re.compile(r"&nbsp;|<[a-z/!][^<>]*>", re.IGNORECASE)
 _VOID = frozenset(
     {
         *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
@@ -40,10 +43,7 @@ _VOID = frozenset(
 
 def clean_generated(html: str, reference: str = "") -> str:
     """The page as it is scored. What the reference page repeats too is left alone."""
-    cut = cut_repetition(html)
-    if cut != html and cut_repetition(reference) != reference:
-        cut = html
-    return drop_repeated_elements(wrap_fragment(cut), reference)
+    return drop_repeated_elements(wrap_fragment(cut_repetition(html, reference)), reference)
 
 
 def wrap_fragment(html: str) -> str:
@@ -53,58 +53,69 @@ def wrap_fragment(html: str) -> str:
     return f"<html><body><p>{html}</p></body></html>"
 
 
-def cut_repetition(html: str) -> str:
+def cut_repetition(html: str, reference: str = "") -> str:
     """Cut a page where its text begins to repeat itself.
 
     The text without tags is taken in chunks of 100 characters; five chunks with a similarity of
     0.8 or more to the first of them make the page repetitive, and it ends where the first of them
     begins. The reference implementation also takes style sheets, scripts and indentation for text
-    and so cuts most ordinary pages; here a page must be repetitive without them as well.
+    and so cuts most ordinary pages; here at least half of each of the five must be there to read.
+    What the reference page repeats as well is no repetition.
 
     The reference implementation finds the place in the HTML by matching characters greedily, also
     inside tags, and so may cut too early. Its place is kept where something to read is left, so
     that scores stay comparable; otherwise the true place is used and the first chunk stays.
     """
-    text, _ = _without_tags(html)
-    start = len(text)
-    if (first := _first_repeated(text)) is not None:
-        start = min(start, _greedy_position(text, html, first * CHUNK))
-    if start == len(text):
+    text, origin = _without_tags(html)
+    repeated = _readable_repetition(html)
+    if repeated and reference:
+        known = [chunk for chunks in _readable_repetition(reference).values() for chunk in chunks]
+        repeated = {n: chunks for n, chunks in repeated.items() if not _is_known(chunks[0], known)}
+    if not repeated:
         return html
-    words, places = _words(html)
-    if (first := _first_repeated(words)) is None:
+    first = min(repeated)
+    start = _greedy_position(text, html, first * CHUNK)
+    if start >= len(text):  # such places the reference implementation does not accept
         return html
-    if places[0] >= start:
-        start = int(places[min((first + 1) * CHUNK, len(words) - 1)])
+    if not _is_readable(html)[:start].any():
+        start = int(origin[min((first + 1) * CHUNK, len(text) - 1)])
     return html[:start]
 
 
-def _first_repeated(text: str) -> int | None:
-    """The number of the first chunk of a text that comes again often, or None."""
+def _readable_repetition(html: str) -> dict[int, list[str]]:
+    """The kinds of chunks that come often and can be read: number of the first -> all of them."""
+    text, origin = _without_tags(html)
     chunks = [text[i : i + CHUNK] for i in range(0, len(text), CHUNK)][:MAX_CHUNKS]
-    return min(_repeated_chunks(chunks), default=None)
+    often = {n: members for n, members in _kinds(chunks).items() if len(members) >= REPEATS}
+    if not often:
+        return {}
+    readable = _is_readable(html)[origin]
+    found = {}
+    for number, members in often.items():
+        read = [n for n in members if readable[n * CHUNK : (n + 1) * CHUNK].mean() >= READABLE]
+        if len(read) >= REPEATS:
+            found[number] = [chunks[n] for n in read]
+    return found
 
 
-def _words(html: str) -> tuple[str, NDArray[np.int64]]:
-    """What a page gives to read, with single spaces, and where each character of it is."""
-    kept = []
+def _is_known(chunk: str, known: list[str]) -> bool:
+    from cydifflib import SequenceMatcher
+
+    return any(SequenceMatcher(None, chunk, other).ratio() >= SIMILAR for other in known[:1_000])
+
+
+def _is_readable(html: str) -> NDArray[np.bool_]:
+    """For every character of a page, whether a person gets to read it."""
+    readable = np.array([not character.isspace() for character in html], np.bool_)
     position = 0
     while unread := _UNREAD.search(html, position):
-        kept.append(html[position : unread.start()])
         end = _UNREAD_ENDS[(unread[1] or "").lower()].search(html, unread.end())
         position = html.find(">", end.start()) + 1 if end else 0
         position = position or len(html)
-        # Blanks of the same length, so that all other characters stay in their places.
-        kept.append(" " * (position - unread.start()))
-    kept.append(html[position:])
-    plain = "".join(kept).replace("\n", " ").replace(_NBSP, " " * len(_NBSP))
-    text, origin = _without_tags(plain)
-    shown = [
-        i
-        for i, (before, character) in enumerate(zip(" " + text, text, strict=False))
-        if not (before.isspace() and character.isspace())
-    ]
-    return "".join(text[i] for i in shown), origin[shown]
+        readable[unread.start() : position] = False
+    for blank in _BLANK.finditer(html):
+        readable[blank.start() : blank.end()] = False
+    return readable
 
 
 def _without_tags(html: str) -> tuple[str, NDArray[np.int64]]:
@@ -142,38 +153,32 @@ def _greedy_position(text: str, html: str, index: int) -> int:
     return place
 
 
-def _repeated_chunks(chunks: list[str]) -> list[int]:
-    """For every chunk that is the fifth or later of its kind: the number of the first of them."""
+def _kinds(chunks: list[str]) -> dict[int, list[int]]:
+    """Which chunks are alike: the number of the first of a kind -> the numbers of all of it."""
     from cydifflib import SequenceMatcher
 
     counts = _character_counts(chunks)
     lengths = np.array([len(chunk) for chunk in chunks])
-    kinds: list[int] = []  # the first chunk of each kind, in order
-    members: dict[int, int] = {}
+    kinds: dict[int, list[int]] = {}
     exact: dict[str, int] = {}
-    found = []
     for number, chunk in enumerate(chunks):
         kind = exact.get(chunk)
         if kinds:
             # The overlap of character counts is never less than the ratio, so most chunks need no
             # comparison. An earlier kind may be similar too and then goes before the equal one.
-            overlap = np.minimum(counts[kinds], counts[number]).sum(axis=1)
-            bound = 2 * overlap / (lengths[kinds] + lengths[number])
-            for candidate in np.asarray(kinds)[bound >= SIMILAR - 1e-9]:
+            firsts = np.fromiter(kinds, np.int64, len(kinds))
+            overlap = np.minimum(counts[firsts], counts[number]).sum(axis=1)
+            bound = 2 * overlap / (lengths[firsts] + lengths[number])
+            for candidate in firsts[bound >= SIMILAR - 1e-9]:
                 if int(candidate) == kind:
                     break
                 if SequenceMatcher(None, chunk, chunks[candidate]).ratio() >= SIMILAR:
                     kind = int(candidate)
                     break
         if kind is None:
-            kinds.append(number)
-            members[number] = 1
             exact.setdefault(chunk, number)
-            continue
-        members[kind] += 1
-        if members[kind] >= REPEATS:
-            found.append(kind)
-    return found
+        kinds.setdefault(number if kind is None else kind, []).append(number)
+    return kinds
 
 
 def _character_counts(chunks: list[str]) -> NDArray[np.uint8]:
@@ -184,6 +189,10 @@ def _character_counts(chunks: list[str]) -> NDArray[np.uint8]:
         codes = np.frombuffer(chunk.encode("utf-32-le", "surrogatepass"), np.uint32) % columns
         counts[row] = np.bincount(codes, minlength=columns)
     return counts
+
+
+def _value(name: str, value: str | None) -> str:
+    return " ".join((value or "").split()) if name == "class" else value or ""
 
 
 @dataclass
@@ -235,7 +244,9 @@ class _Elements(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         place = self._place()
         element = _Open(tag, len(self.spans))
-        element.digest.update(repr((tag, attrs)).encode("utf-8", "surrogatepass"))
+        # Written in another way, they are the same: no value is an empty one, classes are a list.
+        same = [(name, _value(name, value)) for name, value in attrs]
+        element.digest.update(repr((tag, same)).encode("utf-8", "surrogatepass"))
         self.spans.append((place, place))
         self.digests.append(b"")
         self._stack.append(element)
@@ -260,10 +271,10 @@ class _Elements(HTMLParser):
         self._feed_digest(data)
 
     def handle_entityref(self, name: str) -> None:
-        self._feed_digest(f"&{name};")
+        self._feed_digest(unescape(f"&{name};"))
 
     def handle_charref(self, name: str) -> None:
-        self._feed_digest(f"&#{name};")
+        self._feed_digest(unescape(f"&#{name};"))
 
     def handle_comment(self, data: str) -> None:
         self._feed_digest(f"<!--{data}-->")

@@ -7,7 +7,7 @@ exactly 1 and an empty page against a full one exactly 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 import cv2
@@ -93,6 +93,7 @@ def strict_scores(
     `clip` gives the CLIP score of this profile (`above_blank`), or None where there are no weights.
     """
     ours, theirs = seen_contents(generated), seen_contents(reference)
+    empty = (ours.bottom == 0) + (theirs.bottom == 0)  # how many of the two pages show nothing
     width = max(generated.size[0], reference.size[0])
     height = max(generated.size[1], reference.size[1])
     blocks = _block_scores(ours, theirs, width, height, similarity or TextSimilarity())
@@ -103,7 +104,7 @@ def strict_scores(
         color=blocks.color,
         layout=layout_overlap(ours.classes, theirs.classes, width, height),
         page_height=_ratio(ours.bottom, theirs.bottom),
-        ssim=structure(generated.rgb, reference.rgb),
+        ssim=structure(generated.rgb, reference.rgb) if empty in (0, 2) else 0.0,
         clip=clip() if clip else None,
     )
 
@@ -112,7 +113,7 @@ def seen_contents(view: PageView) -> Contents:
     """What of a page's inventory leaves pixels that can be seen."""
     gray = grayscale(view.rgb)
     inventory = view.inventory
-    return Contents(
+    seen = Contents(
         texts=tuple(item for item in inventory.texts if _has_contrast(gray, item[0])),
         images=inventory.images,
         controls=inventory.controls,
@@ -120,6 +121,20 @@ def seen_contents(view: PageView) -> Contents:
             box for box, color in inventory.surfaces if _has_edges(view.rgb, box, color)
         ),
     )
+    if seen.bottom == 0 and (painted := _painted(gray)) is not None:
+        # Nothing that the inventory knows, such as a background picture, but not an empty page.
+        return replace(seen, images=(painted,))
+    return seen
+
+
+def _painted(gray: Gray) -> PixelRect | None:
+    """The box around everything that differs from a page's commonest brightness."""
+    commonest = int(np.bincount(gray.ravel(), minlength=256).argmax())
+    ys, xs = np.nonzero(gray != commonest)
+    if len(ys) == 0:
+        return None
+    left, top = float(xs.min()), float(ys.min())
+    return left, top, float(xs.max()) + 1 - left, float(ys.max()) + 1 - top
 
 
 def layout_overlap(

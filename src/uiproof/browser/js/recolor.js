@@ -27,7 +27,8 @@
     if (value.startsWith("#")) return true;
     if (value.startsWith("rgb")) return /^rgb\(\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\)$/.test(value);
     if (/^(transparent|currentcolor|inherit|initial|unset|revert)$/i.test(value)) return false;
-    return /^([a-z]+|hs[lv]\(.*\))$/i.test(value) && CSS.supports("color", value);
+    if (/^hs/i.test(value)) return /^hs[lv]\(\d+\.?\d*,\s*\d+\.?\d*%,\s*\d+\.?\d*%\)$/i.test(value);
+    return /^[a-z]+$/i.test(value) && CSS.supports("color", value);
   };
 
   const textNodes = (indexOf) => {
