@@ -31,6 +31,11 @@ def ending_well(command: Callable[[], object]) -> NoReturn:
     """Run a command and end the program: every error becomes a message and an exit code."""
     try:
         command()
+    except SystemExit:
+        # Where Ctrl-C struck inside of `exec`, as while a dataclass is being made, `python -m` would
+        # end by the signal in place of the exit code, however it was handled. This makes it forget.
+        exec("")
+        raise
     except UiproofError as error:
         complain(error.message, error.remedy)
         # 1 is for runs that finished, so that scripts can tell them from those that did not.
