@@ -32,14 +32,13 @@ def ending_well(command: Callable[[], object]) -> NoReturn:
     try:
         command()
     except SystemExit:
-        # Where Ctrl-C struck inside of `exec`, as while a dataclass is being made, `python -m` would
-        # end by the signal in place of the exit code, however it was handled. This makes it forget.
+        # Where Ctrl-C struck inside of `exec`, as while a dataclass is being made, `python -m` ends
+        # by the signal in place of the exit code, however that was handled. This makes it forget.
         exec("")
         raise
     except UiproofError as error:
         complain(error.message, error.remedy)
-        # 1 is for runs that finished, so that scripts can tell them from those that did not.
-        sys.exit(EXIT_UNEXPECTED if error.exit_code == EXIT_FAILED_CASES else error.exit_code)
+        sys.exit(exit_code_of(error))
     except Exception as error:
         from uiproof.engine.storage import storage_fault
 
@@ -57,6 +56,12 @@ def ending_well(command: Callable[[], object]) -> NoReturn:
         )
         sys.exit(EXIT_UNEXPECTED)
     sys.exit(0)
+
+
+def exit_code_of(error: UiproofError) -> int:
+    """How the program ends with an error."""
+    # 1 is for runs that finished, so that scripts can tell them from those that did not.
+    return EXIT_UNEXPECTED if error.exit_code == EXIT_FAILED_CASES else error.exit_code
 
 
 def _debugging() -> bool:

@@ -118,6 +118,50 @@ class MethodError(UiproofError):
     code = "method"
 
 
+class ModelError(MethodError):
+    """A model's provider gave no answer to a request, however often it was asked."""
+
+    code = "model"
+
+
+class AnswerError(MethodError):
+    """A model answered, but there is nothing in the answer to judge."""
+
+    code = "answer"
+
+
+class EmptyAnswerError(AnswerError):
+    """The answer has no text."""
+
+    code = "answer_empty"
+
+
+class RefusedAnswerError(AnswerError):
+    """The model, or a filter of its provider, declined to answer."""
+
+    code = "answer_refused"
+
+
+class NotHtmlAnswerError(AnswerError):
+    """There is no HTML in the answer."""
+
+    code = "answer_not_html"
+
+
+class ModelAccessError(UiproofError):
+    """No request to this model can work: wrong key, no such model, nothing left to pay with."""
+
+    code = "model_access"
+    exit_code = 3
+
+
+class BudgetReachedError(UiproofError):
+    """The limit on costs or requests that the user has set is reached."""
+
+    code = "budget"
+    exit_code = 4
+
+
 class RunLockedError(UiproofError):
     """Another process is writing to this run."""
 

@@ -39,7 +39,7 @@ class Doubler(Method[int, int]):
     def settings(self) -> dict[str, Any]:
         return self._settings
 
-    async def answer(self, case_id: str, question: int) -> int:
+    async def answer(self, case_id: str, question: int, context) -> int:
         self.answering += 1
         self.most_answering = max(self.most_answering, self.answering)
         try:

@@ -34,7 +34,7 @@ from uiproof.errors import (
     WorkerStartError,
 )
 
-Stage = Literal["pose", "score"]
+Stage = Literal["pose", "picture", "score"]
 MakeJudge = Callable[[], Judge[Any, Any, Any]]
 
 _START_SECONDS = 120.0
@@ -96,6 +96,7 @@ class Pool:
         self._free_turns = workers
         self._waiting: dict[Stage, deque[asyncio.Future[None]]] = {
             "score": deque(),
+            "picture": deque(),
             "pose": deque(),
         }
         self._idle: list[Worker] = []
@@ -197,7 +198,7 @@ class Pool:
 def perform(judge: Judge[Any, Any, Any], stage: Stage, *args: Any) -> Any:
     """Let a judge do one thing; whatever goes wrong becomes a `UiproofError`."""
     try:
-        result = judge.pose(*args) if stage == "pose" else judge.score(*args)
+        result = getattr(judge, stage)(*args)
     except (Exception, SystemExit) as error:
         raise as_error(error) from error
     if stage == "score" and not isinstance(result, Score):

@@ -39,6 +39,7 @@ def encode(record: Record) -> bytes:
         "seconds": dict(record.seconds),
         "attempts": record.attempts,
         "answer_key": record.answer_key,
+        "calls": [dict(call) for call in record.calls],
     }
     return json.dumps(written, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
@@ -49,6 +50,7 @@ def decode(line: bytes) -> Record:
     if error := fields.get("error"):
         fields["error"] = CaseError(**error)
     fields["flags"] = tuple(fields["flags"])
+    fields["calls"] = tuple(fields.get("calls", ()))
     return Record(**fields)
 
 

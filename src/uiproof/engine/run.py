@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
@@ -15,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from uiproof.engine.context import Context
 from uiproof.engine.executors import Pool, Trace, as_error, make_pool
 from uiproof.engine.journal import Journal, encode
 from uiproof.engine.lock import locked
@@ -22,12 +22,15 @@ from uiproof.engine.machine import default_workers
 from uiproof.engine.progress import Progress
 from uiproof.engine.rundir import FORMAT, RunDirectory, dataset_key
 from uiproof.engine.storage import access
+from uiproof.engine.summary import summarise
 from uiproof.engine.types import BrokenCase, Case, CaseError, Method, Record, Score
 from uiproof.errors import (
+    BudgetReachedError,
     InputError,
     InternalError,
     MethodError,
     MissingDependencyError,
+    ModelAccessError,
     StorageError,
     UiproofError,
     UsageError,
@@ -39,8 +42,14 @@ if TYPE_CHECKING:
 
 AnyCase = Case[Any, Any] | BrokenCase
 
-# These are about the machine, not about a case: the run stops, and can be continued afterwards.
-_STOPS_THE_RUN = (MissingDependencyError, StorageError, WorkerStartError)
+# These are not about a case: the run stops, and can be continued afterwards.
+_STOPS_THE_RUN = (
+    MissingDependencyError,
+    ModelAccessError,
+    StorageError,
+    WorkerStartError,
+    BudgetReachedError,
+)
 
 
 def execute(
@@ -145,6 +154,8 @@ class _Session:
         self._window = asyncio.Semaphore(2 * pool.workers + concurrency)
         self._began = time.monotonic()
         self._finished = 0
+        self._ask_again: set[str] = set()  # cases whose last answer was useless
+        self._budget_reached: BudgetReachedError | None = None
         try:
             self._earlier_timing = run.summary.get("timing")
         except InputError:
@@ -170,11 +181,16 @@ class _Session:
             try:
                 async with asyncio.TaskGroup() as tasks:
                     for case in _unique(islice(cases, limit)):
-                        if case.id not in done:
-                            await self._window.acquire()
-                            tasks.create_task(self._finish(case, journal))
+                        if case.id in done:
+                            continue
+                        await self._window.acquire()
+                        if self._budget_reached:
+                            break
+                        tasks.create_task(self._finish(case, journal))
             except BaseExceptionGroup as group:
                 raise group.exceptions[0] from None  # the first one has stopped the others
+            if self._budget_reached:
+                raise self._budget_reached
 
     def _done(self, retry_failed: bool) -> tuple[set[str], int]:
         done, failed = set(), 0
@@ -183,6 +199,8 @@ class _Session:
             if not again and self._is_current(record):
                 done.add(record.id)
                 failed += record.status == "failed"
+            elif again and record.error and record.error.stage == "answer":
+                self._ask_again.add(record.id)
         return done, failed
 
     def _is_current(self, record: Record) -> bool:
@@ -196,6 +214,9 @@ class _Session:
         try:
             line, failed = await self._line(case)
             journal.append(line)
+        except BudgetReachedError as reached:
+            self._budget_reached = reached  # the case stays undone; others may have their answers
+            return
         finally:
             self._window.release()
         self._finished += 1
@@ -204,6 +225,7 @@ class _Session:
     async def _line(self, case: AnyCase) -> tuple[bytes, bool]:
         """Take one case through its stages; what to write down, and whether it failed."""
         trace = Trace()
+        context = self._context(case, trace)
         key: str | None = None
         stage: Literal["load", "pose", "answer", "score"] = "answer"
         try:
@@ -216,10 +238,10 @@ class _Session:
             if self._method.needs_question:
                 question = await self._pool.call("pose", case, trace=trace)
             stage = "answer"
-            answer = await self._answer(case.id, question, trace)
+            answer = await self._answer(case.id, question, context, trace)
             stage = "score"
             score: Score = await self._pool.call("score", case, answer, trace=trace)
-            return _encode(case.id, key, score, trace), False
+            return _encode(case.id, key, score, trace, context), False
         except Exception as raised:  # noqa: BLE001 - every case ends in the journal
             error = as_error(raised)
             if isinstance(error, _STOPS_THE_RUN):
@@ -229,13 +251,21 @@ class _Session:
             details = {**failure.details, "traceback": error.traceback}
             failure = replace(failure, details=details)
         why = CaseError(error.code, stage, error.message, error.remedy)
-        return _encode(case.id, key, failure, trace, why), True
+        return _encode(case.id, key, failure, trace, context, why), True
 
-    async def _answer(self, case_id: str, question: Any, trace: Trace) -> Any:
+    def _context(self, case: AnyCase, trace: Trace) -> Context:
+        async def render(answer: Any) -> bytes:
+            picture: bytes = await self._pool.call("picture", case, answer, trace=trace)
+            return picture
+
+        again = case.id in self._ask_again
+        return Context(case.id, run=self._run, render=render, ask_again=again)
+
+    async def _answer(self, case_id: str, question: Any, context: Context, trace: Trace) -> Any:
         async with self._answering:
             began = time.perf_counter()
             try:
-                return await self._method.answer(case_id, question)
+                return await self._method.answer(case_id, question, context)
             except asyncio.CancelledError:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
@@ -248,40 +278,18 @@ class _Session:
                 trace.add("answer", time.perf_counter() - began)
 
     def summarise(self, *, complete: bool) -> None:
-        """Write `summary.json`: what the benchmark says, and the engine's own counts."""
+        """Write `summary.json`; not where an interrupted run has nothing to sum up."""
         if not complete and next(self._run.records(), None) is None:
             return
         seconds = time.monotonic() - self._began
-        n = 0
-        errors: Counter[str] = Counter()
-
-        def counted() -> Iterator[Record]:
-            nonlocal n
-            for record in self._run.records():
-                n += 1
-                if record.error:
-                    errors[record.error.code] += 1
-                yield record
-
-        records = counted()
-        summary = self._benchmark.summarise(records)
-        deque(records, maxlen=0)  # count also what the benchmark did not look at
         timing = {
             "cases": self._finished,
             "wall_seconds": round(seconds, 3),
             "cases_per_second": round(self._finished / max(seconds, 1e-9), 3),
         }
-        self._run.write_summary(
-            {
-                **summary,
-                "benchmark": self._benchmark.name,
-                "n": n,
-                "failed": errors.total(),
-                "errors": dict(sorted(errors.items())),
-                "complete": complete,
-                "timing": timing if self._finished else self._earlier_timing or timing,
-            }
-        )
+        summary = summarise(self._run.records(), self._benchmark)
+        timing = timing if self._finished else self._earlier_timing or timing
+        self._run.write_summary({**summary, "complete": complete, "timing": timing})
 
 
 def _unique(cases: Iterable[AnyCase]) -> Iterator[AnyCase]:
@@ -299,7 +307,12 @@ def _unique(cases: Iterable[AnyCase]) -> Iterator[AnyCase]:
 
 
 def _encode(
-    case_id: str, key: str | None, score: Score, trace: Trace, error: CaseError | None = None
+    case_id: str,
+    key: str | None,
+    score: Score,
+    trace: Trace,
+    context: Context,
+    error: CaseError | None = None,
 ) -> bytes:
     record = Record(
         id=case_id,
@@ -307,11 +320,12 @@ def _encode(
         scores=score.scores,
         error=error,
         details=score.details,
-        artifacts=score.artifacts,
-        flags=score.flags,
+        artifacts={**context.artifacts, **score.artifacts},
+        flags=(*context.flags, *score.flags),
         seconds={stage: round(seconds, 4) for stage, seconds in trace.seconds.items()},
         attempts=trace.attempts,
         answer_key=key,
+        calls=tuple(context.calls),
     )
     try:
         return encode(record)

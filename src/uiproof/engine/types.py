@@ -8,7 +8,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+
+from uiproof.errors import MethodError
+
+if TYPE_CHECKING:
+    from uiproof.engine.context import Context
 
 Question = TypeVar("Question")
 Truth = TypeVar("Truth")
@@ -50,8 +55,11 @@ class Method(ABC, Generic[Question, Answer]):
         return {}
 
     @abstractmethod
-    async def answer(self, case_id: str, question: Question) -> Answer:
-        """Answer one question; raise `MethodError` when there is no answer."""
+    async def answer(self, case_id: str, question: Question, context: Context) -> Answer:
+        """Answer one question; raise `MethodError` when there is no answer.
+
+        `context` takes what is worth writing down and can show what an answer looks like.
+        """
 
     def key(self, case_id: str) -> str | None:  # noqa: ARG002 - for methods that need it
         """What the answer depends on besides the question, such as a digest of a prediction file.
@@ -74,6 +82,14 @@ class Judge(ABC, Generic[Question, Truth, Answer]):
     def pose(self, case: Case[Question, Truth]) -> Question:
         """The question as the method gets it, with what has to be rendered for it."""
         return case.question
+
+    def picture(
+        self,
+        case: Case[Question, Truth],  # noqa: ARG002 - for judges that can do it
+        answer: Answer,  # noqa: ARG002
+    ) -> bytes:
+        """What an answer looks like, as PNG, for methods that revise what they made."""
+        raise MethodError(f"{type(self).__name__} cannot show answers.")
 
     @abstractmethod
     def score(self, case: Case[Question, Truth], answer: Answer) -> Score:
@@ -125,3 +141,4 @@ class Record:
     seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
     attempts: int = 1
     answer_key: str | None = None  # `Method.key` when the case was done
+    calls: tuple[Mapping[str, Any], ...] = ()  # what each request to a model took

@@ -1,0 +1,56 @@
+"""Verbs about the cache of answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from uiproof.cli.app import cache_app
+
+if TYPE_CHECKING:
+    from uiproof.models.cache import ReplyCache
+
+
+@cache_app.callback(invoke_without_command=True)
+def cache(context: typer.Context) -> None:
+    """Show what is stored, unless a verb follows."""
+    if context.invoked_subcommand is not None:
+        return
+    from uiproof.models.cache_report import cache_table
+
+    typer.echo(cache_table(_cache()))
+
+
+@cache_app.command()
+def prune(
+    max_size: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Keep at most this much, such as 2GB.")
+    ] = None,
+    older_than: Annotated[
+        str | None,
+        typer.Option(metavar="AGE", help="Delete what was not used for so long, such as 30d."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Only answers of this model, such as openai/gpt-4o.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Delete all answers.")] = False,
+) -> None:
+    """Delete stored answers. What is deleted is paid for again when it is needed again."""
+    from uiproof.quantities import parse_age, parse_size, size_text
+
+    files, size = _cache().prune(
+        max_bytes=None if max_size is None else parse_size(max_size),
+        older_than=None if older_than is None else parse_age(older_than),
+        model=model,
+        everything=everything,
+    )
+    typer.echo(f"{files:,} answers deleted, {size_text(size)}.")
+
+
+def _cache() -> ReplyCache:
+    from uiproof.models.cache import ReplyCache
+    from uiproof.settings import Settings
+
+    settings = Settings.from_environment()
+    return ReplyCache(settings.cache_dir / "models", settings.model_cache_bytes)

@@ -1,0 +1,121 @@
+"""Verbs about this machine: what is installed, which data, methods and models there are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from uiproof.cli.app import app, data_app
+from uiproof.cli.options import Quiet
+from uiproof.endings import EXIT_MISSING
+from uiproof.errors import UiproofError
+
+
+@app.command()
+def doctor(
+    dev: Annotated[
+        bool, typer.Option("--dev", help="Also look for what is needed to work on uiproof itself.")
+    ] = False,
+) -> None:
+    """Say what is installed, what is missing and how to get it.
+
+    It renders a page to see that the browser works. Exit code 3 when something required is missing.
+    """
+    import uiproof
+
+    missing = False
+    for finding in uiproof.examine(dev=dev):
+        state = "ok" if finding.found else "MISSING" if finding.required else "absent"
+        typer.echo(f"{state:<9}{finding.name:<34}{finding.detail}")
+        if finding.remedy and not finding.found:
+            typer.echo(f"{'':<43}get it: {finding.remedy}")
+        missing |= finding.required and not finding.found
+    if missing:
+        raise typer.Exit(EXIT_MISSING)
+
+
+@app.command("list")
+def list_() -> None:
+    """List data sets, methods, prompts and models, and which are here."""
+    import uiproof
+    from uiproof.models.names import EXAMPLES
+
+    for benchmark in uiproof.benchmarks().values():
+        typer.echo(benchmark.name)
+        rows = [(name, "bundled") for name in benchmark.bundled]
+        for entry in uiproof.catalogue().values():
+            if entry.kind == "dataset" and entry.benchmark == benchmark.name:
+                rows.append((entry.name, _presence(entry.name)))
+        _print_columns("data sets", rows)
+        _print_columns("methods", benchmark.methods.items())
+        if benchmark.prompts:
+            _print_columns("prompts for models", benchmark.prompts.items())
+    typer.echo("models")
+    _print_columns("", [(name, _readiness(name)) for name in EXAMPLES[:-1]], width=34)
+    _print_columns("", [("compatible:http://HOST/v1#MODEL", "any server like vLLM")], width=34)
+
+
+@data_app.callback(invoke_without_command=True)
+def data(context: typer.Context) -> None:
+    """List the catalogue, unless a verb follows."""
+    if context.invoked_subcommand is not None:
+        return
+    import uiproof
+
+    for entry in uiproof.catalogue().values():
+        typer.echo(f"{entry.name}: {entry.purpose}")
+        size = f"{entry.megabytes} MB" if entry.megabytes else "unknown"
+        _print_columns(
+            "",
+            [
+                ("source", entry.source),
+                ("size", size),
+                ("licence", entry.licence or "unknown"),
+                ("here", _presence(entry.name)),
+            ],
+        )
+
+
+@data_app.command("get")
+def data_get(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name that `uiproof data` lists.")],
+    quiet: Quiet = False,
+) -> None:
+    """Fetch a data set or weights: checked against digests, continued where it stopped."""
+    import uiproof
+    from uiproof.download import shown_on
+
+    typer.echo(str(uiproof.fetch(name, progress=None if quiet else shown_on(sys.stderr))))
+
+
+def _presence(name: str) -> str:
+    from uiproof.hub import local_path
+
+    try:
+        path = local_path(name)
+    except UiproofError as error:
+        return f"no; {error.message}"
+    return str(path) if path else f"no; get it: uiproof data get {name}"
+
+
+def _readiness(name: str) -> str:
+    from uiproof.models.names import parse_name, require_key, require_sdk
+
+    try:
+        endpoint = parse_name(name)
+        require_sdk(endpoint)
+        require_key(endpoint)
+    except UiproofError as error:
+        return f"no; {error.message}"
+    return "ready"
+
+
+def _print_columns(title: str, rows: Iterable[tuple[str, str]], width: int = 22) -> None:
+    if title:
+        typer.echo(f"  {title}")
+    indent = "    " if title else "  "
+    for left, right in rows:
+        typer.echo(f"{indent}{left:<{width}}{right}")

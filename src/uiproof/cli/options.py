@@ -1,0 +1,64 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Executor(StrEnum):
+    """Where judges work."""
+
+    processes = "processes"
+    inline = "inline"
+
+
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Judge processes. [default: one per core]")
+]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N cases.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results.")]
+Where = Annotated[Executor, typer.Option(help="Where judges work; inline is for debugging.")]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Try cases again that failed before.")
+]
+Json = Annotated[
+    str | None, typer.Option("--json", metavar="FILE", help="Also write JSON; - for stdout.")
+]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories.")]
+
+
+class TallPictures(StrEnum):
+    """What happens to screenshots that are taller than a provider accepts."""
+
+    SPLIT = "split"
+    SCALE = "scale"
+
+
+MaxCost = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="DOLLARS", help="Stop before this command spends more."),
+]
+MaxRequests = Annotated[
+    int | None, typer.Option(min=0, help="Stop before this command sends more requests.")
+]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(min=1, help="Requests in flight, lowered where a provider wants. [default: 16]"),
+]
+Temperature = Annotated[float | None, typer.Option(min=0, help="[default: 0]")]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(min=1, help="Longest answer. [default: 16384, or what the model can]"),
+]
+Seed = Annotated[int | None, typer.Option(help="For models that take one. [default: 2024]")]
+Timeout = Annotated[
+    float | None, typer.Option(min=1, help="Seconds to wait for one answer. [default: 300]")
+]
+Tall = Annotated[
+    TallPictures,
+    typer.Option(help="Screenshots taller than a provider takes are split into bands or scaled."),
+]

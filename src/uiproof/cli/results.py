@@ -1,0 +1,126 @@
+"""Verbs that show results, and how every verb prints them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from uiproof.cli.app import app
+from uiproof.cli.options import Json, Runs
+from uiproof.endings import EXIT_FAILED_CASES, complain, exit_code_of
+
+if TYPE_CHECKING:
+    from uiproof.engine.rundir import RunDirectory
+    from uiproof.matrix import Matrix
+    from uiproof.planning import Plan
+
+_SHOWN_FAILURES = 5
+
+
+@app.command()
+def compare(runs: Runs, json: Json = None) -> None:
+    """Put the summaries of several runs side by side.
+
+    \b
+    Examples:
+      uiproof compare runs/demo/blueprint runs/demo/replay
+      uiproof compare runs/* --json leaderboard.json
+    """
+    import uiproof
+    from uiproof.export import write_comparison
+
+    check_json(json)
+    if json is not None:
+        write_comparison(runs, sys.stdout if json == "-" else json)
+    if json != "-":
+        typer.echo(uiproof.comparison(runs))
+
+
+@app.command()
+def report(
+    runs: Runs,
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+) -> None:
+    """Write one self-contained page about one or more runs.
+
+    \b
+    Example:
+      uiproof report runs/demo/blueprint runs/demo/replay --out report.html
+    """
+    import uiproof
+
+    uiproof.write_report(runs, out)
+    typer.echo(f"Report: {out}")
+
+
+def check_json(json: str | None) -> None:
+    """Notice before the work, not after it, that its result cannot be written."""
+    from uiproof.export import check_writable
+
+    if json not in (None, "-"):
+        check_writable(json)
+
+
+def print_result(finished: RunDirectory, json: str | None) -> None:
+    """Print a run as a table, and write it as JSON where that was asked for."""
+    import uiproof
+
+    if json == "-":
+        uiproof.write_json(finished, sys.stdout)
+        return
+    if json is not None:
+        uiproof.write_json(finished, json)
+    typer.echo(uiproof.comparison([finished]))
+
+
+def print_matrix(matrix: Matrix, json: str | None, *, quiet: bool) -> None:
+    """Print the runs of one command as one table, say what has stopped some, and exit."""
+    from uiproof.export import write_comparison
+
+    runs = matrix.runs
+    if len(runs) == 1 and not matrix.stopped:
+        print_result(runs[0], json)
+    elif runs:
+        if json is not None:
+            write_comparison(runs, sys.stdout if json == "-" else json)
+        if json != "-":
+            import uiproof
+
+            typer.echo(uiproof.comparison(runs))
+    for one in () if quiet else runs:
+        typer.echo(f"Run: {one.path}", err=True)
+    for label, error in matrix.stopped:
+        complain(f"{label}: {error.message}", error.remedy)
+    if matrix.stopped:
+        raise typer.Exit(exit_code_of(matrix.stopped[0][1]))
+    exit_for(runs, quiet=quiet)
+
+
+def print_plans(plans: Sequence[Plan], json: str | None) -> None:
+    """Print what runs would take."""
+    from uiproof.report.plans import plan_table
+
+    if json is not None:
+        from uiproof.export import write_plans
+
+        write_plans(plans, sys.stdout if json == "-" else json)
+    if json != "-":
+        typer.echo(plan_table(plans))
+
+
+def exit_for(runs: Iterable[RunDirectory], *, quiet: bool) -> None:
+    """End with 1 where cases failed, and say of the first few why."""
+    failed = [one for one in runs if one.summary["failed"]]
+    for one in failed if not quiet else []:
+        errors = ((record.id, record.error) for record in one.records() if record.error)
+        for case, error in islice(errors, _SHOWN_FAILURES):
+            typer.echo(f"failed: {case}: {error.message}", err=True)
+        if (more := one.summary["failed"] - _SHOWN_FAILURES) > 0:
+            typer.echo(f"… and {more} more; --json lists them all", err=True)
+    if failed:
+        raise typer.Exit(EXIT_FAILED_CASES)

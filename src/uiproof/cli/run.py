@@ -1,0 +1,145 @@
+"""Verbs that run methods on data sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from uiproof.cli.app import app
+from uiproof.cli.options import (
+    Concurrency,
+    Executor,
+    Json,
+    Limit,
+    MaxCost,
+    MaxRequests,
+    MaxTokens,
+    Quiet,
+    RetryFailed,
+    Seed,
+    Tall,
+    TallPictures,
+    Temperature,
+    Timeout,
+    Where,
+    Workers,
+)
+from uiproof.cli.results import check_json, exit_for, print_matrix, print_plans
+
+
+@app.command()
+def demo(
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the runs and the report. [default: runs/demo, report.html]"),
+    ] = None,
+    limit: Limit = None,
+    workers: Workers = None,
+    quiet: Quiet = False,
+) -> None:
+    """Score bundled pages with built-in methods.
+
+    Prints a table and writes a report that opens in any browser.
+    """
+    import uiproof
+
+    runs, report = uiproof.demo(out, limit=limit, workers=workers, quiet=quiet)
+    typer.echo(uiproof.comparison(runs))
+    typer.echo(f"\nReport: {report}")
+    exit_for(runs, quiet=quiet)
+
+
+@app.command()
+def run(
+    dataset: Annotated[str, typer.Option(help="A folder, or a name that `uiproof list` shows.")],
+    method: Annotated[
+        list[str],
+        typer.Option(
+            help="blueprint, replay:FOLDER, openai/gpt-4o, …: see `uiproof list`. May be repeated."
+        ),
+    ],
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(help="How models are asked: see `uiproof list`. May be repeated."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The run's directory, or the folder for several. [default: runs/DATASET-METHOD]"
+        ),
+    ] = None,
+    limit: Limit = None,
+    workers: Workers = None,
+    executor: Where = Executor.processes,
+    retry_failed: RetryFailed = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only say how many requests, tokens and dollars it takes."),
+    ] = False,
+    max_cost: MaxCost = None,
+    max_requests: MaxRequests = None,
+    concurrency: Concurrency = None,
+    temperature: Temperature = None,
+    max_tokens: MaxTokens = None,
+    seed: Seed = None,
+    timeout: Timeout = None,
+    tall: Tall = TallPictures.SPLIT,
+    json: Json = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run a method on a data set. Running again continues what is there.
+
+    Several methods or prompts make a matrix: every model with every prompt, each a run of its own.
+    Answers of models are kept in a cache (see `uiproof cache`), so nothing is paid for twice.
+
+    \b
+    Examples:
+      uiproof run --dataset design2code-demo --method blueprint
+      uiproof run --dataset design2code --method replay:predictions/ --out runs/mine --limit 50
+      uiproof run --dataset design2code --method openai/gpt-4o --prompt direct --dry-run
+      uiproof run --dataset design2code --method openai/gpt-4o --method google/gemini-2.5-pro \\
+                  --prompt direct --prompt self-revision --max-cost 20
+      uiproof run --dataset my/pages --method compatible:http://localhost:8000/v1#Qwen2.5-VL-7B
+    """
+    import uiproof
+
+    check_json(json)
+    prompts = prompt or []
+    models = uiproof.ModelOptions.of(
+        concurrency=concurrency,
+        timeout=timeout,
+        tall=tall.value,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        seed=seed,
+    )
+    if dry_run:
+        plans = uiproof.plan(
+            dataset,
+            method,
+            prompts=prompts,
+            out=out,
+            limit=limit,
+            workers=workers,
+            executor=executor.value,
+            quiet=quiet,
+            models=models,
+        )
+        print_plans(plans, json)
+        return
+    matrix = uiproof.run_matrix(
+        dataset,
+        method,
+        prompts=prompts,
+        out=out,
+        limit=limit,
+        workers=workers,
+        executor=executor.value,
+        retry_failed=retry_failed,
+        quiet=quiet,
+        models=models,
+        budget=uiproof.Budget(max_cost=max_cost, max_requests=max_requests),
+    )
+    print_matrix(matrix, json, quiet=quiet)

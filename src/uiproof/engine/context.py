@@ -1,0 +1,55 @@
+"""What the engine offers a method while it answers one case, and what the method leaves there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from uiproof.engine.rundir import RunDirectory
+from uiproof.errors import MethodError
+
+Render = Callable[[Any], Awaitable[bytes]]
+
+
+class Context:
+    """Goes with one question to a method. What is left here is written down with the case, also
+    when the case fails.
+    """
+
+    def __init__(
+        self,
+        case_id: str,
+        *,
+        run: RunDirectory | None = None,
+        render: Render | None = None,
+        ask_again: bool = False,
+    ) -> None:
+        self.ask_again = ask_again  # the last answer was useless: a cached one must not be used
+        self.flags: list[str] = []
+        self.calls: list[Mapping[str, Any]] = []
+        self.artifacts: dict[str, str] = {}
+        self._case_id, self._run, self._render = case_id, run, render
+
+    def flag(self, flag: str) -> None:
+        """Say that something about the answer is unusual, for example `answer:truncated`."""
+        if flag not in self.flags:
+            self.flags.append(flag)
+
+    def note_call(self, call: Mapping[str, Any]) -> None:
+        """Write down what one request to a model took; summaries add these up."""
+        self.calls.append(call)
+
+    def keep(self, name: str, content: bytes) -> None:
+        """Keep a file with the case, such as a raw answer; does nothing where there is no run."""
+        if self._run is None:
+            return
+        path: Path = self._run.artifact_dir(self._case_id) / name
+        path.write_bytes(content)
+        self.artifacts[path.stem] = path.relative_to(self._run.path).as_posix()
+
+    async def render(self, answer: Any) -> bytes:
+        """A picture of an answer as PNG, for methods that look at what they made."""
+        if self._render is None:
+            raise MethodError("There is nothing here that could render an answer.")
+        return await self._render(answer)
