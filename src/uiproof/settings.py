@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from uiproof.errors import UsageError
+from uiproof.quantities import parse_size
 
 
 def _default_cache() -> Path:
@@ -30,11 +31,13 @@ class Settings:
     `None` means: not set, so the part that uses it decides for itself.
     """
 
-    cache_dir: Path = field(default_factory=_default_cache)  # UIPROOF_CACHE: fetched data, weights
+    cache_dir: Path = field(default_factory=_default_cache)  # UIPROOF_CACHE: fetched data, answers
     runs_dir: Path = Path("runs")  # UIPROOF_RUNS: where `run` puts a run without --out
     workers: int | None = None  # UIPROOF_WORKERS: judge processes
     clip: Path | None = None  # UIPROOF_CLIP: an ONNX vision tower of CLIP ViT-B/32
     case_timeout: float = 300.0  # UIPROOF_CASE_TIMEOUT: seconds one case may take to judge
+    model_cache_bytes: int = 5 * 10**9  # UIPROOF_MODEL_CACHE_SIZE: answers of models that are kept
+    prices: Path | None = None  # UIPROOF_PRICES: what models cost, over what uiproof knows
     debug: bool = False  # UIPROOF_DEBUG: show tracebacks
 
     @classmethod
@@ -72,6 +75,13 @@ def _count(variable: str, text: str) -> int:
     return count
 
 
+def _size(variable: str, text: str) -> int:
+    try:
+        return parse_size(text)
+    except UsageError as error:
+        raise UsageError(f"{variable}: {error.message}", remedy=error.remedy) from error
+
+
 def _seconds(variable: str, text: str) -> float:
     try:
         seconds = float(text)
@@ -104,5 +114,7 @@ _VARIABLES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "workers": ("UIPROOF_WORKERS", _count),
     "clip": ("UIPROOF_CLIP", _path),
     "case_timeout": ("UIPROOF_CASE_TIMEOUT", _seconds),
+    "model_cache_bytes": ("UIPROOF_MODEL_CACHE_SIZE", _size),
+    "prices": ("UIPROOF_PRICES", _path),
     "debug": ("UIPROOF_DEBUG", _switch),
 }

@@ -1,0 +1,231 @@
+"""HTTP as the SDKs are made to use it: bounded, strict about answers, quick with many at once.
+
+The SDKs build the requests. What carries them is a `Transport` of ours, for three reasons: an
+answer must not fill the memory, whatever a server sends; every failure is to mean the same with
+all three SDKs; and the connection pool below them takes seconds of processor time for a few
+hundred requests at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import socket
+import urllib.request
+import zlib
+from collections.abc import Awaitable, Mapping
+from contextvars import ContextVar
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from uiproof.models.types import AttemptError, AttemptKind
+from uiproof.models.wires.failures import failure, status_in_body
+
+MAX_BYTES = 64 * 2**20  # of an answer, unpacked
+_MAX_ERROR_BYTES = 2**18  # of an error nobody needs more
+_CONNECT_SECONDS = 20.0
+# A pool looks at all of its connections for each request: 500 requests at once take 5 s and more
+# in one pool, and about 2 s in 64 small ones.
+_POOLS = 64
+
+# Where a transport leaves the answer for the call that it belongs to: the SDKs would make types
+# of their own from it.
+_answers: ContextVar[list[dict[str, Any]]] = ContextVar("answers")
+
+
+async def answer_to(call: Awaitable[object], timeout: float) -> dict[str, Any]:
+    """The JSON that came back for a call to an SDK, as it came."""
+    answers: list[dict[str, Any]] = []
+    token = _answers.set(answers)
+    try:
+        async with asyncio.timeout(timeout):
+            await call
+    except TimeoutError:
+        raise AttemptError("timeout", f"There was no answer within {timeout:g} s.") from None
+    except Exception as error:  # noqa: BLE001 - SDKs wrap what the transport raises, each its way
+        raise _first_cause(error) from None
+    finally:
+        _answers.reset(token)
+    if not answers:
+        raise AttemptError("malformed", "The SDK took the request and sent nothing.")
+    return answers[-1]
+
+
+def _first_cause(error: BaseException) -> AttemptError:
+    cause: BaseException | None = error
+    while cause:
+        if isinstance(cause, AttemptError):
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    # Not from the network: the SDK itself would not send this request.
+    return AttemptError("rejected", f"{type(error).__name__}: {error}")
+
+
+def http_client(of_sdk: type, url: str, *, only_headers: frozenset[str] | None = None) -> Any:
+    """A client of the kind that an SDK wants, from its own class of clients."""
+    # SDKs have moved from httpx to httpx2, which does not take the objects of the other.
+    names = (kind.__module__.partition(".")[0] for kind in of_sdk.__mro__)
+    library = import_module(next(name for name in names if name in ("httpx", "httpx2")))
+    # A key must not follow a redirect to another host.
+    transport = Transport(library, url, only_headers=only_headers)
+    return library.AsyncClient(transport=transport, follow_redirects=False)
+
+
+class Transport:
+    """Carries requests to one address and hands back only answers; failures are `AttemptError`.
+
+    `url` is the address with its secrets: what it has of user, password and query goes into every
+    request here, where no SDK writes it into a log. `only_headers` keeps all others back.
+    """
+
+    def __init__(self, library: Any, url: str, *, only_headers: frozenset[str] | None) -> None:
+        self._library = library
+        self._only_headers = only_headers
+        parts = urlsplit(url)
+        self._query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        user_info, at, _ = parts.netloc.rpartition("@")
+        token = base64.b64encode(unquote(user_info).encode()).decode()
+        self._headers = {"authorization": f"Basic {token}"} if at else {}
+        self._headers["accept-encoding"] = "gzip"  # the one that is unpacked here
+        trusted, proxy = certificates(library), _proxy(url)
+        self._pools = [
+            library.AsyncHTTPTransport(
+                verify=trusted,
+                proxy=proxy,
+                limits=library.Limits(max_connections=None, max_keepalive_connections=8),
+                socket_options=_keep_alive(),
+            )
+            for _ in range(_POOLS)
+        ]
+        self._under_way = [0] * _POOLS
+
+    async def __aenter__(self) -> Transport:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for pool in self._pools:
+            await pool.aclose()
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """Send a request of the SDK; what it gets for an answer is an empty object."""
+        import anyio
+
+        idlest = self._under_way.index(min(self._under_way))
+        self._under_way[idlest] += 1
+        try:
+            _answers.get().append(await self._exchange(self._pools[idlest], request))
+        except self._library.TimeoutException as error:
+            raise AttemptError("timeout", f"{_what_happened(error)}.") from error
+        except (self._library.RequestError, OSError, anyio.EndOfStream) as error:
+            # A certificate does not get better by trying again.
+            hopeless = "CERTIFICATE_VERIFY" in str(error)
+            kind: AttemptKind = "no_access" if hopeless else "connection"
+            raise AttemptError(kind, f"{_what_happened(error)}.") from error
+        finally:
+            self._under_way[idlest] -= 1
+        return self._library.Response(200, json={}, request=request)
+
+    async def _exchange(self, pool: Any, request: Any) -> dict[str, Any]:
+        headers = {
+            name: value
+            for name, value in request.headers.items()
+            if self._only_headers is None or name.lower() in self._only_headers
+        }
+        timeout = dict(request.extensions.get("timeout", {}))
+        timeout["connect"] = min(timeout.get("connect") or _CONNECT_SECONDS, _CONNECT_SECONDS)
+        response = await pool.handle_async_request(
+            self._library.Request(
+                request.method,
+                request.url.copy_merge_params(self._query) if self._query else request.url,
+                headers={**headers, **self._headers},
+                stream=request.stream,
+                extensions={**request.extensions, "timeout": timeout},
+            )
+        )
+        good = 200 <= response.status_code < 300
+        try:
+            body, whole = await _read(response, MAX_BYTES if good else _MAX_ERROR_BYTES)
+        finally:
+            await response.aclose()
+        if not good:
+            raise failure(response.status_code, response.headers, body)
+        if not whole:
+            raise AttemptError("malformed", f"The answer has more than {MAX_BYTES:,} bytes.")
+        answer = _decoded(response.headers.get("content-type", ""), body)
+        if status := status_in_body(answer):
+            raise failure(status, response.headers, body)
+        return answer
+
+
+async def _read(response: Any, limit: int) -> tuple[bytearray, bool]:
+    """The unpacked body up to a limit, and whether that was all of it."""
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "", "gzip", "x-gzip", "deflate"):
+        raise AttemptError("malformed", f"The answer is packed in a way not asked for: {encoding}.")
+    unpacker = zlib.decompressobj(wbits=47) if encoding not in ("identity", "") else None
+    body = bytearray()
+    async for block in response.stream:
+        if not unpacker:
+            body += block
+        while unpacker and block and len(body) <= limit:
+            try:
+                body += unpacker.decompress(block, limit + 1 - len(body))
+            except zlib.error as error:
+                raise AttemptError("malformed", "The answer cannot be unpacked.") from error
+            block = unpacker.unconsumed_tail
+        if len(body) > limit:
+            return body[:limit], False
+    if unpacker and not unpacker.eof:
+        raise AttemptError("malformed", "The answer is packed, and its end is missing.")
+    return body, True
+
+
+def _decoded(content_type: str, body: bytearray) -> dict[str, Any]:
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind and "json" not in kind:
+        raise AttemptError("malformed", f"The answer is {kind[:80]}, not JSON.")
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        raise AttemptError("malformed", "The answer is not JSON.") from None
+    if not isinstance(answer, dict):
+        raise AttemptError("malformed", "The answer is JSON, but not an object.")
+    return answer
+
+
+def _what_happened(error: BaseException) -> str:
+    words = str(error) or str(error.__cause__ or "")
+    return f"{type(error).__name__}: {words}".rstrip(" :.")
+
+
+@lru_cache(maxsize=2)
+def certificates(library: Any) -> Any:
+    """Those that are trusted; to load them takes a while."""
+    return library.create_ssl_context()
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy that the environment names for an address."""
+    parts = urlsplit(url)
+    if urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    proxies: Mapping[str, str] = urllib.request.getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+
+
+def _keep_alive() -> list[tuple[int, int, int]]:
+    """So that routers do not forget a connection on which a model thinks for minutes."""
+    wanted = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 60, "TCP_KEEPCNT": 5}
+    return [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
+        (socket.IPPROTO_TCP, getattr(socket, name), value)
+        for name, value in wanted.items()
+        if hasattr(socket, name)
+    ]
