@@ -6,11 +6,12 @@ import pytest
 
 from uiproof.benchmarks.design2code.cases import Question
 from uiproof.benchmarks.design2code.methods import METHODS, Blueprint, Replay, method
+from uiproof.engine.context import Context
 from uiproof.errors import InputError, MethodError, UsageError
 
 
 def answer(method, case_id, question=None):
-    return asyncio.run(method.answer(case_id, question or Question()))
+    return asyncio.run(method.answer(case_id, question or Question(), Context(case_id)))
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from typing import Any
 
 from uiproof.benchmarks.design2code.cases import cases, recognises
 from uiproof.benchmarks.design2code.methods import METHODS, method
+from uiproof.benchmarks.design2code.prompting import PROMPTS, Prompted
 from uiproof.benchmarks.design2code.scoring import score_page
 from uiproof.benchmarks.design2code.summary import METRICS, summarise
 from uiproof.engine.types import Judge
@@ -35,6 +36,8 @@ BENCHMARK = Benchmark(
     judge=_judge,
     summarise=summarise,
     metrics=METRICS,
+    prompts=PROMPTS,
+    prompted=Prompted,
     fingerprint=_fingerprint,
     layout="a folder with N.html and the images it uses, such as rick.jpg; N.png may be there.",
     bundled={"design2code-demo": Path(__file__).parents[2] / "demo" / "design2code" / "reference"},

@@ -72,11 +72,16 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         kept = self._keep(RunDirectory(self._run), case.id, reference, answer, generated)
         return replace(score, artifacts=kept)
 
+    def picture(self, case: Design2CodeCase, answer: PageSource) -> bytes:
+        """A screenshot of a generated page, the very one that its scores are taken from."""
+        reference = PageSource.from_file(case.truth.page)
+        with self._renderer.open(_as_scored(answer, reference)) as page:
+            return page.screenshot()
+
     def compare(self, reference: PageSource, answer: PageSource) -> tuple[Score, PageView]:
         """Score one page against another, both as sources; also returns what was seen."""
         theirs_later = self._reference(reference)
-        cleaned = clean_generated(answer.text, reference.text)
-        generated = _without_the_truth(answer.with_text(cleaned), reference)
+        generated = _as_scored(answer, reference)
         ours = measure(photograph(self._renderer, generated))
         theirs = theirs_later.result()
         similarity = TextSimilarity()
@@ -88,7 +93,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         )
         flags = [f"reference:{flag}" for flag in theirs.flags]
         flags += [f"generated:{flag}" for flag in ours.flags]
-        if cleaned != answer.text:
+        if generated.text != answer.text:
             flags.append("generated:cleaned")
         score = Score(
             {"paper": paper, "strict": _strict_as_json(strict), "human": _human(paper)},
@@ -249,6 +254,12 @@ def _details(matching: Matching, ours: PageView, theirs: PageView) -> dict[str, 
 def _side(view: PageView, blocks: Any) -> dict[str, Any]:
     width, height = view.size
     return {"width": width, "height": height, "blocks": blocks_as_json(blocks)}
+
+
+def _as_scored(answer: PageSource, reference: PageSource) -> PageSource:
+    """The generated page, cleaned up and without access to the reference page."""
+    cleaned = clean_generated(answer.text, reference.text)
+    return _without_the_truth(answer.with_text(cleaned), reference)
 
 
 def _without_the_truth(answer: PageSource, reference: PageSource) -> PageSource:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from uiproof.benchmarks.design2code.cases import Question, pages_in
 from uiproof.browser.source import PageSource
+from uiproof.engine.context import Context
 from uiproof.engine.types import Method
 from uiproof.errors import InputError, MethodError, UsageError
 
@@ -64,7 +65,12 @@ class Replay(Method[Question, PageSource]):
         except OSError:
             return "unreadable"
 
-    async def answer(self, case_id: str, question: Question) -> PageSource:  # noqa: ARG002
+    async def answer(
+        self,
+        case_id: str,
+        question: Question,  # noqa: ARG002
+        context: Context,  # noqa: ARG002
+    ) -> PageSource:
         """The prediction for a case; its name decides, or it is the only one."""
         page = self._page(case_id)
         if page is None:
@@ -95,7 +101,12 @@ class Blueprint(Method[Question, PageSource]):
         """What reads the text."""
         return {"ocr": f"rapidocr {version('rapidocr')}"}
 
-    async def answer(self, case_id: str, question: Question) -> PageSource:
+    async def answer(
+        self,
+        case_id: str,
+        question: Question,
+        context: Context,  # noqa: ARG002
+    ) -> PageSource:
         """HTML with absolutely positioned text and rectangles."""
         if question.screenshot is None:
             raise MethodError(f"The question {case_id} has no screenshot.")
