@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from uiproof.errors import UiproofError
     from uiproof.export import write_json
     from uiproof.hub import catalogue, fetch
+    from uiproof.matrix import run_matrix
+    from uiproof.models.budget import Budget
+    from uiproof.models.chat import ModelOptions
+    from uiproof.planning import plan
     from uiproof.registry import benchmarks
     from uiproof.report import write_report
     from uiproof.report.tables import comparison
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Budget",
+    "ModelOptions",
     "RunDirectory",
     "Settings",
     "UiproofError",
@@ -42,7 +48,9 @@ __all__ = [
     "demo",
     "examine",
     "fetch",
+    "plan",
     "run",
+    "run_matrix",
     "score_folders",
     "score_page",
     "write_json",
@@ -50,6 +58,8 @@ __all__ = [
 ]
 
 _HOME = {
+    "Budget": "uiproof.models.budget",
+    "ModelOptions": "uiproof.models.chat",
     "RunDirectory": "uiproof.engine.rundir",
     "Settings": "uiproof.settings",
     "UiproofError": "uiproof.errors",
@@ -59,7 +69,9 @@ _HOME = {
     "demo": "uiproof.api",
     "examine": "uiproof.doctor",
     "fetch": "uiproof.hub",
+    "plan": "uiproof.planning",
     "run": "uiproof.api",
+    "run_matrix": "uiproof.matrix",
     "score_folders": "uiproof.api",
     "score_page": "uiproof.benchmarks.design2code",
     "write_json": "uiproof.export",

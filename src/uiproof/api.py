@@ -1,28 +1,25 @@
-"""The three things people ask for: run a method on a data set, score folders, see a demo."""
+"""What people ask for: run methods on a data set, score folders, see a demo."""
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import logging
-import re
 import shutil
-import signal
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uiproof.engine.progress import Progress, make_progress
+from uiproof.engine.notebook import call_anywhere
+from uiproof.engine.progress import make_progress
 from uiproof.errors import InputError, UsageError
+from uiproof.methods import Cell, make_cells
 from uiproof.settings import Settings
 
 if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
+    from uiproof.models.budget import Budget
+    from uiproof.models.chat import ModelOptions
     from uiproof.registry import Benchmark
 
 _log = logging.getLogger("uiproof")
@@ -33,43 +30,67 @@ def run(
     dataset: str | Path,
     method: str,
     *,
+    prompt: str | None = None,
     out: str | Path | None = None,
     limit: int | None = None,
     workers: int | None = None,
     executor: str = "processes",
     retry_failed: bool = False,
     quiet: bool = False,
+    models: ModelOptions | None = None,
+    budget: Budget | None = None,
 ) -> RunDirectory:
     """Run a method on a data set and return the run, which is a directory.
 
         uiproof.run("design2code-demo", "blueprint", limit=3)
         uiproof.run("my/pages", "replay:my/predictions", out="runs/mine")
+        uiproof.run("my/pages", "openai/gpt-4o", prompt="direct", budget=Budget(max_cost=5))
 
-    `dataset` is a folder, a bundled name or one fetched with `uiproof data get`. Without `out` the
-    run gets a folder of its own under `runs/`. Running again continues what is there; failed
-    cases are tried again only with `retry_failed`.
+    `dataset` is a folder, a bundled name or one fetched with `uiproof data get`. `method` is a
+    built-in method or a model; `prompt` is for models, `models` says how they are asked. Without
+    `out` the run gets a folder of its own under `runs/`. Running again continues what is there;
+    failed cases are tried again only with `retry_failed`.
     """
     from uiproof.registry import resolve_dataset
 
     benchmark, path = resolve_dataset(str(dataset))
-    if out is None:
-        name = re.sub(r"[^\w.-]+", "-", f"{Path(dataset).name}-{method}").strip("-.")
-        out = Settings.from_environment().runs_dir / name
+    (cell,) = make_cells(
+        benchmark,
+        dataset,
+        [method],
+        prompts=[] if prompt is None else [prompt],
+        out=out,
+        models=models,
+        budget=budget,
+    )
+    return run_cell(
+        cell,
+        benchmark,
+        dataset,
+        path,
+        limit=limit,
+        workers=workers,
+        executor=executor,
+        retry_failed=retry_failed,
+        quiet=quiet,
+    )
+
+
+def run_cell(
+    cell: Cell, benchmark: Benchmark, dataset: str | Path, path: Path, **options: Any
+) -> RunDirectory:
+    """One run of a matrix; the options are those of `run`."""
     try:
         return _execute(
-            directory=Path(out),
+            directory=cell.directory,
             benchmark=benchmark,
             dataset=path,
             dataset_name=str(dataset),
-            method=method,
-            executor=executor,
-            workers=workers,
-            limit=limit,
-            retry_failed=retry_failed,
-            quiet=quiet,
+            method=cell.method,
+            **options,
         )
     except KeyboardInterrupt as stop:
-        stop.add_note(f"What is done is kept in {out}. The same command continues it.")
+        stop.add_note(f"What is done is kept in {cell.directory}. The same command continues it.")
         raise
 
 
@@ -115,7 +136,7 @@ def score_folders(
             benchmark=benchmark,
             dataset=reference.resolve(),
             dataset_name=str(reference),
-            method=f"replay:{generated}",
+            method=benchmark.method(f"replay:{generated}"),
             executor=executor,
             workers=workers,
             limit=limit,
@@ -214,77 +235,15 @@ def _check_names(reference: Path, generated: Path, *, quiet: bool) -> None:
         )
 
 
-def _execute(
-    *, benchmark: Benchmark, method: str, workers: int | None, quiet: bool, **options: Any
-) -> RunDirectory:
+def _execute(*, workers: int | None = None, quiet: bool = False, **options: Any) -> RunDirectory:
     """`engine.run.execute` with what the environment says, also inside a notebook."""
     from uiproof.engine.run import execute
 
     settings = Settings.from_environment(workers=workers)
-    progress = make_progress(quiet=quiet)
     call = partial(
         execute,
-        benchmark=benchmark,
-        method=benchmark.method(method),
         workers=settings.workers,
         case_timeout=settings.case_timeout,
         **options,
     )
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return call(progress=progress)
-    return _in_thread(call, progress)
-
-
-def _in_thread(call: Callable[..., RunDirectory], progress: Progress) -> RunDirectory:
-    """Call where no event loop runs; Ctrl-C, which only this thread gets, ends the run cleanly."""
-    stoppable = _Stoppable(progress)
-    with _plain_ctrl_c(), ThreadPoolExecutor(1, "uiproof run") as threads:
-        running = threads.submit(call, progress=stoppable)
-        try:
-            return running.result()
-        except KeyboardInterrupt:
-            stoppable.cancel()
-            raise
-
-
-@contextmanager
-def _plain_ctrl_c() -> Iterator[None]:
-    """Let Ctrl-C interrupt at once: `asyncio.run` would only note it for when its loop goes on."""
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-class _Stoppable(Progress):
-    """Passes progress on, and learns from its start which task another thread has to cancel."""
-
-    def __init__(self, shown: Progress) -> None:
-        self._shown, self._cancelled = shown, False
-        self._task: asyncio.Task[Any] | None = None
-
-    def start(self, *, total: int | None, done: int, failed: int) -> None:
-        self._task = asyncio.current_task()
-        self._shown.start(total=total, done=done, failed=failed)
-        if self._cancelled:
-            self.cancel()
-
-    def advance(self, *, failed: bool) -> None:
-        self._shown.advance(failed=failed)
-
-    def stop(self) -> None:
-        self._shown.stop()
-
-    def cancel(self) -> None:
-        """End the run as Ctrl-C does where the run is in the main thread."""
-        self._cancelled = True
-        if self._task is not None:
-            with suppress(RuntimeError):  # the run has just ended by itself
-                self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+    return call_anywhere(call, make_progress(quiet=quiet))

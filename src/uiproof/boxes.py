@@ -34,6 +34,13 @@ class Box:
         bottom = max(self.y + self.h, other.y + other.h)
         return Box(x, y, right - x, bottom - y)
 
+    def iou(self, other: Box) -> float:
+        """What both boxes cover together, as a share of what they cover at all."""
+        w = min(self.x + self.w, other.x + other.w) - max(self.x, other.x)
+        h = min(self.y + self.h, other.y + other.h) - max(self.y, other.y)
+        shared = max(w, 0.0) * max(h, 0.0)
+        return min(shared / (self.area + other.area - shared), 1.0) if shared else 0.0
+
     def to_pixels(self, width: int, height: int) -> PixelBox:
         """The same box on an image of this size, rounded outwards to whole pixels."""
         # The small allowance undoes floating point noise, so that pixel boxes survive a round trip.

@@ -19,6 +19,7 @@ from uiproof.errors import InputError
 if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
     from uiproof.engine.types import Record
+    from uiproof.planning import Plan
 
 _REMEDY = "Name another file to write to."
 # What these names lead to is open already and must stay the file that it is.
@@ -52,6 +53,7 @@ def write_comparison(
             "complete": row.complete,
             "n": row.n,
             "failed": row.failed,
+            "usage": row.usage,
             "metrics": {
                 metric.key: asdict(cell)
                 for metric, cell in zip(board.metrics, row.cells, strict=True)
@@ -60,6 +62,12 @@ def write_comparison(
         for row in board.ranked()
     ]
     _write([_json({"benchmark": board.benchmark, "runs": rows}), "\n"], target)
+
+
+def write_plans(plans: Sequence[Plan], target: str | Path | TextIO) -> None:
+    """Write `{"plans": [{"method", "requests", "input_tokens", "cost", …}]}`; see `Plan`."""
+    content = [{**asdict(one), "directory": str(one.directory)} for one in plans]
+    _write([_json({"plans": content}), "\n"], target)
 
 
 def check_writable(target: str | Path, *, makes_folders: bool = False) -> None:

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uiproof.engine.types import BrokenCase, Case, Judge, Method, Record
 from uiproof.errors import InputError, MissingDependencyError, UsageError
+
+if TYPE_CHECKING:
+    from uiproof.models.chat import ChatModel
 
 ENTRY_POINTS = "uiproof.benchmarks"
 
@@ -49,6 +52,9 @@ class Benchmark:
     judge: Callable[[Path], Judge[Any, Any, Any]]
     summarise: Callable[[Iterable[Record]], dict[str, Any]]
     metrics: tuple[Metric, ...] = ()
+    # For chat models: prompt -> one line about it (the first is the default), and who asks with it.
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    prompted: Callable[[ChatModel, str], Method[Any, Any]] | None = None
     layout: str = ""  # how its data lies on disk, in one sentence
     bundled: Mapping[str, Path] = field(default_factory=dict)  # data sets that ship with it
     # What on this machine changes the scores; compared when a run is continued.

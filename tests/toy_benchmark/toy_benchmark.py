@@ -12,7 +12,8 @@ from statistics import mean
 from typing import Any
 
 from uiproof.engine.types import Case, Judge, Method, Record, Score
-from uiproof.errors import MethodError, UsageError
+from uiproof.errors import EmptyAnswerError, MethodError, UsageError
+from uiproof.models.types import Message, Request
 from uiproof.registry import Benchmark, Metric
 
 
@@ -21,12 +22,42 @@ class Echo(Method[str, str]):
 
     name = "echo"
 
-    async def answer(self, case_id: str, question: str) -> str:
+    async def answer(self, case_id: str, question: str, context) -> str:
         if question == "mute":
             raise MethodError("It said nothing.")
         if question == "bug":
             raise ZeroDivisionError("a mistake in the method")
         return question
+
+
+class Asking(Method[str, str]):
+    """Lets a model repeat the word."""
+
+    def __init__(self, model, prompt: str) -> None:
+        self.model, self.prompt, self.concurrency = model, prompt, model.concurrency
+
+    @property
+    def name(self) -> str:
+        return f"{self.model.name} {self.prompt}"
+
+    @property
+    def settings(self):
+        return {**self.model.settings, "prompt": self.prompt}
+
+    def planned_requests(self, question: str):
+        text = f"{self.prompt} {question}"
+        return (Request((Message("user", (text,)),), self.model.parameters),)
+
+    async def answer(self, case_id: str, question: str, context) -> str:
+        (request,) = self.planned_requests(question)
+        reply = await self.model.ask(request, fresh=context.ask_again)
+        context.note_call(self.model.facts(reply))
+        if not reply.text:
+            raise EmptyAnswerError("Nothing was said.")
+        return reply.text
+
+    async def close(self) -> None:
+        await self.model.close()
 
 
 class SameWord(Judge[str, str, str]):
@@ -80,5 +111,7 @@ BENCHMARK = Benchmark(
     judge=judge,
     summarise=summarise,
     metrics=(Metric("same", "Same"),),
+    prompts={"say": "asks politely", "shout": "asks loudly"},
+    prompted=Asking,
     fingerprint=dict,
 )

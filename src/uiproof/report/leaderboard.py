@@ -42,6 +42,7 @@ class Row:
     n: int
     failed: int
     cells: tuple[Cell, ...]
+    usage: Mapping[str, Any] | None = None  # what its models took
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,7 @@ def _row(run: RunDirectory, name: str, metrics: Sequence[Metric]) -> Row:
         n=int(summary["n"]),
         failed=int(summary["failed"]),
         cells=tuple(_cell(look_up(summary["scores"], metric.key)) for metric in metrics),
+        usage=summary.get("usage"),
     )
 
 

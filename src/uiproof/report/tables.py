@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from uiproof.engine.rundir import RunDirectory
 from uiproof.registry import Metric
 from uiproof.report.leaderboard import Cell, Leaderboard, Row, leaderboard
+from uiproof.report.plans import dollars
 
 NOT_MEASURED = "not measured"
 TIE = "≈"
@@ -92,6 +94,7 @@ def notes(board: Leaderboard) -> list[str]:
         found.append("Failed cases count in every mean.")
     if any(row.assisted for row in board.rows):
         found.append("Assisted methods were given the truth.")
+    found += [f"{row.name}: {_usage(row.usage)}." for row in board.rows if row.usage]
     for index, metric in enumerate(board.metrics):
         for row in board.rows:
             cell = row.cells[index]
@@ -108,6 +111,19 @@ def notes(board: Leaderboard) -> list[str]:
                 "not compared."
             )
     return found
+
+
+def _usage(usage: Mapping[str, Any]) -> str:
+    requests = f"{usage['requests']:,} requests"
+    if usage["cached"]:
+        requests += f" ({usage['cached']:,} answered from the cache)"
+    tokens = f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out"
+    price = dollars(usage["cost"])
+    if usage["cost"] is None:
+        price = "price unknown"
+    elif usage["unpriced"]:
+        price = f"{price} without {usage['unpriced']:,} of unknown price"
+    return f"{requests}, {tokens}, {price}"
 
 
 def _label(row: Row) -> str:

@@ -1,0 +1,97 @@
+"""From names to methods: what is built in, and models with their prompts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uiproof.errors import UsageError
+from uiproof.models.names import is_model_name
+from uiproof.settings import Settings
+
+if TYPE_CHECKING:
+    from uiproof.engine.types import Method
+    from uiproof.models.budget import Budget
+    from uiproof.models.chat import ModelOptions
+    from uiproof.registry import Benchmark
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One run of a matrix: a method, with its prompt if it is a model, and where its run is."""
+
+    label: str
+    method: Method[Any, Any]
+    directory: Path
+
+
+def make_cells(
+    benchmark: Benchmark,
+    dataset: str | Path,
+    methods: Sequence[str],
+    *,
+    prompts: Sequence[str] = (),
+    out: str | Path | None = None,
+    models: ModelOptions | None = None,
+    budget: Budget | None = None,
+) -> list[Cell]:
+    """Every model with every prompt (or the default one), every other method once, none twice.
+
+    With `out`, one run alone is in that directory, and of several each in a folder below it.
+    """
+    wanted: list[tuple[str, str | None]] = []
+    for name in methods:
+        wanted += [(name, prompt) for prompt in (prompts if is_model_name(name) else ())] or [
+            (name, None)
+        ]
+    if prompts and not any(prompt for _, prompt in wanted):
+        raise UsageError(
+            f"{', '.join(methods)}: not a model, so there is nothing to prompt.",
+            remedy="Leave --prompt away.",
+        )
+    cells: dict[str, Cell] = {}
+    for name, prompt in wanted:
+        method = make_method(benchmark, name, prompt=prompt, models=models, budget=budget)
+        # A model's own name has no secrets in it and says which prompt.
+        label = method.name if is_model_name(name) else name
+        if out is None:
+            folder = Settings.from_environment().runs_dir / _slug(f"{Path(dataset).name}-{label}")
+        else:
+            folder = Path(out) / _slug(label)
+        cells.setdefault(label, Cell(label, method, folder))
+    if out is not None and len(cells) == 1:
+        return [Cell(cell.label, cell.method, Path(out)) for cell in cells.values()]
+    return list(cells.values())
+
+
+def make_method(
+    benchmark: Benchmark,
+    name: str,
+    *,
+    prompt: str | None = None,
+    models: ModelOptions | None = None,
+    budget: Budget | None = None,
+) -> Method[Any, Any]:
+    """The built-in method of this name, or the model of this name with a prompt."""
+    if not is_model_name(name):
+        return benchmark.method(name)
+    if benchmark.prompted is None:
+        raise UsageError(f"{benchmark.name} has no prompts for models.")
+    prompt = prompt or next(iter(benchmark.prompts))
+    if prompt not in benchmark.prompts:
+        raise UsageError(
+            f"{benchmark.name} has no prompt {prompt!r}.",
+            remedy=f"Use one of: {', '.join(benchmark.prompts)}.",
+        )
+    from uiproof.models.chat import ModelOptions, connect
+
+    model = connect(name, options=models or ModelOptions(), budget=budget)
+    return benchmark.prompted(model, prompt)
+
+
+def _slug(text: str) -> str:
+    """A name as a file name."""
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.")

@@ -1,0 +1,217 @@
+"""What a run would take, before anything is sent: requests, tokens, dollars."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from uiproof.engine.executors import Pool, make_pool
+from uiproof.engine.machine import default_workers
+from uiproof.engine.notebook import call_anywhere
+from uiproof.engine.progress import Progress, make_progress
+from uiproof.engine.rundir import RunDirectory
+from uiproof.engine.types import BrokenCase, Case
+from uiproof.errors import MissingDependencyError, StorageError, UiproofError, WorkerStartError
+from uiproof.methods import Cell, make_cells
+from uiproof.models.catalogue import cost
+from uiproof.models.types import Usage
+from uiproof.settings import Settings
+
+if TYPE_CHECKING:
+    from uiproof.models.chat import ChatModel, ModelOptions
+    from uiproof.models.types import Request
+
+# How long an answer is where the cache has none of this model: about a plain page of HTML.
+ASSUMED_OUTPUT_TOKENS = 2_000
+
+
+class AsksAModel(Protocol):
+    """A method whose requests can be foreseen."""
+
+    @property
+    def model(self) -> ChatModel:
+        """Whom it asks."""
+
+    def planned_requests(self, question: Any) -> tuple[Request, ...]:
+        """What it will ask; stand-ins where that depends on earlier answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one run would still take; what is done or in the cache takes nothing.
+
+    Tokens of pictures and texts are estimates by the providers' published rules. Costs are in US
+    dollars, None where the price of the model is not known.
+    """
+
+    method: str
+    directory: Path
+    cases: int
+    done: int  # cases of an earlier run in the same directory
+    broken: int  # cases that will fail before anybody is asked
+    requests: int
+    cached: int
+    input_tokens: int
+    output_tokens: int
+    most_output_tokens: int  # if every answer used up its limit
+    cost: float | None
+    most_cost: float | None
+
+
+def plan(
+    dataset: str | Path,
+    methods: Sequence[str],
+    *,
+    prompts: Sequence[str] = (),
+    out: str | Path | None = None,
+    limit: int | None = None,
+    workers: int | None = None,
+    executor: str = "processes",
+    quiet: bool = False,
+    models: ModelOptions | None = None,
+) -> list[Plan]:
+    """Say what the same call of `run_matrix` would take, without asking any model.
+
+        for one in uiproof.plan("design2code-demo", ["openai/gpt-4o"]):
+            print(one.requests, one.cost)
+
+    Pages are rendered to know how large their screenshots are; nothing is written.
+    """
+    from uiproof.registry import resolve_dataset
+
+    benchmark, path = resolve_dataset(str(dataset))
+    cells = make_cells(benchmark, dataset, methods, prompts=prompts, out=out, models=models)
+    planned: set[tuple[str, Request]] = set()  # what two prompts ask alike is asked once
+    tallies = [_Tally(cell, planned) for cell in cells]
+    settings = Settings.from_environment(workers=workers)
+    with tempfile.TemporaryDirectory(prefix="uiproof-plan-") as scratch:
+        pool = make_pool(
+            executor,
+            partial(benchmark.judge, Path(scratch)),
+            workers=settings.workers or default_workers(),
+            case_timeout=settings.case_timeout,
+            log=Path(scratch) / "workers.log",
+        )
+        cases = list(islice(benchmark.cases(path), limit))
+
+        def work(*, progress: Progress) -> None:
+            asyncio.run(_tally(cases, tallies, pool, progress))
+
+        call_anywhere(work, make_progress(quiet=quiet or not any(t.method for t in tallies)))
+    return [tally.plan(len(cases)) for tally in tallies]
+
+
+async def _tally(
+    cases: Iterable[Case[Any, Any] | BrokenCase],
+    tallies: Sequence[_Tally],
+    pool: Pool,
+    progress: Progress,
+) -> None:
+    """Pose each case once and let every tally look at the question."""
+    waiting = [
+        (case, wanting)
+        for case in cases
+        if (wanting := [one for one in tallies if one.method and case.id not in one.done])
+    ]
+    progress.start(total=len(waiting), done=0, failed=0)
+    window = asyncio.Semaphore(2 * pool.workers)
+
+    async def look(case: Case[Any, Any] | BrokenCase, wanting: Sequence[_Tally]) -> None:
+        async with window:
+            try:
+                if isinstance(case, BrokenCase):
+                    raise case.error  # noqa: TRY301
+                question = await pool.call("pose", case)
+            except (MissingDependencyError, StorageError, WorkerStartError):
+                raise
+            except Exception:  # noqa: BLE001 - a run writes down why; here it only counts
+                for one in wanting:
+                    one.broken += 1
+            else:
+                for one in wanting:
+                    await one.add(question)
+            progress.advance(failed=False)
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for case, wanting in waiting:
+                tasks.create_task(look(case, wanting))
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+    finally:
+        await pool.close()
+        progress.stop()
+
+
+class _Tally:
+    """Counts what one run will ask."""
+
+    def __init__(self, cell: Cell, planned: set[tuple[str, Request]]) -> None:
+        self._cell, self._planned = cell, planned
+        asks = hasattr(cell.method, "planned_requests")
+        self.method: AsksAModel | None = cast(AsksAModel, cell.method) if asks else None
+        self.done = _done(cell.directory)
+        self.broken = 0
+        self._requests = self._cached = 0
+        self._input = self._output = self._most_output = 0
+        self._costs: list[float | None] = []
+        self._most_costs: list[float | None] = []
+        self._expected = ASSUMED_OUTPUT_TOKENS
+        if self.method:
+            self._expected = self.method.model.usual_output_tokens() or self._expected
+
+    async def add(self, question: Any) -> None:
+        """Count the requests of one case."""
+        assert self.method is not None
+        model = self.method.model
+        for number, request in enumerate(self.method.planned_requests(question)):
+            self._requests += 1
+            if (model.name, request) in self._planned or await model.is_cached(request):
+                self._cached += 1
+                continue
+            self._planned.add((model.name, request))
+            # A later request quotes the answer before it, which is not known yet.
+            tokens = await model.estimated_tokens(request) + (self._expected if number else 0)
+            most = request.parameters.max_tokens
+            output = min(self._expected, most)
+            self._input += tokens
+            self._output += output
+            self._most_output += most
+            # Each by itself: where long requests cost more per token, their sum would too.
+            self._costs.append(cost(model.endpoint, Usage(tokens, output)))
+            self._most_costs.append(cost(model.endpoint, Usage(tokens, most)))
+
+    def plan(self, cases: int) -> Plan:
+        """What was counted."""
+        return Plan(
+            method=self._cell.label,
+            directory=self._cell.directory,
+            cases=cases,
+            done=len(self.done),
+            broken=self.broken,
+            requests=self._requests,
+            cached=self._cached,
+            input_tokens=self._input,
+            output_tokens=self._output,
+            most_output_tokens=self._most_output,
+            cost=_sum(self._costs),
+            most_cost=_sum(self._most_costs),
+        )
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    known = [one for one in costs if one is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+def _done(directory: Path) -> set[str]:
+    try:
+        return {record.id for record in RunDirectory(directory).records()}
+    except UiproofError:
+        return set()  # not a run; running it will say what is wrong
