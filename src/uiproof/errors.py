@@ -123,6 +123,10 @@ class ModelError(MethodError):
 
     code = "model"
 
+    def __init__(self, message: str, *, remedy: str = "", attempts: int = 0) -> None:
+        super().__init__(message, remedy=remedy)
+        self.attempts = attempts
+
 
 class AnswerError(MethodError):
     """A model answered, but there is nothing in the answer to judge."""

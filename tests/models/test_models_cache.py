@@ -101,6 +101,14 @@ def test_what_goes_in_comes_out(tmp_path, reply, model):
     assert entry.input_tokens == reply.usage.input_tokens
 
 
+def test_an_answer_is_there_before_it_is_safe_from_a_power_cut(tmp_path):
+    cache = ReplyCache(tmp_path / "cache", max_bytes=10**6)
+    settle = cache.put_quickly(key_of("a"), answer("b"), model=MODEL)
+    assert ReplyCache(cache.folder).get(key_of("a")).text == "b"
+    settle()
+    assert ReplyCache(cache.folder).get(key_of("a")).text == "b"
+
+
 def test_nothing_is_touched_before_it_is_used(tmp_path):
     cache = ReplyCache(tmp_path / "cache", 1000)
     assert cache.get(key_of("question")) is None

@@ -72,9 +72,7 @@ def test_patience_has_an_end():
     assert 20 < attempt.times[-1] <= 100
 
 
-@pytest.mark.parametrize(
-    ("kind", "tries"), [("server", 8), ("connection", 8), ("malformed", 8), ("timeout", 3)]
-)
+@pytest.mark.parametrize(("kind", "tries"), [("server", 12), ("malformed", 12), ("timeout", 3)])
 def test_errors_are_tried_again_so_many_times(kind, tries):
     attempt = Script(kind)
     with pytest.raises(ModelError, match=f"in {tries} tries. Last: a {kind} error"):
@@ -113,16 +111,24 @@ def results(attempts, **options):
 
 
 def test_an_outage_stops_the_run_and_fails_no_case():
-    attempts = [Script("connection") for _ in range(16)]
+    attempts = [Script("server") for _ in range(16)]
     assert {type(one) for one in results(attempts)} == {ModelAccessError}
     assert 100 < max(attempt.times[-1] for attempt in attempts) < 400
     assert sum(len(attempt.times) for attempt in attempts) < 400
 
 
+def test_a_server_that_was_never_there_stops_the_run_soon():
+    attempts = [Script("connection") for _ in range(16)]
+    assert {type(one) for one in results(attempts)} == {ModelAccessError}
+    assert max(attempt.times[-1] for attempt in attempts) < 40
+    with pytest.raises(ModelAccessError, match="cannot be reached"):
+        outcome(Script("connection"))
+
+
 def test_a_short_outage_is_waited_for():
     async def attempt():
         if asyncio.get_running_loop().time() < 90:
-            raise AttemptError("connection", "refused")
+            raise AttemptError("server", "down")
         return ANSWER
 
     assert all(isinstance(one, Reply) for one in results([attempt] * 16))
@@ -145,3 +151,25 @@ def test_a_request_that_pauses_leaves_its_turn_to_others():
     quick = [Script(ANSWER) for _ in range(5)]
     results([slow, *quick], concurrency=1)
     assert max(attempt.times[-1] for attempt in quick) < 10
+
+
+@pytest.mark.parametrize("error", ["server", "connection", "rate_limited"])
+def test_while_others_get_answers_a_failure_costs_a_fraction_of_what_an_answer_takes(error):
+    unlucky = Script(ANSWER, *[error] * 3, ANSWER)
+
+    async def main():
+        asked = persistence()
+        await asked.call(unlucky)
+        others = [asyncio.create_task(asked.call(Script(ANSWER))) for _ in range(3)]
+        await asked.call(unlucky)
+        await asyncio.gather(*others)
+
+    run_virtually(main())
+    assert sum(unlucky.pauses()[1:]) < 1.5
+
+
+def test_a_server_that_says_to_come_back_at_once_is_asked_at_once():
+    again = AttemptError("rate_limited", "again", retry_after=0.0)
+    attempt = Script(again, again, again, ANSWER)
+    outcome(attempt)
+    assert sum(attempt.pauses()) < 0.5

@@ -129,6 +129,36 @@ def test_a_dry_run_says_what_it_takes_and_sends_nothing(shell, server):
     assert (second["cached"], second["requests"]) == (0, 3)
 
 
+def test_a_dry_run_counts_what_an_unfinished_or_failed_run_still_takes(shell, server):
+    shell.words("one", "two", "three")
+    server.answer = lambda asked: "" if word(asked) == "two" else word(asked)
+    options = ["--method", "openai/gpt-4o", "--out", "runs/a"]
+    assert shell.run(*options, "--limit", 2).returncode == 1
+
+    def plan(*arguments):
+        done = shell.run(*arguments, "--dry-run", "--json", "-")
+        assert done.returncode == 0, done.stderr
+        (one,) = json.loads(done.stdout)["plans"]
+        return one["cases"], one["done"], one["requests"], one["cached"]
+
+    assert plan(*options) == (3, 2, 1, 0)
+    assert plan(*options, "--limit", 1) == (1, 1, 0, 0)
+    assert plan(*options, "--retry-failed") == (3, 1, 2, 0)  # the useless answer is not used
+    assert plan(*options, "--prompt", "shout") == (3, 0, 3, 0)  # that run is another one
+
+
+def test_results_of_another_run_are_not_shown_as_this_ones(shell, server):
+    shell.words("one")
+    shell.run("--method", "openai/gpt-4o", "--out", "runs/a")
+    wrong = shell.run("--method", "openai/gpt-4o", "--prompt", "shout", "--out", "runs/a")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "results of another run" in wrong.stderr
+    several = shell.run(*MODELS, "--out", "runs/a")
+    assert (several.returncode, several.stdout) == (2, "")
+    assert "runs/a is a run" in several.stderr
+    assert server.stats()["requests"] == 1
+
+
 def test_no_more_requests_go_out_than_allowed_and_the_same_command_continues(shell, server):
     shell.words(*(f"word{n}" for n in range(12)))
     options = ["--method", "openai/gpt-4o", "--out", "runs/a", "--json", "scores.json"]
@@ -137,6 +167,8 @@ def test_no_more_requests_go_out_than_allowed_and_the_same_command_continues(she
     assert "The same command with a higher --max-requests continues" in stopped.stderr
     assert server.stats()["requests"] == 5
     assert (shell.summary("a")["n"], shell.summary("a")["complete"]) == (5, False)
+    # The file has the same form whether the run came to its end or not.
+    assert len(json.loads((shell.folder / "scores.json").read_text())["cases"]) == 5
     done = shell.run(*options, "--max-requests", 7)
     assert done.returncode == 0, done.stderr
     assert server.stats()["requests"] == 12
@@ -149,6 +181,8 @@ def test_a_matrix_shares_its_budget(shell, server):
     assert stopped.returncode == 4
     assert server.stats()["requests"] == 6
     assert "openai/gpt-4o shout [unfinished]" in stopped.stdout
+    untouched = "anthropic/claude-sonnet-4-5 say, anthropic/claude-sonnet-4-5 shout"
+    assert f"Not begun: {untouched}." in stopped.stderr
 
 
 def test_costs_stay_below_their_limit(shell, server):
@@ -271,11 +305,45 @@ def test_ten_times_killed_and_resumed_every_answer_was_requested_once(shell, ser
     assert set(asked.values()) == {1}
 
 
+def test_kinds_of_answers_are_told_apart_in_the_table(shell, server):
+    pages = shell.folder / "pages"
+    pages.mkdir()
+    for number in range(4):
+        (pages / f"{number}.html").write_text(f"<html><body><h1>{number}</h1></body></html>")
+    answers = [f"```html\n{PAGE}\n```", "", "I'm sorry, I can't help with that.", "Nice page."]
+    server.answer = lambda asked: answers[asked.number]
+    command = ["run", "--dataset", "pages", "--method", "openai/gpt-4o", "--executor", "inline"]
+    done = shell(*command)
+    assert done.returncode == 1, done.stderr
+    told = "openai/gpt-4o direct: answers fenced 1, empty 1, not html 1, refused 1."
+    assert told in done.stdout
+
+
+def test_the_cache_is_shown_and_pruned(shell, server):
+    shell.words("one", "two")
+    shell.run("--method", "openai/gpt-4o")
+    assert "2 answers" in shell("cache").stdout
+    unclear = shell("cache", "prune")
+    assert unclear.returncode == 2
+    assert "--older-than, --max-size or --model" in unclear.stderr
+    assert "2 answers deleted" in shell("cache", "prune", "--all").stdout
+    assert "No answers are stored" in shell("cache").stdout
+
+
 def test_design2code_with_three_prompts_against_two_providers(shell, server):
     server.answer = lambda asked: f"Here you are:\n```html\n{PAGE}\n```"
     prompts = ["direct", "text-augmented", "self-revision"]
     options = [part for prompt in prompts for part in ("--prompt", prompt)]
     command = ["run", "--dataset", "design2code-demo", "--limit", 1, "--executor", "inline"]
+    (shell.folder / "prices.json").write_text(
+        json.dumps({"models": {"openai/gpt-4o": {"input": 1.0, "output": 0.0}}})
+    )
+    revision = [*MODELS[:2], "--prompt", "self-revision", "--dry-run", "--json", "-"]
+    planned = shell(*command, *revision, UIPROOF_PRICES="prices.json")
+    (plan,) = json.loads(planned.stdout)["plans"]
+    assert plan["requests"] == 2
+    assert plan["most_cost"] > 16_384 / 1_000_000 > plan["cost"]  # an answer is quoted to the model
+
     done = shell(*command, *MODELS, *options, "--out", "runs")
     assert done.returncode == 0, done.stderr
     # The first attempt of a revision is the text-augmented answer, which is there already.

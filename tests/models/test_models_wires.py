@@ -33,7 +33,7 @@ from uiproof.models.wires import http, make_wire
 KEY = "sk-secret-0123456789abcdef"
 PROVIDERS = ["openai", "compatible", "anthropic", "google"]
 FORMATS = ["openai", "anthropic", "google"]  # compatible servers speak that of OpenAI
-HELLO = Request((Message("user", ("hello there",)),))
+HELLO = Request((Message("user", ("hello there",)),), Parameters(seed=None))
 
 
 @pytest.fixture(autouse=True)
@@ -131,7 +131,7 @@ def test_parameters_are_called_what_the_provider_calls_them(provider):
 
 @pytest.mark.parametrize("provider", FORMATS)
 def test_what_is_left_to_the_provider_is_not_sent(provider):
-    request = replace(HELLO, parameters=Parameters(temperature=None))
+    request = replace(HELLO, parameters=Parameters(temperature=None, seed=None))
     with ProviderServer() as server:
         reply = ask(at(server, provider), request)
     assert "temperature" not in json.dumps(server.log[0].body)
@@ -632,7 +632,7 @@ def test_a_parameter_that_a_model_does_not_take_is_left_out_and_reported(provide
 
 
 def test_what_was_learned_is_not_forgotten_over_a_request_that_knew_less():
-    asks_nothing = replace(HELLO, parameters=Parameters(temperature=None))
+    asks_nothing = replace(HELLO, parameters=Parameters(temperature=None, seed=None))
     faults = complaints(temperature="temperature is not supported")
     with ProviderServer(faults=faults, latency=lambda asked: 0.5 * (asked.number == 0)) as server:
         endpoint = at(server, "openai")

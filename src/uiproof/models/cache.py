@@ -18,7 +18,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,18 +114,35 @@ class ReplyCache:
 
         Raises `StorageError` where it cannot be written.
         """
+        self.put_quickly(key, reply, model=model)()
+
+    def put_quickly(self, key: str, reply: Reply, *, model: str) -> Callable[[], None]:
+        """The same; what takes longer is left to the function that comes back, to be called once.
+
+        The answer is there for everybody already, and survives the end of this process. That
+        function makes it survive a power cut too, and makes room where the cache is too large.
+        """
         content = encoded(key, reply, model)
         path = self._path(key)
         with self._writing():
             before = _size(path)
             try:
-                _write(path, content)
+                fd = _write(path, content)
             except FileNotFoundError:
                 self._make_folder(path.parent)
-                _write(path, content)
-            ledger = SizeLedger(self._locks())
-            if ledger.add(len(content) - before, limit=self.max_bytes):
-                self._make_room(ledger)
+                fd = _write(path, content)
+
+        def settle() -> None:
+            with self._writing():
+                try:
+                    os.fsync(fd)
+                finally:
+                    os.close(fd)
+                ledger = SizeLedger(self._locks())
+                if ledger.add(len(content) - before, limit=self.max_bytes):
+                    self._make_room(ledger)
+
+        return settle
 
     @asynccontextmanager
     async def locked(self, key: str) -> AsyncIterator[None]:
@@ -322,16 +339,18 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Write a file that only the user may read, so that it is never seen half written."""
-    fd, name = tempfile.mkstemp(dir=path.parent, suffix=_TEMPORARY)
-    temporary = Path(name)
+def _write(path: Path, content: bytes) -> int:
+    """Write a file that only the user may read, never seen half written; its open descriptor.
+
+    After a power cut the file may be there without its content, which `decoded` notices.
+    """
+    fd, temporary = tempfile.mkstemp(dir=path.parent, suffix=_TEMPORARY)
     try:
-        with open(fd, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor
-            while content:
-                content = content[file.write(content) :]
-            os.fsync(fd)
-        temporary.replace(path)
+        while content:
+            content = content[os.write(fd, content) :]
+        os.replace(temporary, path)  # noqa: PTH105 - a text, as it comes from mkstemp
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        os.close(fd)
+        Path(temporary).unlink(missing_ok=True)
         raise
+    return fd

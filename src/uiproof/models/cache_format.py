@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uiproof.engine.storage import access
@@ -30,11 +31,20 @@ def loaded(request: Request) -> Request:
 
     What is hashed is then what is sent, even where somebody edits the files meanwhile.
     """
+    if not any(isinstance(picture.source, Path) for picture in pictures(request)):
+        return request
     messages = (
         replace(message, parts=tuple(map(_loaded_part, message.parts)))
         for message in request.messages
     )
     return replace(request, messages=tuple(messages))
+
+
+def pictures(request: Request) -> list[Image]:
+    """The pictures of a request, in their order."""
+    return [
+        part for message in request.messages for part in message.parts if isinstance(part, Image)
+    ]
 
 
 def _loaded_part(part: str | Image) -> str | Image:
@@ -50,13 +60,12 @@ def request_key(endpoint: Endpoint, request: Request, rule: ImageRule) -> str:
     if parameters["temperature"] is not None:
         parameters["temperature"] = float(parameters["temperature"])  # 0 is 0.0
     messages = loaded(request).messages
-    pictures = any(isinstance(part, Image) for message in messages for part in message.parts)
     content = {
         "endpoint": [endpoint.provider, endpoint.base_url, endpoint.model],
         "parameters": parameters,
         "sample": request.sample,
         "messages": [[one.role, [_part_key(part) for part in one.parts]] for one in messages],
-        "rule": rule.as_json() if pictures else None,
+        "rule": rule.as_json() if pictures(request) else None,
     }
     return hashlib.sha256(_json(content, sort_keys=True)).hexdigest()
 

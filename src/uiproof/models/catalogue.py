@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -25,6 +24,7 @@ from typing import Any, Literal, cast
 from uiproof.errors import UsageError
 from uiproof.models.names import Endpoint
 from uiproof.models.types import Usage
+from uiproof.settings import Settings
 
 _OURS = Path(__file__).with_name("catalogue.json")
 _VARIABLE = "UIPROOF_PRICES"
@@ -82,7 +82,8 @@ def facts(endpoint: Endpoint) -> ModelFacts:
     """
     ours = _read(_OURS, _OURS.stat().st_mtime_ns)
     theirs = _users_file()
-    known = None if endpoint.provider == "compatible" else _matching(ours, endpoint.name)
+    foreign = endpoint.provider in ("compatible", "omniparser")
+    known = None if foreign else _matching(ours, endpoint.name)
     named = _matching(theirs, endpoint.name) or _matching(theirs, endpoint.model)
     entry = {**ours.models.get(known or "", {}), **theirs.models.get(named or "", {})}
     rules = {**ours.image_rules, **theirs.image_rules}
@@ -147,10 +148,9 @@ def _matching(catalogue: _Catalogue, name: str) -> str | None:
 
 
 def _users_file() -> _Catalogue:
-    named = os.environ.get(_VARIABLE, "").strip()
-    if not named:
+    path = Settings.from_environment().prices
+    if path is None:
         return _Catalogue()
-    path = Path(named).expanduser()
     try:
         changed = path.stat().st_mtime_ns
     except OSError as error:

@@ -21,13 +21,13 @@ from uiproof.errors import UsageError
 from uiproof.models import catalogue
 from uiproof.models.budget import Budget
 from uiproof.models.cache import ReplyCache
-from uiproof.models.cache_format import loaded
+from uiproof.models.cache_format import loaded, pictures
 from uiproof.models.courier import Courier
 from uiproof.models.images import measure_all, rule_for
 from uiproof.models.names import Endpoint, is_official, key_variable, parse_name, redacted
 from uiproof.models.retries import Persistence
 from uiproof.models.tokens import request_tokens
-from uiproof.models.types import AttemptError, Image, Parameters, Reply, Request, Usage
+from uiproof.models.types import AttemptError, Parameters, Reply, Request, Usage
 from uiproof.settings import Settings
 
 # Requests that pause hold no turn, so more have to be there than turns for none to stay unused.
@@ -112,6 +112,7 @@ class ChatModel:
         self.endpoint = endpoint
         self._options, self._budget = options, budget
         self._rule = rule_for(endpoint, options.tall)
+        self._most_tokens = catalogue.facts(endpoint).max_output_tokens
         self._cache = ReplyCache(settings.cache_dir / "models", settings.model_cache_bytes)
         # What belongs to an event loop is made when it is needed.
         self._courier: Courier | None = None
@@ -152,7 +153,10 @@ class ChatModel:
         would, and `BudgetReachedError`, which stop a run. Requests that are the same and asked at
         the same time are one request; all answers to it but one say `cached`.
         """
-        prepared, reply = await asyncio.to_thread(self._prepare, request, fresh)
+        if pictures(request):
+            prepared, reply = await asyncio.to_thread(self._prepare, request, fresh)
+        else:  # a thread would take longer to start than this takes
+            prepared, reply = self._prepare(request, fresh)
         if reply is not None:
             return reply
         flight = self._flights.get(prepared.key)
@@ -212,7 +216,7 @@ class ChatModel:
             await courier.close()
 
     def _prepare(self, request: Request, fresh: bool) -> tuple[_Prepared, Reply | None]:
-        """Everything that reads and hashes pictures; runs in a thread."""
+        """Everything that reads and hashes pictures, and looks for the answer in the cache."""
         parameters = self._within(self._options.parameters or request.parameters)
         request = replace(loaded(request), parameters=parameters)
         key = self._cache.key(self.endpoint, request, self._rule)
@@ -221,9 +225,8 @@ class ChatModel:
         return _Prepared(key, request, self._worst_cost(request) if priced else 0.0), reply
 
     def _within(self, parameters: Parameters) -> Parameters:
-        most = catalogue.facts(self.endpoint).max_output_tokens
-        if most is not None and parameters.max_tokens > most:
-            return replace(parameters, max_tokens=most)
+        if self._most_tokens is not None and parameters.max_tokens > self._most_tokens:
+            return replace(parameters, max_tokens=self._most_tokens)
         return parameters
 
     def _worst_cost(self, request: Request) -> float:
@@ -231,13 +234,8 @@ class ChatModel:
         return catalogue.cost(self.endpoint, usage) or 0.0
 
     def _input_tokens(self, request: Request) -> int:
-        pictures = [
-            part.read()
-            for message in request.messages
-            for part in message.parts
-            if isinstance(part, Image)
-        ]
-        return request_tokens(self.endpoint, request, measure_all(pictures, self._rule))
+        measured = measure_all([picture.read() for picture in pictures(request)], self._rule)
+        return request_tokens(self.endpoint, request, measured)
 
     async def _ask(self, prepared: _Prepared, fresh: bool) -> Reply:
         if self._courier is None:
@@ -262,7 +260,9 @@ class ChatModel:
                 try:
                     reply = await courier.attempt(prepared.key, prepared.request, fresh=fresh)
                 except AttemptError as error:
-                    reservation.settle(0.0)
+                    # What came too late or in pieces may have to be paid for all the same.
+                    if error.kind not in ("timeout", "malformed"):
+                        reservation.settle(0.0)
                     error.message = redacted(error.message, self.endpoint)
                     raise
                 if reply.cached:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from uiproof.engine.executors import as_error
 from uiproof.errors import UiproofError
-from uiproof.models.cache_format import loaded
+from uiproof.models.cache_format import loaded, pictures
 from uiproof.models.types import AttemptError, Reply, Request
 
 if TYPE_CHECKING:
@@ -133,8 +133,9 @@ class Courier:
         if fault := self._fault:
             self._fault = None
             raise fault
-        ready = await asyncio.to_thread(loaded, request)
-        outcome = await (await self._link()).ask(key, ready, since)
+        if pictures(request):
+            request = await asyncio.to_thread(loaded, request)
+        outcome = await (await self._link()).ask(key, request, since)
         if outcome.reply is None:
             assert outcome.error is not None
             raise outcome.error

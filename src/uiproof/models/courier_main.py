@@ -12,9 +12,9 @@ import pickle
 import signal
 import socket
 import traceback
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -92,6 +92,8 @@ class _Service:
         self._storing = ThreadPoolExecutor(_STORING_THREADS, "storing")
         self._waiting: set[asyncio.Task[None]] = set()  # till nobody else asks the same
         self._sent: set[asyncio.Task[None]] = set()
+        self._unsettled: dict[int, Callable[[], None]] = {}  # what is left to do to store answers
+        self._trouble: AttemptError | UiproofError | None = None  # with storing one
 
     def begin(self, order: Order) -> None:
         """Carry out an order, beside the others."""
@@ -115,6 +117,11 @@ class _Service:
         self._writer.write(packed(outcome))
         with suppress(OSError):  # nobody is there any more
             await self._writer.drain()
+        if settle := self._unsettled.pop(order.number, None):
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._storing, settle)
+            except Exception as error:  # noqa: BLE001 - it goes along with the next answer
+                self._trouble = _travelling(error, self._job)
 
     async def _attempt(self, order: Order) -> Outcome:
         try:
@@ -137,12 +144,15 @@ class _Service:
             self._waiting.discard(task)
             self._sent.add(task)
         reply = await self._wire.send(order.request)
-        put = partial(self._cache.put, order.key, reply, model=self._job.endpoint.name)
+        error, self._trouble = self._trouble, None
         try:
-            await asyncio.get_running_loop().run_in_executor(self._storing, put)
-        except Exception as error:  # noqa: BLE001 - the answer is paid for: it goes on its way
-            return Outcome(order.number, reply, _travelling(error, self._job))
-        return Outcome(order.number, reply)
+            # Not in a thread, which would wait for its turn to compute again and again.
+            self._unsettled[order.number] = self._cache.put_quickly(
+                order.key, reply, model=self._job.endpoint.name
+            )
+        except Exception as caught:  # noqa: BLE001 - the answer is paid for: it goes on its way
+            error = _travelling(caught, self._job)
+        return Outcome(order.number, reply, error)
 
 
 def _travelling(error: Exception, job: Job) -> AttemptError | UiproofError:

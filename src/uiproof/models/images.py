@@ -105,6 +105,10 @@ _RULES = {
 }
 
 
+# It has no limits of its own, and its boxes are fractions of what it was sent.
+_RULES["omniparser"] = replace(_RULES["compatible"], provider="omniparser")
+
+
 def rule_for(endpoint: Endpoint, tall: Tall = "split") -> ImageRule:
     """The rule of a provider; `tall` says what becomes of pages that are too tall for it."""
     return replace(_RULES[endpoint.provider], tall=tall)

@@ -24,7 +24,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from uiproof.errors import MissingDependencyError, UsageError
 
-Provider = Literal["openai", "anthropic", "google", "compatible"]
+Provider = Literal["openai", "anthropic", "google", "compatible", "omniparser"]
 
 EXAMPLES = (
     "openai/gpt-4o",
@@ -36,6 +36,7 @@ REDACTED = "[key]"
 _DEEPEST = 100  # levels of a JSON value; no provider's answer has a tenth of that
 
 _COMPATIBLE = "compatible:"
+_OMNIPARSER = "omniparser:"
 _BASE_URLS = {  # provider -> the variable that its SDK reads, and the official address
     "openai": ("OPENAI_BASE_URL", "https://api.openai.com/v1"),
     "anthropic": ("ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
@@ -57,6 +58,7 @@ _SDKS = {
     "compatible": ("openai", "openai"),
     "anthropic": ("anthropic", "uiproof[anthropic]"),
     "google": ("google.genai", "uiproof[google]"),
+    "omniparser": ("httpx", "httpx"),
 }
 # What people export where a server wants no key. To blot out such words would spoil every
 # text they occur in (`display: none`).
@@ -85,6 +87,8 @@ class Endpoint:
         """How the user calls it, without secrets: `openai/gpt-4o`."""
         if self.provider == "compatible":
             return f"{_COMPATIBLE}{self.base_url}#{self.model}"
+        if self.provider == "omniparser":
+            return f"{_OMNIPARSER}{self.base_url}"
         return f"{self.provider}/{self.model}"
 
     @property
@@ -107,6 +111,10 @@ def parse_name(text: str) -> Endpoint:
     Official providers may be sent elsewhere by the variable that their SDK knows, such as
     `OPENAI_BASE_URL`.
     """
+    if text.startswith(_OMNIPARSER):
+        address = text.removeprefix(_OMNIPARSER)
+        base_url, secret_url = _parse_url(address, "The address of an OmniParser server")
+        return Endpoint("omniparser", "omniparser", base_url, secret_url)
     if text.startswith(_COMPATIBLE):
         address, _, model = text.removeprefix(_COMPATIBLE).partition("#")
         base_url, secret_url = _parse_url(address, "The address of a compatible model")
@@ -164,7 +172,7 @@ def _parse_url(address: str, what: str) -> tuple[str, str]:
 
 
 def _key_variables(endpoint: Endpoint) -> tuple[str, ...]:
-    if endpoint.provider != "compatible":
+    if endpoint.provider in _KEYS:
         return _KEYS[endpoint.provider]
     host = urlsplit(endpoint.base_url).hostname or ""
     for pattern, variable in _KEYS_BY_HOST:
@@ -267,12 +275,17 @@ def _url_secrets(address: str) -> Iterable[str]:
 
 def redacted(text: str, endpoint: Endpoint | None = None) -> str:
     """A text with `[key]` for every secret, in clear, URL-encoded or in base64."""
-    return _without(_written_forms(secrets(endpoint)), text)
+    return _without(secret_forms(endpoint), text)
 
 
 def redacted_json(value: Any, endpoint: Endpoint | None = None) -> Any:
     """The same for all texts in a JSON value, names of fields included."""
-    return _json_without(_written_forms(secrets(endpoint)), value, _DEEPEST)
+    return _json_without(secret_forms(endpoint), value, _DEEPEST)
+
+
+def secret_forms(endpoint: Endpoint | None = None) -> frozenset[str]:
+    """All secrets in all forms in which programs write them."""
+    return _written_forms(secrets(endpoint))
 
 
 def _json_without(forms: frozenset[str], value: Any, depth: int) -> Any:

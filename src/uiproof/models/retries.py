@@ -1,8 +1,8 @@
 """Asking until there is an answer: what to try again, after which pause, and when to give up.
 
 How long to pause depends on how the provider does as a whole more than on one request's luck:
-while others get answers a short pause is enough; when nobody does, pauses grow with the time that
-this has lasted.
+while others get answers a moment is enough; where most are refused it takes longer; when nobody
+gets one, pauses grow with the time that this has lasted.
 """
 
 from __future__ import annotations
@@ -19,12 +19,17 @@ from uiproof.models.types import AttemptError, Reply
 
 Attempt: TypeAlias = Callable[[], Awaitable[Reply]]
 
-_TRIES = 8
+_TRIES = 12
 _TIMEOUTS = 3  # each of them takes long
-_SHORTEST_PAUSE, _LONGEST_SHORT_PAUSE, _LONGEST_PAUSE = 0.05, 5.0, 60.0
+# A moment is a tenth of what an answer takes: little is lost by it, whatever comes next.
+_SHORTEST_MOMENT, _LONGEST_MOMENT = 0.005, 1.0
+_MOST = 0.5  # of all attempts: a provider that refuses more of them is asked less often
+_LONGEST_BACKOFF, _LONGEST_PAUSE = 16, 60.0  # moments for one request, seconds for all
+_WEIGHT = 0.05  # of one attempt in moving averages
 # So many failures in a row, over all requests, may be bad luck.
 _BAD_LUCK = 8
 # So many, of so many requests, are an outage if it lasts. One request that never works is none.
+_UNREACHABLE_SECONDS = 10.0  # for a server that has never answered: it is probably not there
 _OUTAGE_FAILURES, _OUTAGE_REQUESTS, _OUTAGE_SECONDS = 20, 6, 120.0
 
 
@@ -74,19 +79,21 @@ class Persistence:
                 await asyncio.sleep(pause)
 
     def _pause(self, failures: list[AttemptError], now: float) -> float:
-        error = failures[-1]
-        refused = error.kind == "rate_limited"
-        short = min(max(self._health.latency / 4, _SHORTEST_PAUSE), _LONGEST_SHORT_PAUSE)
+        error, health = failures[-1], self._health
+        moment = min(max(health.latency / 10, _SHORTEST_MOMENT), _LONGEST_MOMENT)
         if error.retry_after is not None:
-            return error.retry_after + short * self._chance.random()
+            return error.retry_after + moment * self._chance.random()
+        refused = error.kind == "rate_limited"
         alike = sum((failure.kind == "rate_limited") == refused for failure in failures)
-        pause = short
-        if not refused and alike > 1:
-            pause = max(short, 2.0 ** (alike - 5))  # 1/8 of a second, doubling to 8 seconds
-        elif refused and self.limit.crowded:  # others would gladly take the turn
-            pause = short * min(1.5**alike, 16.0)
-        if self._health.failures > _BAD_LUCK:
-            pause = max(pause, now - self._health.failing_since)  # so it doubles from time to time
+        if not refused:
+            # A fault that comes back is rarely chance.
+            pause = moment * min(2.0 ** (alike - 1), 4 * _LONGEST_BACKOFF)
+        elif health.refusals > _MOST and self.limit.crowded:  # others would gladly take the turn
+            pause = max(2 * moment, 0.05) * min(1.5**alike, _LONGEST_BACKOFF)
+        else:
+            pause = moment
+        if health.failures > _BAD_LUCK:
+            pause = max(pause, now - health.failing_since)  # so it doubles from time to time
         return min(pause, _LONGEST_PAUSE) * self._chance.uniform(0.5, 1.5)
 
     def _check(self, failures: list[AttemptError], patience: float, now: float) -> None:
@@ -94,13 +101,19 @@ class Persistence:
         error, health = failures[-1], self._health
         said = f"{self._provider} said: {error.message}"
         if error.kind == "rejected":
-            raise ModelError(f"The request was rejected. {said}")
+            raise ModelError(f"The request was rejected. {said}", attempts=len(failures))
         if error.kind in ("no_access", "quota"):
             raise ModelAccessError(said, remedy=self._remedy)
         if (error.retry_after or 0.0) > self._patience:
             raise ModelAccessError(
                 f"{self._provider} takes no requests for {error.retry_after:.0f} seconds. {said}",
                 remedy="Run the same command later; it continues where it stopped.",
+            )
+        unreachable = all(failure.kind == "connection" for failure in failures)
+        if unreachable and not health.known and now - health.failing_since > _UNREACHABLE_SECONDS:
+            raise ModelAccessError(
+                f"{self._provider} cannot be reached. {error.message}",
+                remedy="Check that the server runs and that its address is right.",
             )
         others = [failure.kind for failure in failures if failure.kind != "rate_limited"]
         tried = len(others) >= _TRIES or others.count("timeout") >= _TIMEOUTS
@@ -116,6 +129,7 @@ class Persistence:
                 f"{self._provider} gave no answer in {len(failures)} "
                 f"{'try' if len(failures) == 1 else 'tries'}. Last: {error.message}",
                 remedy="Run again with --retry-failed when the provider is well.",
+                attempts=len(failures),
             )
 
 
@@ -124,10 +138,11 @@ class Health:
 
     def __init__(self) -> None:
         self.latency = 1.0  # seconds, a moving average over answers
+        self.refusals = 0.0  # the share of all attempts, a moving average too
         self.failures = 0  # in a row
         self.failing_since = 0.0
         self.patient_until = 0.0  # from then on an outage is one
-        self._known = False
+        self.known = False  # whether it has ever answered
         self._requests: set[Place] = set()
 
     @property
@@ -138,13 +153,15 @@ class Health:
     def succeeded(self, reply: Reply) -> None:
         """A request was answered."""
         self._reset()
+        self._note(refused=False)
         if not reply.cached:
-            weight = 0.1 if self._known else 1.0
+            weight = 2 * _WEIGHT if self.known else 1.0
             self.latency += weight * (reply.network_seconds - self.latency)
-            self._known = True
+            self.known = True
 
     def failed(self, request: Place, error: AttemptError, now: float) -> None:
         """An attempt failed."""
+        self._note(refused=error.kind == "rate_limited")
         if error.kind == "rejected":
             self._reset()  # it looked at the request, so it is there
             return
@@ -155,6 +172,9 @@ class Health:
         self._requests.add(request)
         if error.retry_after:  # a provider that asks for a long pause is no worse for that
             self.patient_until = max(self.patient_until, now + 2 * error.retry_after)
+
+    def _note(self, *, refused: bool) -> None:
+        self.refusals += _WEIGHT * (refused - self.refusals)
 
     def _reset(self) -> None:
         self.failures = 0

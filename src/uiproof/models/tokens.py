@@ -28,6 +28,7 @@ _DEFAULTS = {
     "anthropic": ImageTokenRule("claude", side=2576, most=4784),
     "google": ImageTokenRule("fixed", base=1120),
     "compatible": ImageTokenRule("area"),
+    "omniparser": ImageTokenRule("area"),
 }
 
 

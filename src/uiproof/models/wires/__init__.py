@@ -36,6 +36,10 @@ def make_wire(endpoint: Endpoint, *, key: str, rule: ImageRule, timeout: float) 
         from uiproof.models.wires.google import GoogleWire
 
         return GoogleWire(endpoint, key=key, rule=rule, timeout=timeout)
+    if endpoint.provider == "omniparser":
+        from uiproof.models.wires.omniparser import OmniParserWire
+
+        return OmniParserWire(endpoint, key=key, rule=rule, timeout=timeout)
     from uiproof.models.wires.openai import OpenAIWire
 
     return OpenAIWire(endpoint, key=key, rule=rule, timeout=timeout)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,11 +28,10 @@ class AnthropicWire(SdkWire):
     def __init__(self, endpoint: Endpoint, *, key: str, rule: ImageRule, timeout: float) -> None:
         wording = Wording(("max_tokens",), without=frozenset(("seed",)))
         super().__init__(endpoint, key=key, rule=rule, timeout=timeout, wording=wording)
-        # Who measures an older model does so on purpose.
-        warnings.filterwarnings("ignore", "The model .* is deprecated", DeprecationWarning)
         self._client = anthropic.AsyncAnthropic(
             api_key=key,
             base_url=endpoint.base_url,
+            timeout=timeout,
             max_retries=0,
             http_client=http_client(anthropic.DefaultAsyncHttpxClient, endpoint.wire_url),
         )
@@ -49,16 +47,12 @@ class AnthropicWire(SdkWire):
             for turn in turns
             if turn.role != "system"
         ]
-        arguments: dict[str, Any] = {"messages": messages, "max_tokens": options.pop("max_tokens")}
+        body = {"model": self.endpoint.model, "messages": messages, **options}
         if system:
-            arguments["system"] = system
-        return await self._client.messages.with_raw_response.create(
-            model=self.endpoint.model,
-            # Without one of its own, a request that may take ten minutes is refused by the SDK.
-            timeout=self.timeout,
-            extra_body=options,  # newer releases of the SDK have no temperature; older models do
-            **arguments,
-        )
+            body["system"] = system
+        # Not `messages.create`: it has no temperature any more, which older models take, and
+        # refuses what may take more than ten minutes.
+        return await self._client.post("/v1/messages", body=body, cast_to=object)
 
     def _read(self, answer: dict[str, Any]) -> Reply:
         return Reply(

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from uiproof.errors import UiproofError
 from uiproof.models import catalogue, images, names
+from uiproof.models.cache_format import pictures
 from uiproof.models.images import ImageRule
 from uiproof.models.names import Endpoint
 from uiproof.models.types import (
@@ -26,6 +27,7 @@ from uiproof.models.types import (
 from uiproof.models.wires.http import answer_to
 
 _MAX_MESSAGE = 500  # characters
+_PLAIN_DEPTH = 20  # levels of an answer; deeper ones are looked at closely
 _NOT_TAKEN = re.compile(
     r"unsupported|n[o']t supported?|unrecogni[sz]ed|unknown|unexpected|deprecated|not permitted"
     r"|not allowed|not available|only .{0,40}default",
@@ -118,6 +120,9 @@ class SdkWire(ABC):
         self.endpoint = endpoint
         self.timeout = timeout
         self._key = key
+        self._secrets = {
+            json.dumps(form, ensure_ascii=False)[1:-1] for form in names.secret_forms(endpoint)
+        }
         self._rule = rule
         self._wording = replace(
             wording, without=wording.without | without, max_tokens=facts.max_output_tokens
@@ -185,13 +190,16 @@ class SdkWire(ABC):
         return text.replace(self._key, names.REDACTED) if len(self._key) >= 8 else text
 
     def _redacted_json(self, answer: dict[str, Any]) -> dict[str, Any]:
-        redacted: dict[str, Any] = names.redacted_json(answer, self.endpoint)
-        written = json.dumps(redacted, ensure_ascii=False)
+        written = json.dumps(answer, ensure_ascii=False)
         # Half a pair of surrogates would be in nobody's way till it is written to a file.
         clean = written.encode("utf-8", "replace").decode("utf-8")
         # The key may come from elsewhere than the environment, which is all that `names` knows.
         clean = clean.replace(self._key, names.REDACTED) if len(self._key) >= 8 else clean
-        return redacted if clean == written else dict(json.loads(clean))
+        redacted: dict[str, Any] = answer if clean == written else json.loads(clean)
+        # To look into every text of an answer takes long, and hardly ever finds something.
+        if any(form in written for form in self._secrets) or _depth_exceeds(redacted, _PLAIN_DEPTH):
+            redacted = names.redacted_json(redacted, self.endpoint)
+        return redacted
 
 
 def count(value: object) -> int | None:
@@ -201,11 +209,16 @@ def count(value: object) -> int | None:
     return None
 
 
+def _depth_exceeds(value: Any, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_depth_exceeds(item, levels - 1) for item in items)
+
+
 async def _pictures(request: Request, rule: ImageRule) -> list[images.Prepared]:
     """The pictures of a request as the provider takes them."""
-    sources = [
-        part for message in request.messages for part in message.parts if isinstance(part, Image)
-    ]
+    sources = pictures(request)
     if not sources:
         return []
     return await asyncio.to_thread(

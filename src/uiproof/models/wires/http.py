@@ -3,7 +3,7 @@
 The SDKs build the requests. What carries them is a `Transport` of ours, for three reasons: an
 answer must not fill the memory, whatever a server sends; every failure is to mean the same with
 all three SDKs; and the connection pool below them takes seconds of processor time for a few
-hundred requests at once.
+hundred requests at once. The connections themselves are those of the SDKs' HTTP library.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import json
 import socket
 import urllib.request
 import zlib
-from collections.abc import Awaitable, Mapping
+from collections import deque
+from collections.abc import AsyncIterable, Awaitable, Mapping
 from contextvars import ContextVar
 from functools import lru_cache
 from importlib import import_module
@@ -23,13 +24,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from uiproof.models.types import AttemptError, AttemptKind
 from uiproof.models.wires.failures import failure, status_in_body
+from uiproof.models.wires.network import Network
 
 MAX_BYTES = 64 * 2**20  # of an answer, unpacked
 _MAX_ERROR_BYTES = 2**18  # of an error nobody needs more
 _CONNECT_SECONDS = 20.0
-# A pool looks at all of its connections for each request: 500 requests at once take 5 s and more
-# in one pool, and about 2 s in 64 small ones.
-_POOLS = 64
+_IDLE_SECONDS = 5.0  # servers close what nobody uses, and may do so while a request is on its way
 
 # Where a transport leaves the answer for the call that it belongs to: the SDKs would make types
 # of their own from it.
@@ -83,24 +83,23 @@ class Transport:
 
     def __init__(self, library: Any, url: str, *, only_headers: frozenset[str] | None) -> None:
         self._library = library
+        self._core = import_module(library.__name__.replace("httpx", "httpcore"))
         self._only_headers = only_headers
         parts = urlsplit(url)
         self._query = dict(parse_qsl(parts.query, keep_blank_values=True))
         user_info, at, _ = parts.netloc.rpartition("@")
-        token = base64.b64encode(unquote(user_info).encode()).decode()
-        self._headers = {"authorization": f"Basic {token}"} if at else {}
-        self._headers["accept-encoding"] = "gzip"  # the one that is unpacked here
-        trusted, proxy = certificates(library), _proxy(url)
-        self._pools = [
-            library.AsyncHTTPTransport(
-                verify=trusted,
-                proxy=proxy,
-                limits=library.Limits(max_connections=None, max_keepalive_connections=8),
-                socket_options=_keep_alive(),
-            )
-            for _ in range(_POOLS)
-        ]
-        self._under_way = [0] * _POOLS
+        token = base64.b64encode(unquote(user_info).encode())
+        self._headers = {b"authorization": b"Basic " + token} if at else {}
+        self._headers[b"accept-encoding"] = b"gzip"  # the one that is unpacked here
+        # It only makes connections. To look for an idle one it would look at all of them.
+        self._connections = self._core.AsyncConnectionPool(
+            ssl_context=certificates(library),
+            proxy=_proxy(self._core, url),
+            keepalive_expiry=_IDLE_SECONDS,
+            socket_options=_keep_alive(),
+            network_backend=Network(),
+        )
+        self._idle: deque[Any] = deque()  # the one that was used last is at the end
 
     async def __aenter__(self) -> Transport:
         return self
@@ -109,69 +108,89 @@ class Transport:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close all connections."""
-        for pool in self._pools:
-            await pool.aclose()
+        """Close all connections that are not in use."""
+        while self._idle:
+            await self._idle.pop().aclose()
 
     async def handle_async_request(self, request: Any) -> Any:
         """Send a request of the SDK; what it gets for an answer is an empty object."""
-        import anyio
-
-        idlest = self._under_way.index(min(self._under_way))
-        self._under_way[idlest] += 1
+        core = self._core
         try:
-            _answers.get().append(await self._exchange(self._pools[idlest], request))
-        except self._library.TimeoutException as error:
+            _answers.get().append(await self._exchange(request))
+        except (core.TimeoutException, TimeoutError) as error:
             raise AttemptError("timeout", f"{_what_happened(error)}.") from error
-        except (self._library.RequestError, OSError, anyio.EndOfStream) as error:
+        except (core.NetworkError, core.ProtocolError, core.ProxyError, OSError) as error:
             # A certificate does not get better by trying again.
             hopeless = "CERTIFICATE_VERIFY" in str(error)
             kind: AttemptKind = "no_access" if hopeless else "connection"
             raise AttemptError(kind, f"{_what_happened(error)}.") from error
-        finally:
-            self._under_way[idlest] -= 1
         return self._library.Response(200, json={}, request=request)
 
-    async def _exchange(self, pool: Any, request: Any) -> dict[str, Any]:
-        headers = {
-            name: value
-            for name, value in request.headers.items()
-            if self._only_headers is None or name.lower() in self._only_headers
-        }
-        timeout = dict(request.extensions.get("timeout", {}))
-        timeout["connect"] = min(timeout.get("connect") or _CONNECT_SECONDS, _CONNECT_SECONDS)
-        response = await pool.handle_async_request(
-            self._library.Request(
-                request.method,
-                request.url.copy_merge_params(self._query) if self._query else request.url,
-                headers={**headers, **self._headers},
-                stream=request.stream,
-                extensions={**request.extensions, "timeout": timeout},
-            )
+    async def _exchange(self, request: Any) -> dict[str, Any]:
+        url = request.url.copy_merge_params(self._query) if self._query else request.url
+        sent = self._core.Request(
+            request.method,
+            self._core.URL(
+                scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+            ),
+            headers=self._with_ours(request.headers.raw),
+            content=request.stream,
+            extensions={"timeout": {"connect": _CONNECT_SECONDS}},
         )
-        good = 200 <= response.status_code < 300
+        connection = await self._connection(sent.url.origin)
+        response = await connection.handle_async_request(sent)
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in response.headers
+        }
+        good = 200 <= response.status < 300
+        limit = MAX_BYTES if good else _MAX_ERROR_BYTES
         try:
-            body, whole = await _read(response, MAX_BYTES if good else _MAX_ERROR_BYTES)
+            body, whole = await _read(response.stream, headers, limit)
         finally:
             await response.aclose()
+            if connection.is_available():
+                self._idle.append(connection)
         if not good:
-            raise failure(response.status_code, response.headers, body)
+            raise failure(response.status, headers, body)
         if not whole:
             raise AttemptError("malformed", f"The answer has more than {MAX_BYTES:,} bytes.")
-        answer = _decoded(response.headers.get("content-type", ""), body)
+        answer = _decoded(headers.get("content-type", ""), body)
         if status := status_in_body(answer):
-            raise failure(status, response.headers, body)
+            raise failure(status, headers, body)
         return answer
 
+    def _with_ours(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        kept = [
+            (name, value)
+            for name, value in headers
+            if (known := name.lower()) not in self._headers
+            and (self._only_headers is None or known.decode("latin-1") in self._only_headers)
+        ]
+        return kept + list(self._headers.items())
 
-async def _read(response: Any, limit: int) -> tuple[bytearray, bool]:
+    async def _connection(self, origin: Any) -> Any:
+        """A connection that is open and idle, or a new one."""
+        while self._idle and self._idle[0].has_expired():
+            await self._idle.popleft().aclose()
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.can_handle_request(origin) and not connection.has_expired():
+                return connection
+            await connection.aclose()
+        return self._connections.create_connection(origin)
+
+
+async def _read(
+    stream: AsyncIterable[bytes], headers: Mapping[str, str], limit: int
+) -> tuple[bytearray, bool]:
     """The unpacked body up to a limit, and whether that was all of it."""
-    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "", "gzip", "x-gzip", "deflate"):
         raise AttemptError("malformed", f"The answer is packed in a way not asked for: {encoding}.")
     unpacker = zlib.decompressobj(wbits=47) if encoding not in ("identity", "") else None
     body = bytearray()
-    async for block in response.stream:
+    async for block in stream:
         if not unpacker:
             body += block
         while unpacker and block and len(body) <= limit:
@@ -211,14 +230,18 @@ def certificates(library: Any) -> Any:
     return library.create_ssl_context()
 
 
-def _proxy(url: str) -> str | None:
-    """The proxy that the environment names for an address."""
+def _proxy(core: Any, url: str) -> Any:
+    """The proxy that the environment names for an address, None where it names none."""
     parts = urlsplit(url)
     if urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
     proxies: Mapping[str, str] = urllib.request.getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
-    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+    if not proxy:
+        return None
+    address = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    user, password = unquote(address.username or ""), unquote(address.password or "")
+    return core.Proxy(address.geturl(), auth=(user, password) if user or password else None)
 
 
 def _keep_alive() -> list[tuple[int, int, int]]:
