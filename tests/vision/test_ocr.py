@@ -55,3 +55,22 @@ def test_tiles_cover_the_whole_picture_and_share_rows(height, width):
     assert tiles[-1][1] == height
     for (_, bottom), (top, _) in pairwise(tiles):
         assert bottom - top >= OVERLAP - 1
+
+
+def test_words_have_boxes_inside_their_line_from_left_to_right():
+    (line,) = read_lines(draw([(40, 30, "Save all files now")]))
+    assert [word.text for word in line.words] == ["Save", "all", "files", "now"]
+    for before, after in pairwise(line.words):
+        assert before.box.right <= after.box.left + 4
+    for word in line.words:
+        assert line.box.left - 4 <= word.box.left < word.box.right <= line.box.right + 4
+
+
+def test_an_enlarged_reading_has_boxes_of_the_picture_as_given():
+    page = draw([(40, 30, "Opening hours"), (300, 120, "Contact us")])
+    plain, enlarged = read_lines(page), read_lines(page, scale=2.0, tile_pixels=2_000_000)
+    assert [line.text for line in enlarged] == [line.text for line in plain]
+    for a, b in zip(plain, enlarged, strict=True):
+        assert abs(a.box.left - b.box.left) < 8
+        assert abs(a.box.bottom - b.box.bottom) < 8
+        assert abs(a.words[-1].box.right - b.words[-1].box.right) < 10

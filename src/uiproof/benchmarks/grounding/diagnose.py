@@ -1,0 +1,347 @@
+"""Which coordinates did the model really use?
+
+Many very low grounding scores are not the model's fault: its numbers were read under the wrong
+contract. Stored raw answers can be read again under every other one, without asking the model:
+
+    diagnosis = diagnose(records, declared=contract_for("my-model"))
+    print(diagnosis.verdict)    # Your accuracy would be 51 % instead of 2 % as 0-1000 ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uiproof.benchmarks.grounding.contracts import (
+    Contract,
+    Order,
+    Point,
+    Resize,
+    Space,
+    is_outside,
+    locate,
+)
+from uiproof.benchmarks.grounding.parsing import Parsed, parse
+from uiproof.boxes import Box
+from uiproof.errors import UsageError
+from uiproof.stats.intervals import paired_permutation, wilson
+from uiproof.stats.proportions import mcnemar
+
+Polygon = tuple[tuple[float, float], ...]
+
+_WHOLE = Box(0, 0, 1, 1)
+_RESIZES = (
+    Resize(28, 3136, 12845056),  # Qwen2.5-VL and most models made from it
+    Resize(28, 78400, 12845056),  # UI-TARS 1.5
+    Resize(28, 3136, 1003520),  # a limit that many servers are started with
+    Resize(28, 3136, 2116800),  # Jedi
+    Resize(28, 2000000, 4800000),  # UI-Venus 1.0
+    Resize(32, 65536, 16777216),  # Qwen3-VL
+)
+_FEWEST_HITS = 5  # with fewer under the best contract nothing is claimed
+_RESAMPLES = 1999
+_SHIFTS = 20  # how often answers are held against the targets of others, to know what chance hits
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One stored answer: what the model wrote, the picture it was sent, and where the target is.
+
+    `region` is the part of the whole image that was sent: a crop, or all of it. `target` is a box
+    or polygon in 0-1 of the whole image, or None where it is not known.
+    """
+
+    raw: str
+    sent_width: int
+    sent_height: int
+    region: Box = _WHOLE
+    target: Box | Polygon | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How well one contract explains the answers."""
+
+    contract: Contract
+    hits: int
+    n: int
+    outside: int  # answers that lie beside their picture under this contract
+    p_value: float  # against the declared contract: exact McNemar test on the same answers
+    plausible: bool  # the answers cannot tell it from the contract that fits best
+
+    @property
+    def rate(self) -> float:
+        """The share of hits; answers that cannot be read are misses."""
+        return self.hits / self.n if self.n else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Which contract the answers follow. `fits` holds every contract that was tried, best first.
+
+    `certain` is true if one convention could be named. `should_change` is true if the declared
+    contract costs hits, beyond what chance explains.
+    """
+
+    n: int
+    unreadable: int
+    declared: Fit
+    best: Fit
+    fits: tuple[Fit, ...]
+    certain: bool
+    should_change: bool
+    numbers_say: str  # what the size of the numbers alone shows, without any truth
+    verdict: str
+
+    @property
+    def plausible(self) -> tuple[Contract, ...]:
+        """The best contract and those that cannot be told from it."""
+        return tuple(fit.contract for fit in self.fits if fit.plausible)
+
+
+def diagnose(
+    records: Sequence[Replayed], *, declared: Contract, confidence: float = 0.95
+) -> Diagnosis:
+    """Replay stored answers under every contract and say which one the model used.
+
+    Two contracts are told apart by their hits on the same answers (McNemar, corrected for the
+    number of contracts tried), and where those agree by how near their places come to the targets
+    (a paired permutation test on distances in sizes of the target; far misses weigh little).
+    """
+    if not records:
+        raise UsageError("There are no stored answers to diagnose.", remedy="Run a method first.")
+    parsed = [parse(record.raw) for record in records]
+    targets = [record.target for record in records if record.target is not None]
+    replays = [_replay(contract, records, parsed) for contract in _tried(declared, parsed)]
+    level = (1 - confidence) / len(replays)
+    own = replays[0]
+    best = _best(replays, level)
+    plausible = [
+        replay is best
+        or (_hits_alike(best, replay, level) and _near_alike(best, replay, 1 - confidence))
+        for replay in replays
+    ]
+    fits = [
+        Fit(
+            replay.contract,
+            int(replay.hit.sum()),
+            len(replay.hit),
+            replay.outside,
+            mcnemar(own.hit, replay.hit).p,
+            alike,
+        )
+        for replay, alike in zip(replays, plausible, strict=True)
+    ]
+    own_fit, best_fit = fits[0], fits[replays.index(best)]
+    fits.sort(key=lambda fit: (fit is not best_fit, not fit.plausible, -fit.hits))
+    real = _beats_chance(best, targets, confidence)
+    diagnosis = Diagnosis(
+        n=len(targets),
+        unreadable=sum(not answer.numbers for answer in parsed),
+        declared=own_fit,
+        best=best_fit,
+        fits=tuple(fits),
+        certain=real and len({_convention(fit) for fit in fits if fit.plausible}) == 1,
+        should_change=real
+        and not own_fit.plausible
+        and best_fit.hits > own_fit.hits
+        and best_fit.p_value < 1 - confidence,
+        numbers_say=numbers_say(records),
+        verdict="",
+    )
+    return replace(diagnosis, verdict=_verdict(diagnosis, real))
+
+
+def numbers_say(records: Sequence[Replayed]) -> str:
+    """What the size of the numbers alone shows about their space, in words; no truth is needed."""
+    answers = [(parse(record.raw).numbers, record) for record in records]
+    largest_of_each = sorted(max(found) for found, _ in answers if found)
+    if not largest_of_each:
+        return "There are no numbers in the answers."
+    # A few slips beyond the range of a contract, which models make, are not evidence against it.
+    largest = largest_of_each[ceil(0.98 * (len(largest_of_each) - 1))]
+    seen = f"The numbers in {len(largest_of_each)} answers go up to {largest:g}"
+    beside = sum(
+        max(found, default=0) > max(record.sent_width, record.sent_height)
+        for found, record in answers
+    )
+    if largest <= 1:
+        return f"{seen}: these are fractions, 0-1."
+    if largest > 1000:
+        more = f", in {beside} answers more than the picture sent has" if beside else ""
+        return f"{seen}: these are pixels, not 0-1000{more}."
+    if beside:
+        return f"{seen}, in {beside} beyond the pixels of the picture sent: this suggests 0-1000."
+    if largest <= 100:
+        return f"{seen}: this suggests percent."
+    return f"{seen}: this fits 0-1000 as well as pixels."
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Replay:
+    """All answers under one contract; the arrays run over the records that have a target."""
+
+    contract: Contract
+    hit: NDArray[np.bool_]
+    farness: NDArray[np.float64]
+    outside: int
+    points: Sequence[tuple[float, float] | None]
+
+
+def _tried(declared: Contract, parsed: Sequence[Parsed]) -> tuple[Contract, ...]:
+    """The declared contract, then each space in both orders, with the usual ways of resizing."""
+    read = [answer for answer in parsed if answer.numbers]
+    # Answers that name their axes or carry percent signs mean the same under every contract.
+    orders = (declared.order,) if all(answer.named for answer in read) else tuple(Order)
+    tried = [declared]
+    if not read or not all(answer.percent for answer in read):
+        spaces = [Contract(space) for space in Space if space is not Space.RESIZED]
+        spaces += [Contract(Space.RESIZED, resize=resize) for resize in _RESIZES]
+        tried += [
+            replace(contract, order=order, shape=declared.shape)
+            for order in orders
+            for contract in spaces
+        ]
+    unique = {(c.space, c.order, c.resize): c for c in reversed(tried)}
+    unique.pop((declared.space, declared.order, declared.resize))
+    return declared, *reversed(unique.values())
+
+
+def _replay(contract: Contract, records: Sequence[Replayed], parsed: Sequence[Parsed]) -> _Replay:
+    places = [_place(contract, *pair) for pair in zip(records, parsed, strict=True)]
+    points = [_in_image(p, r) for p, r in zip(places, records, strict=True) if r.target is not None]
+    targets = [record.target for record in records if record.target is not None]
+    return _Replay(
+        contract,
+        np.array([_hits(p, t) for p, t in zip(points, targets, strict=True)], dtype=bool),
+        np.array([_farness(p, t) for p, t in zip(points, targets, strict=True)], dtype=float),
+        sum(place is not None and is_outside(place) for place in places),
+        points,
+    )
+
+
+def _place(contract: Contract, record: Replayed, parsed: Parsed) -> Point | Box | None:
+    try:
+        return locate(parsed, contract, record.sent_width, record.sent_height)
+    except UsageError:  # no model that resizes takes a picture this thin
+        return None
+
+
+def _in_image(place: Point | Box | None, record: Replayed) -> tuple[float, float] | None:
+    if place is None:
+        return None
+    x, y = place.center if isinstance(place, Box) else place
+    region = record.region
+    return region.x + x * region.w, region.y + y * region.h
+
+
+def _hits(point: tuple[float, float] | None, target: Box | Polygon) -> bool:
+    if point is None:
+        return False
+    x, y = point
+    if isinstance(target, Box):
+        return target.x <= x <= target.x + target.w and target.y <= y <= target.y + target.h
+    inside = False
+    for (ax, ay), (bx, by) in zip(target, target[1:] + target[:1], strict=True):
+        if (ay > y) != (by > y) and x < ax + (y - ay) / (by - ay) * (bx - ax):
+            inside = not inside
+    return inside
+
+
+def _farness(point: tuple[float, float] | None, target: Box | Polygon) -> float:
+    """0 in the middle of the target, growing ever more slowly; 0 as well for no answer at all."""
+    if point is None:
+        return 0.0
+    box = target if isinstance(target, Box) else _around(target)
+    across = (point[0] - box.center[0]) / max(box.w / 2, 1e-4)
+    down = (point[1] - box.center[1]) / max(box.h / 2, 1e-4)
+    return float(np.log1p(across * across + down * down))
+
+
+def _around(polygon: Polygon) -> Box:
+    xs, ys = zip(*polygon, strict=True)
+    return Box(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
+
+
+def _best(replays: Sequence[_Replay], level: float) -> _Replay:
+    """The contract with the nearest places among those that hit as often as any."""
+    most = max(replays, key=lambda replay: int(replay.hit.sum()))
+    return min(
+        (replay for replay in replays if _hits_alike(most, replay, level)),
+        key=lambda replay: float(replay.farness.sum()),
+    )
+
+
+def _hits_alike(a: _Replay, b: _Replay, level: float) -> bool:
+    return mcnemar(a.hit, b.hit).p >= level
+
+
+def _near_alike(a: _Replay, b: _Replay, level: float) -> bool:
+    p_value = paired_permutation(a.farness, b.farness, resamples=_RESAMPLES)
+    return p_value is None or p_value >= level
+
+
+def _beats_chance(replay: _Replay, targets: Sequence[Box | Polygon], confidence: float) -> bool:
+    """Whether the answers hit their own targets more often than those of other answers."""
+    hits = int(replay.hit.sum())
+    share = wilson(hits, len(targets), confidence)
+    if share is None or share.low is None or hits < _FEWEST_HITS:
+        return False
+    others = [
+        _hits(point, targets[(i + shift) % len(targets)])
+        for shift in range(1, min(_SHIFTS, len(targets) - 1) + 1)
+        for i, point in enumerate(replay.points)
+    ]
+    return share.low > sum(others) / len(others)
+
+
+def _convention(fit: Fit) -> tuple[str, Order]:
+    """0-1000 and 0-999 are one convention, and so are all ways of resizing."""
+    space = fit.contract.space
+    return ("thousand" if space is Space.THOUSAND_999 else str(space)), fit.contract.order
+
+
+def _verdict(found: Diagnosis, beats_chance: bool) -> str:
+    own, best = found.declared, found.best
+    if not found.n:
+        return f"Cannot tell: no target is known. {found.numbers_say}"
+    if not beats_chance:
+        return (
+            f"Cannot tell: under no contract do the answers hit more than chance does "
+            f"(at best {best.hits} of {best.n}, as {best.contract.words}). {found.numbers_say}"
+        )
+    words: dict[tuple[str, Order], str] = {}
+    for fit in found.fits:
+        if fit.plausible:
+            words.setdefault(_convention(fit), fit.contract.words)
+    alike = tuple(words.values())
+    evidence = f"(p {_p(best.p_value)}, {found.n} answers)"
+    gain = (
+        f"{_percent(best.rate)} instead of {_percent(own.rate)} as {' or '.join(alike)} {evidence}"
+    )
+    if found.should_change and found.certain:
+        return f"Your accuracy would be {gain}. Use the contract `{best.contract}`."
+    if found.should_change:
+        return f"Your accuracy would be {gain}; these answers cannot tell which of them it is."
+    declared = f"As declared, {own.contract.words}, {_percent(own.rate)} of {found.n} answers hit"
+    if not own.plausible:
+        return (
+            f"{declared}; as {' or '.join(alike)} the places come nearer to their targets, "
+            f"though not significantly more of them hit ({_percent(best.rate)})."
+        )
+    if not found.certain:
+        return f"Cannot tell {' from '.join(alike)}: both fit these answers. {declared}."
+    other = max((f.rate for f in found.fits if _convention(f) != _convention(best)), default=0.0)
+    return f"The declared contract fits. {declared}, at most {_percent(other)} as anything else."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"

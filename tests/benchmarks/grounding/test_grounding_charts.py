@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from grounding_records import assisted, click, hit, scored
+from PIL import Image
+
+from uiproof.benchmarks.grounding.charts import draw_charts
+from uiproof.benchmarks.grounding.results import MethodMetrics, metrics_of
+
+SIZES = {
+    "detection_rate_overall.png": (1800, 900),
+    "detection_rate_by_size.png": (1800, 900),
+    "accuracy_vs_latency.png": (1500, 1200),
+}
+
+
+def run(name, share, *, latency=1.0, dataset="synthetic", shown=False):
+    records = []
+    for number in range(24):
+        answer = hit() if number < share * 24 else click(500, 500)
+        if shown:
+            answer = assisted(number < share * 24, 0.5, answer=answer)
+        records.append(
+            scored(
+                f"s{number // 3}/e{number}",
+                answer,
+                side=(20, 50, 120)[number % 3],
+                calls=[{"network_seconds": latency * (1 + number / 24)}],
+            )
+        )
+    return metrics_of(records, method=name, dataset=dataset, assisted=shown)
+
+
+def six(**more):
+    names = ("omniparser", "omniparser-fixed", "omniparser-screenseeker", "a", "b", "c")
+    return [run(name, 0.95 - 0.1 * i, **more) for i, name in enumerate(names)]
+
+
+def pixels(file):
+    with Image.open(file) as image:
+        return np.asarray(image.convert("RGB")).astype(int)
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        six(),
+        [*six(), *six(dataset="other")],
+        [
+            run("quick", 0, latency=0.0),
+            run("slow", 0.6, latency=20),
+            MethodMetrics("old", "y", 0.5, 0, 0, 1, 0, 0.5, 0, {}, 10, 5),  # without results
+        ],
+    ],
+    ids=["six", "two-data-sets", "far-apart"],
+)
+def test_three_charts_have_the_described_names_and_sizes(tmp_path, metrics):
+    files = draw_charts(metrics, tmp_path / "charts")
+    assert [file.name for file in files] == list(SIZES)
+    for file in files:
+        with Image.open(file) as image:
+            assert image.size == SIZES[file.name]
+            assert image.format == "PNG"
+            assert image.info["dpi"] == pytest.approx((150, 150), abs=0.1)
+    assert sorted(file.name for file in (tmp_path / "charts").iterdir()) == sorted(SIZES)
+
+
+def test_nothing_is_drawn_of_nothing(tmp_path):
+    assert draw_charts([], tmp_path / "charts") == []
+    assert not (tmp_path / "charts").exists()
+
+
+def test_longer_bars_are_higher_rates_and_those_of_assisted_methods_are_hatched(tmp_path):
+    runs = (run("a", 0.25), run("a", 0.75), run("a", 0.75, shown=True))
+    blue = [0x00, 0x72, 0xB2]  # the first colour
+    filled = []
+    for number, one in enumerate(runs):
+        files = draw_charts([one], tmp_path / str(number))
+        filled.append([(np.abs(pixels(file) - blue) < 3).all(axis=2).sum() for file in files])
+    low, high, shown = filled
+    assert high[0] == pytest.approx(3 * low[0], rel=0.1)
+    assert all(hatched < 0.9 * solid for hatched, solid in zip(shown, high, strict=True))
+
+
+def test_drawing_leaves_no_state_behind_and_needs_no_screen(tmp_path):
+    code = (
+        "import sys; from pathlib import Path;"
+        "from uiproof.benchmarks.grounding.results import MethodMetrics;"
+        "from uiproof.benchmarks.grounding.charts import draw_charts;"
+        "assert 'matplotlib' not in sys.modules;"
+        "draw_charts([MethodMetrics('x', 'y', 0.5, 0, 0, 1, 0, 0, 0, {}, 10, 5)], Path('out'));"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=120)

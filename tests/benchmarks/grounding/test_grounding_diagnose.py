@@ -1,0 +1,211 @@
+"""Which contract the diagnosis names for models that follow a known one."""
+
+import json
+import random
+
+import pytest
+
+from uiproof.benchmarks.grounding.contracts import (
+    Contract,
+    Order,
+    Space,
+    parse_contract,
+    smart_resize,
+)
+from uiproof.benchmarks.grounding.diagnose import Replayed, diagnose, numbers_say
+from uiproof.boxes import Box
+from uiproof.errors import UsageError
+
+SCREENS = ((1920, 1080), (2560, 1440), (1366, 768), (3840, 2160), (1170, 2532))
+WRITTEN = ("({}, {})", "[{}, {}]", "click(start_box='({},{})')", "<point>{} {}</point>")
+SCALES = {"unit": 1, "percent": 100, "thousand": 1000, "thousand-999": 999}
+THOUSAND, PIXELS = parse_contract("thousand"), parse_contract("pixels")
+
+
+def written(contract: Contract, x: float, y: float, width: int, height: int) -> tuple:
+    """What a model with this contract writes for a place; the reverse of reading it."""
+    if contract.resize:
+        tall, wide = smart_resize(
+            height,
+            width,
+            contract.resize.factor,
+            contract.resize.min_pixels,
+            contract.resize.max_pixels,
+        )
+    elif contract.space is Space.PIXELS:
+        tall, wide = height, width
+    else:
+        tall = wide = SCALES[contract.space]
+    digits = {Space.UNIT: 4, Space.PERCENT: 1}.get(contract.space)
+    pair = round(x * wide, digits), round(y * tall, digits)
+    return pair if contract.order is Order.XY else pair[::-1]
+
+
+def answers_of(contract, seed, *, n=60, skill=0.6, screens=SCREENS, form=None):
+    """Answers of a model that finds a share of its targets, guesses others and mumbles at times."""
+    rng = random.Random(seed)
+    records = []
+    for _ in range(n):
+        width, height = rng.choice(screens)
+        w, h = rng.uniform(0.01, 0.1), rng.uniform(0.01, 0.05)
+        target = Box(rng.uniform(0, 1 - w), rng.uniform(0, 1 - h), w, h)
+        x, y = rng.random(), rng.random()
+        if rng.random() < skill:
+            x, y = (rng.gauss(c, 0.2 * size) for c, size in zip(target.center, (w, h), strict=True))
+        pair = written(contract, min(max(x, 0), 1), min(max(y, 0), 1), width, height)
+        raw = (form or rng.choice(WRITTEN)).format(*pair)
+        raw = raw if rng.random() > 0.05 else "It is over there."
+        records.append(Replayed(raw, width, height, target=target))
+    return records
+
+
+def convention(contract: Contract) -> tuple:
+    space = Space.THOUSAND if contract.space is Space.THOUSAND_999 else contract.space
+    return space, contract.order
+
+
+CONVENTIONS = [
+    parse_contract(f"{space},{order}")
+    for space in (*SCALES, "pixels", "resized", "resized:28:3136:1003520", "resized:32")
+    for order in Order
+]
+SIMULATIONS = 4  # of each convention: 64 in all
+
+
+def test_names_the_convention_of_at_least_95_percent_of_simulated_models():
+    named = plausible = 0
+    for number, truth in enumerate(CONVENTIONS):
+        for seed in range(SIMULATIONS):
+            declared = (THOUSAND, PIXELS, truth)[seed % 3]
+            found = diagnose(answers_of(truth, 100 * number + seed), declared=declared)
+            named += convention(found.best.contract) == convention(truth)
+            plausible += convention(truth) in map(convention, found.plausible)
+            assert not found.certain or convention(found.best.contract) == convention(truth)
+    assert named >= 0.95 * len(CONVENTIONS) * SIMULATIONS
+    assert plausible >= 0.95 * len(CONVENTIONS) * SIMULATIONS
+
+
+@pytest.mark.parametrize("text", ["unit", "percent,yx", "thousand", "thousand,yx"])
+def test_says_what_the_accuracy_would_be_under_the_right_contract(text):
+    truth = parse_contract(text)
+    found = diagnose(answers_of(truth, seed=5, n=100), declared=PIXELS)
+    assert found.certain
+    assert found.should_change
+    assert found.declared.rate < 0.1 < 0.4 < found.best.rate
+    assert found.best.p_value < 0.001
+    wanted = f"Your accuracy would be {100 * found.best.rate:.0f} % instead of"
+    assert found.verdict.startswith(wanted)
+    assert str(found.best.contract) in found.verdict
+    assert "p < 0.001" in found.verdict
+
+
+@pytest.mark.parametrize("truth", CONVENTIONS, ids=str)
+def test_never_asks_to_change_a_contract_that_is_right(truth):
+    for seed in range(3):
+        found = diagnose(answers_of(truth, seed), declared=truth)
+        assert found.declared.plausible
+        assert not found.should_change
+
+
+def test_cannot_tell_pixels_from_0_to_1000_on_pictures_of_1000_by_1000():
+    for seed in range(5):
+        records = answers_of(THOUSAND, seed, n=100, screens=[(1000, 1000)])
+        found = diagnose(records, declared=PIXELS)
+        assert not found.certain
+        assert not found.should_change
+        assert {Space.THOUSAND, Space.PIXELS} <= {contract.space for contract in found.plausible}
+        assert found.verdict.startswith("Cannot tell")
+        assert "0-1000" in found.verdict or "0-999" in found.verdict
+
+
+def test_cannot_tell_anything_from_answers_that_hit_by_chance():
+    for seed in range(5):
+        found = diagnose(answers_of(THOUSAND, seed, skill=0, n=100), declared=PIXELS)
+        assert not found.certain
+        assert not found.should_change
+        assert "chance" in found.verdict
+
+
+def test_cannot_tell_anything_from_three_answers():
+    found = diagnose(answers_of(THOUSAND, seed=1, n=3, skill=1), declared=PIXELS)
+    assert not found.certain
+    assert not found.should_change
+
+
+def test_axes_that_the_answers_name_leave_the_order_open():
+    found = diagnose(answers_of(THOUSAND, 1, form='{{"x": {}, "y": {}}}'), declared=THOUSAND)
+    assert found.certain
+    assert {fit.contract.order for fit in found.fits} == {Order.XY}
+    assert found.verdict.startswith("The declared contract fits")
+
+
+def test_a_crop_and_a_polygon_are_replayed_where_they_lie():
+    triangle = ((0.5, 0.5), (0.6, 0.5), (0.5, 0.6))
+    crop = Box(0.5, 0.5, 0.5, 0.5)
+    inside = Replayed("(40, 40)", 800, 600, region=crop, target=triangle)  # at 0.52, 0.52
+    beyond = Replayed("(180, 180)", 800, 600, region=crop, target=triangle)  # at 0.59, 0.59
+    found = diagnose([inside, beyond], declared=THOUSAND)
+    assert (found.declared.hits, found.declared.n) == (1, 2)
+
+
+def test_unreadable_answers_are_counted_and_are_misses():
+    target = Box(0.4, 0.4, 0.2, 0.2)
+    records = [
+        Replayed("(500, 500)", 800, 600, target=target),
+        Replayed("", 800, 600, target=target),
+    ]
+    found = diagnose(records, declared=THOUSAND)
+    assert (found.unreadable, found.declared.hits, found.declared.rate) == (1, 1, 0.5)
+
+
+def test_answers_beside_the_picture_are_counted_for_each_contract():
+    found = diagnose(
+        [Replayed("(1500, 300)", 1920, 1080, target=Box(0, 0, 1, 1))], declared=THOUSAND
+    )
+    outside = {fit.contract.space: fit.outside for fit in found.fits if fit.contract.order == "xy"}
+    assert (outside[Space.THOUSAND], outside[Space.PIXELS], outside[Space.UNIT]) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("raw", "size", "words"),
+    [
+        ("(0.31, 0.97)", (1920, 1080), "0-1."),
+        ("(1500, 300)", (1920, 1080), "pixels, not 0-1000"),
+        ("(2500, 300)", (1920, 1080), "more than the picture sent"),
+        ("(990, 300)", (400, 300), "suggests 0-1000"),
+        ("(45.5, 99)", (1920, 1080), "percent"),
+        ("(900, 300)", (1920, 1080), "as well as pixels"),
+        ("no idea", (1920, 1080), "no numbers"),
+    ],
+)
+def test_the_size_of_the_numbers_is_evidence_without_any_truth(raw, size, words):
+    record = Replayed(raw, *size)
+    assert words in numbers_say([record])
+    assert words in diagnose([record], declared=THOUSAND).verdict
+
+
+def test_a_slip_of_the_model_is_no_evidence_against_0_to_1000():
+    answers = [Replayed("(900, 300)", 1920, 1080)] * 99 + [Replayed("(1016, 300)", 1920, 1080)]
+    assert "as well as pixels" in numbers_say(answers)
+
+
+def test_a_picture_too_thin_to_resize_is_no_reason_to_fail():
+    records = [Replayed("(5, 5)", 5000, 10, target=Box(0, 0, 1, 1))]
+    assert diagnose(records, declared=parse_contract("resized")).declared.hits == 0
+
+
+def test_nothing_stored_is_a_usage_error():
+    with pytest.raises(UsageError, match="no stored answers"):
+        diagnose([], declared=THOUSAND)
+
+
+def test_published_answers_read_as_pixels_are_found_to_be_0_to_1000(shared_data):
+    rows = json.loads((shared_data / "data/screenspot_pro_predictions/kv_capture.json").read_text())
+    records = [
+        Replayed(str(row["step1"]), row["img_width"], row["img_height"], target=Box(*row["bbox"]))
+        for row in rows
+    ]
+    found = diagnose(records, declared=PIXELS)
+    assert (found.best.hits, found.n) == (1158, 1581)  # the published 73.24 %
+    assert found.should_change
+    assert found.verdict.startswith("Your accuracy would be 73 % instead of 1 % as 0-1000 (p <")
