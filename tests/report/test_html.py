@@ -1,60 +1,18 @@
 from __future__ import annotations
 
-import os
 import re
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from page_checks import CONTRAST, HOSTILE
 from PIL import Image
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 from report_runs import block, example_details, failed, make_run, scored
 
-from uiproof.browser.chromium import find_chromium
 from uiproof.errors import InputError
-from uiproof.report import html, write_report
-
-HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1><!--"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(
-            executable_path=find_chromium().path, args=arguments, chromium_sandbox=not arguments
-        )
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def look(browser):
-    """Opens a report from disk; at the end nothing may have been complained about or requested."""
-    contexts, complaints = [], []
-
-    def open_report(path, width=1280, height=900, **options):
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "request",
-            lambda request: (
-                request.url.startswith("data:")
-                or request.url.split("#")[0] == path.as_uri()
-                or complaints.append(request.url)
-            ),
-        )
-        page.goto(path.as_uri())
-        return page
-
-    yield open_report
-    for context in contexts:
-        context.close()
-    assert complaints == []
+from uiproof.report import html, pages, write_report
 
 
 def few_cases():
@@ -311,32 +269,6 @@ def test_nothing_overflows(look, two, width):
     assert facts.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
-CONTRAST = """
-() => {
-  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
-  const light = (colour) => {
-    const [r, g, b] = channels(colour).slice(0, 3).map((v) => v / 255)
-      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ground = (e) => {
-    for (; e; e = e.parentElement) {
-      const colour = getComputedStyle(e).backgroundColor;
-      if ((channels(colour)[3] ?? 1) > 0) return colour;
-    }
-  };
-  const bad = [];
-  for (const e of document.querySelectorAll("body *")) {
-    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-    if (!own || !e.checkVisibility() || e.closest("svg, script, :disabled")) continue;
-    const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) bad.push(e.className + ": " + e.textContent.slice(0, 40));
-  }
-  return bad;
-}
-"""
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_all_text_has_enough_contrast(look, two, scheme):
     page = look(two, color_scheme=scheme)
@@ -415,7 +347,7 @@ def test_500_cases_keep_to_the_size_budget_and_open_quickly(look, tmp_path, monk
     assert html._SIZE <= 30_000_000
     budget = 14_000_000  # a smaller one needs fewer heavy pictures to bite
     monkeypatch.setattr(html, "_SIZE", budget)
-    monkeypatch.setattr(html, "_LEAST_FOR_IMAGES", 1_000_000)
+    monkeypatch.setattr(pages, "_LEAST_FOR_IMAGES", 1_000_000)
     many = [
         block("some words that a page may hold " * 2, (0.1, i / 80, 0.4, 0.01)) for i in range(60)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ class Row:
     failed: int
     cells: tuple[Cell, ...]
     usage: Mapping[str, Any] | None = None  # what its models took
+    answers: Mapping[str, int] = field(default_factory=dict)  # how many were fenced, empty, …
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,19 @@ def _row(run: RunDirectory, name: str, metrics: Sequence[Metric]) -> Row:
         failed=int(summary["failed"]),
         cells=tuple(_cell(look_up(summary["scores"], metric.key)) for metric in metrics),
         usage=summary.get("usage"),
+        answers=_answers(summary),
     )
+
+
+def _answers(summary: Mapping[str, Any]) -> dict[str, int]:
+    """What was unusual about a model's answers, the useless ones last."""
+    flags, errors = summary.get("flags") or {}, summary.get("errors") or {}
+    counts = [*_named(flags, "answer:"), *_named(errors, "answer_")]
+    return {what.replace("_", " "): n for what, n in counts}
+
+
+def _named(counts: Mapping[str, int], prefix: str) -> Iterable[tuple[str, int]]:
+    return ((name.removeprefix(prefix), n) for name, n in counts.items() if name.startswith(prefix))
 
 
 def _cell(mean: Any) -> Cell:
@@ -175,9 +188,13 @@ def _compared(rows: list[Row], scores: list[CaseScores], width: int) -> list[Row
 
 def _tied(best: CaseScores, other: CaseScores, column: int) -> bool:
     shared = [case_id for case_id in best if case_id in other]
+    if all(scores[case_id][column] is None for scores in (best, other) for case_id in shared):
+        return False  # a mean that is not one over cases, such as a macro mean
     # Where a metric has a mean, only failed cases can lack it, and those count as 0 in the mean.
     a, b = ([scores[case_id][column] or 0.0 for case_id in shared] for scores in (best, other))
-    difference = paired_bootstrap_difference(a, b)
+    # `sample/element`: elements of one screenshot are alike, and so are interactions of one page.
+    clusters = [case_id.rpartition("/")[0] or case_id for case_id in shared]
+    difference = paired_bootstrap_difference(a, b, clusters=clusters)
     if difference is None or difference.low is None or difference.high is None:
         return False
     return difference.low <= 0 <= difference.high

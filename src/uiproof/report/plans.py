@@ -44,6 +44,8 @@ def dollars(amount: float | None) -> str:
     """An amount for people."""
     if amount is None:
         return "unknown"
+    if 0 < amount < 0.0001:
+        return "<$0.0001"
     return f"${amount:,.2f}" if amount >= 0.1 or amount == 0 else f"${amount:.4f}"
 
 
@@ -77,5 +79,6 @@ def _notes(plans: Sequence[Plan]) -> list[str]:
     if any(one.cost is None for one in plans):
         notes.append("Prices that are unknown can be given in a file: see UIPROOF_PRICES.")
     if broken := sum(one.broken for one in plans):
-        notes.append(f"{broken} cases cannot be asked about and will fail.")
+        cases = "1 case" if broken == 1 else f"{broken:,} cases"
+        notes.append(f"{cases} cannot be asked about and will fail.")
     return notes

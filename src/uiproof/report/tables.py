@@ -95,6 +95,7 @@ def notes(board: Leaderboard) -> list[str]:
     if any(row.assisted for row in board.rows):
         found.append("Assisted methods were given the truth.")
     found += [f"{row.name}: {_usage(row.usage)}." for row in board.rows if row.usage]
+    found += [f"{row.name}: {_answers(row.answers)}." for row in board.rows if row.answers]
     for index, metric in enumerate(board.metrics):
         for row in board.rows:
             cell = row.cells[index]
@@ -114,7 +115,7 @@ def notes(board: Leaderboard) -> list[str]:
 
 
 def _usage(usage: Mapping[str, Any]) -> str:
-    requests = f"{usage['requests']:,} requests"
+    requests = "1 request" if usage["requests"] == 1 else f"{usage['requests']:,} requests"
     if usage["cached"]:
         requests += f" ({usage['cached']:,} answered from the cache)"
     tokens = f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out"
@@ -124,6 +125,10 @@ def _usage(usage: Mapping[str, Any]) -> str:
     elif usage["unpriced"]:
         price = f"{price} without {usage['unpriced']:,} of unknown price"
     return f"{requests}, {tokens}, {price}"
+
+
+def _answers(answers: Mapping[str, int]) -> str:
+    return "answers " + ", ".join(f"{what} {count:,}" for what, count in answers.items())
 
 
 def _label(row: Row) -> str:
