@@ -12,7 +12,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-VERBS = ["demo", "doctor", "list", "data", "run", "score", "compare", "report"]
+VERBS = [
+    "demo",
+    "doctor",
+    "list",
+    "data",
+    "run",
+    "score",
+    "compare",
+    "report",
+    "cache",
+    "generate",
+    "audit",
+    "diagnose",
+]
 
 
 def start(*arguments, cwd, **environment):

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from uiproof.api import demo, run, score_folders
     from uiproof.benchmarks.design2code import score_page
+    from uiproof.benchmarks.grounding.rescoring import score_predictions
+    from uiproof.benchmarks.grounding.verbs import audit, diagnose_run, generate
     from uiproof.doctor import examine
     from uiproof.engine.rundir import RunDirectory
     from uiproof.errors import UiproofError
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from uiproof.planning import plan
     from uiproof.registry import benchmarks
     from uiproof.report import write_report
+    from uiproof.report.details import compare_results, comparison_details
     from uiproof.report.tables import comparison
     from uiproof.settings import Settings
 
@@ -42,17 +45,23 @@ __all__ = [
     "Settings",
     "UiproofError",
     "__version__",
+    "audit",
     "benchmarks",
     "catalogue",
+    "compare_results",
     "comparison",
+    "comparison_details",
     "demo",
+    "diagnose_run",
     "examine",
     "fetch",
+    "generate",
     "plan",
     "run",
     "run_matrix",
     "score_folders",
     "score_page",
+    "score_predictions",
     "write_json",
     "write_report",
 ]
@@ -63,17 +72,23 @@ _HOME = {
     "RunDirectory": "uiproof.engine.rundir",
     "Settings": "uiproof.settings",
     "UiproofError": "uiproof.errors",
+    "audit": "uiproof.benchmarks.grounding.verbs",
     "benchmarks": "uiproof.registry",
     "catalogue": "uiproof.hub",
+    "compare_results": "uiproof.report.details",
     "comparison": "uiproof.report.tables",
+    "comparison_details": "uiproof.report.details",
     "demo": "uiproof.api",
+    "diagnose_run": "uiproof.benchmarks.grounding.verbs",
     "examine": "uiproof.doctor",
     "fetch": "uiproof.hub",
+    "generate": "uiproof.benchmarks.grounding.verbs",
     "plan": "uiproof.planning",
     "run": "uiproof.api",
     "run_matrix": "uiproof.matrix",
     "score_folders": "uiproof.api",
     "score_page": "uiproof.benchmarks.design2code",
+    "score_predictions": "uiproof.benchmarks.grounding.rescoring",
     "write_json": "uiproof.export",
     "write_report": "uiproof.report",
 }

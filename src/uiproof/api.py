@@ -6,6 +6,7 @@ import atexit
 import logging
 import shutil
 import tempfile
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from uiproof.registry import Benchmark
 
 _log = logging.getLogger("uiproof")
-_DEMO_DATASET = "design2code-demo"
 
 
 def run(
@@ -81,7 +81,7 @@ def run_cell(
 ) -> RunDirectory:
     """One run of a matrix; the options are those of `run`."""
     try:
-        return _execute(
+        finished = _execute(
             directory=cell.directory,
             benchmark=benchmark,
             dataset=path,
@@ -92,6 +92,9 @@ def run_cell(
     except KeyboardInterrupt as stop:
         stop.add_note(f"What is done is kept in {cell.directory}. The same command continues it.")
         raise
+    if benchmark.finished is not None:
+        benchmark.finished(finished)
+    return finished
 
 
 def score_folders(
@@ -155,60 +158,81 @@ def score_folders(
     return finished
 
 
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """Runs of one benchmark on bundled data, and a report about them."""
+
+    benchmark: str
+    runs: tuple[RunDirectory, ...]
+    report: Path
+
+
 def demo(
     out: str | Path | None = None,
     *,
     limit: int | None = None,
     workers: int | None = None,
     quiet: bool = False,
-) -> tuple[list[RunDirectory], Path]:
-    """Score the bundled pages with built-in methods; return the runs and a report about them.
+) -> list[Demo]:
+    """Score the bundled data of every benchmark with built-in methods, and write reports.
 
     Starts afresh each time: demo runs that are there are deleted, other runs never. Without `out`
-    the runs are in `runs/demo` and the report is `report.html` in the current folder, otherwise
-    everything is in `out`.
+    the runs are in `runs/demo` and the reports, `report.html` first, in the current folder;
+    otherwise everything is in `out`.
     """
     from uiproof.export import check_writable
     from uiproof.registry import resolve_dataset
     from uiproof.report import write_report
 
-    _, reference = resolve_dataset(_DEMO_DATASET)
-    methods = {"blueprint": "blueprint", "replay": f"replay:{reference.parent / 'generated'}"}
+    _, reference = resolve_dataset("design2code-demo")
+    wanted = {
+        "design2code-demo": {
+            "blueprint": "blueprint",
+            "replay": f"replay:{reference.parent / 'generated'}",
+        },
+        "grounding-demo": {"ocr": "ocr@none", "centre": "centre", "centre-fixed": "centre-fixed"},
+    }
     folder = Settings.from_environment().runs_dir / "demo" if out is None else Path(out)
-    report = Path("report.html" if out is None else folder / "report.html")
-    check_writable(report, makes_folders=True)
-    for name in methods:
-        _check_is_demo(folder / name)
-    runs = []
-    for name, method in methods.items():
-        _delete_demo(folder / name)
-        runs.append(
-            run(_DEMO_DATASET, method, out=folder / name, limit=limit, workers=workers, quiet=quiet)
-        )
-    write_report([one.path for one in runs], report)
-    return runs, report
+    reports = {
+        dataset: (Path() if out is None else folder) / name
+        for dataset, name in zip(wanted, ("report.html", "report-grounding.html"), strict=True)
+    }
+    for dataset, methods in wanted.items():
+        check_writable(reports[dataset], makes_folders=True)
+        for name in methods:
+            _check_is_demo(folder / name, dataset)
+    shown = []
+    for dataset, methods in wanted.items():
+        runs = []
+        for name, method in methods.items():
+            _delete_demo(folder / name, dataset)
+            place = folder / name
+            runs.append(run(dataset, method, out=place, limit=limit, workers=workers, quiet=quiet))
+        write_report([one.path for one in runs], reports[dataset])
+        shown.append(Demo(runs[0].manifest["benchmark"], tuple(runs), reports[dataset]))
+    return shown
 
 
-def _check_is_demo(directory: Path) -> None:
+def _check_is_demo(directory: Path, dataset: str) -> None:
     from uiproof.engine.rundir import RunDirectory
 
     if not (directory / "run.json").is_file():
         return
-    dataset = RunDirectory(directory).manifest.get("dataset")
-    if dataset != _DEMO_DATASET:
+    found = RunDirectory(directory).manifest.get("dataset")
+    if found != dataset:
         raise UsageError(
-            f"{directory} holds a run on {dataset}, which the demo does not delete.",
+            f"{directory} holds a run on {found}, which the demo does not delete.",
             remedy="Give the demo another folder with --out.",
         )
 
 
-def _delete_demo(directory: Path) -> None:
+def _delete_demo(directory: Path, dataset: str) -> None:
     from uiproof.engine.lock import locked
 
     if not (directory / "run.json").is_file():
         return
     with locked(directory / "lock"):
-        _check_is_demo(directory)
+        _check_is_demo(directory, dataset)
         # The lock is ours and stays; `run.json` goes last, so that a run is one until then.
         for path in sorted(directory.iterdir(), key=lambda path: path.name == "run.json"):
             if path.is_dir() and not path.is_symlink():

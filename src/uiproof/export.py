@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +17,7 @@ from uiproof.engine.storage import access_error
 from uiproof.errors import InputError
 
 if TYPE_CHECKING:
+    from uiproof.benchmarks.grounding.audit import Audited
     from uiproof.engine.rundir import RunDirectory
     from uiproof.engine.types import Record
     from uiproof.planning import Plan
@@ -26,13 +27,14 @@ _REMEDY = "Name another file to write to."
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
 
-def write_json(run: RunDirectory, target: str | Path | TextIO) -> None:
+def write_json(run: RunDirectory, target: str | Path | TextIO, **more: Any) -> None:
     """Write `{"benchmark", "summary", "cases": [{"id", "status", "error", "scores", "flags"}]}`.
 
     Cases are streamed from the journal, so memory stays small however many there are. A file
-    appears only when it is whole; what was there before stays until then.
+    appears only when it is whole; what was there before stays until then. `more` is written
+    beside the summary.
     """
-    _write(_lines(run), target)
+    _write(_lines(run, more), target)
 
 
 def write_comparison(
@@ -68,6 +70,25 @@ def write_plans(plans: Sequence[Plan], target: str | Path | TextIO) -> None:
     """Write `{"plans": [{"method", "requests", "input_tokens", "cost", …}]}`; see `Plan`."""
     content = [{**asdict(one), "directory": str(one.directory)} for one in plans]
     _write([_json({"plans": content}), "\n"], target)
+
+
+def write_audit(rows: Sequence[Audited], target: str | Path | TextIO) -> None:
+    """Write `{"audit": [{"protocol", "control", "rate", "n", "chance", "leaks", …}]}`."""
+    content = [
+        {
+            "protocol": row.protocol,
+            "control": row.control,
+            "claims_blind": row.claims_blind,
+            "rate": row.rate.mean,
+            "low": row.rate.low,
+            "high": row.rate.high,
+            "n": row.rate.n,
+            "chance": row.chance,
+            "leaks": row.leaks,
+        }
+        for row in rows
+    ]
+    _write([_json({"audit": content}), "\n"], target)
 
 
 def check_writable(target: str | Path, *, makes_folders: bool = False) -> None:
@@ -150,8 +171,10 @@ def _write(lines: Iterator[str] | list[str], target: str | Path | TextIO) -> Non
         target.writelines(lines)
 
 
-def _lines(run: RunDirectory) -> Iterator[str]:
+def _lines(run: RunDirectory, more: Mapping[str, Any]) -> Iterator[str]:
     yield f'{{"benchmark": {_json(run.manifest["benchmark"])},\n'
+    for name, value in more.items():
+        yield f"{_json(name)}: {_json(value)},\n"
     yield f'"summary": {_json(run.summary)},\n"cases": ['
     separator = "\n"
     for record in run.records():

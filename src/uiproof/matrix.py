@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from uiproof.api import run_cell
 from uiproof.engine.rundir import RunDirectory
-from uiproof.errors import BudgetReachedError, StorageError, UiproofError
+from uiproof.errors import BudgetReachedError, StorageError, UiproofError, UsageError
 from uiproof.methods import make_cells
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ class Matrix:
 
     runs: tuple[RunDirectory, ...]  # those that have results, finished or not
     stopped: tuple[tuple[str, UiproofError], ...] = ()  # the method, and what has stopped its run
+    not_begun: tuple[str, ...] = ()  # methods whose turn did not come
+    alone: bool = False  # only one run was asked for
 
 
 def run_matrix(
@@ -53,6 +55,7 @@ def run_matrix(
     cells = make_cells(
         benchmark, dataset, methods, prompts=prompts, out=out, models=models, budget=budget
     )
+    number = 0
     runs: list[RunDirectory] = []
     stopped: list[tuple[str, UiproofError]] = []
     for number, cell in enumerate(cells, start=1):
@@ -62,8 +65,11 @@ def run_matrix(
             runs.append(run_cell(cell, benchmark, dataset, path, quiet=quiet, **options))
         except UiproofError as error:
             stopped.append((cell.label, error))
-            if (cell.directory / "summary.json").is_file():
+            # Where the command is wrong, what lies there is not of this run.
+            wrong_use = error.exit_code == UsageError.exit_code
+            if not wrong_use and (cell.directory / "summary.json").is_file():
                 runs.append(RunDirectory(cell.directory))
             if isinstance(error, (BudgetReachedError, StorageError)):
                 break
-    return Matrix(tuple(runs), tuple(stopped))
+    not_begun = tuple(cell.label for cell in cells[number:])
+    return Matrix(tuple(runs), tuple(stopped), not_begun, alone=len(cells) == 1)

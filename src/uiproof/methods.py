@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ def make_cells(
     for name, prompt in wanted:
         method = make_method(benchmark, name, prompt=prompt, models=models, budget=budget)
         # A model's own name has no secrets in it and says which prompt.
-        label = method.name if is_model_name(name) else name
+        label = method.name if is_model_name(name) or benchmark.composed else name
         if out is None:
             folder = Settings.from_environment().runs_dir / _slug(f"{Path(dataset).name}-{label}")
         else:
@@ -64,6 +65,11 @@ def make_cells(
         cells.setdefault(label, Cell(label, method, folder))
     if out is not None and len(cells) == 1:
         return [Cell(cell.label, cell.method, Path(out)) for cell in cells.values()]
+    if out is not None and (Path(out) / "run.json").is_file():
+        raise UsageError(
+            f"{out} is a run, and {len(cells)} runs do not go into one.",
+            remedy="Give them another folder with --out.",
+        )
     return list(cells.values())
 
 
@@ -76,6 +82,12 @@ def make_method(
     budget: Budget | None = None,
 ) -> Method[Any, Any]:
     """The built-in method of this name, or the model of this name with a prompt."""
+    from uiproof.models.chat import ModelOptions, connect
+
+    if benchmark.composed is not None:
+        return benchmark.composed(
+            name, partial(connect, options=models or ModelOptions(), budget=budget)
+        )
     if not is_model_name(name):
         return benchmark.method(name)
     if benchmark.prompted is None:
@@ -86,8 +98,6 @@ def make_method(
             f"{benchmark.name} has no prompt {prompt!r}.",
             remedy=f"Use one of: {', '.join(benchmark.prompts)}.",
         )
-    from uiproof.models.chat import ModelOptions, connect
-
     model = connect(name, options=models or ModelOptions(), budget=budget)
     return benchmark.prompted(model, prompt)
 

@@ -73,6 +73,7 @@ def plan(
     limit: int | None = None,
     workers: int | None = None,
     executor: str = "processes",
+    retry_failed: bool = False,
     quiet: bool = False,
     models: ModelOptions | None = None,
 ) -> list[Plan]:
@@ -88,7 +89,7 @@ def plan(
     benchmark, path = resolve_dataset(str(dataset))
     cells = make_cells(benchmark, dataset, methods, prompts=prompts, out=out, models=models)
     planned: set[tuple[str, Request]] = set()  # what two prompts ask alike is asked once
-    tallies = [_Tally(cell, planned) for cell in cells]
+    tallies = [_Tally(cell, planned, retry_failed) for cell in cells]
     settings = Settings.from_environment(workers=workers)
     with tempfile.TemporaryDirectory(prefix="uiproof-plan-") as scratch:
         pool = make_pool(
@@ -103,8 +104,9 @@ def plan(
         def work(*, progress: Progress) -> None:
             asyncio.run(_tally(cases, tallies, pool, progress))
 
-        call_anywhere(work, make_progress(quiet=quiet or not any(t.method for t in tallies)))
-    return [tally.plan(len(cases)) for tally in tallies]
+        idle = not any(tally.wants(case.id) for tally in tallies for case in cases)
+        call_anywhere(work, make_progress(quiet=quiet or idle))
+    return [tally.plan(cases) for tally in tallies]
 
 
 async def _tally(
@@ -117,7 +119,7 @@ async def _tally(
     waiting = [
         (case, wanting)
         for case in cases
-        if (wanting := [one for one in tallies if one.method and case.id not in one.done])
+        if (wanting := [one for one in tallies if one.wants(case.id)])
     ]
     progress.start(total=len(waiting), done=0, failed=0)
     window = asyncio.Semaphore(2 * pool.workers)
@@ -135,7 +137,7 @@ async def _tally(
                     one.broken += 1
             else:
                 for one in wanting:
-                    await one.add(question)
+                    await one.add(case.id, question)
             progress.advance(failed=False)
 
     try:
@@ -152,11 +154,11 @@ async def _tally(
 class _Tally:
     """Counts what one run will ask."""
 
-    def __init__(self, cell: Cell, planned: set[tuple[str, Request]]) -> None:
+    def __init__(self, cell: Cell, planned: set[tuple[str, Request]], retry_failed: bool) -> None:
         self._cell, self._planned = cell, planned
         asks = hasattr(cell.method, "planned_requests")
         self.method: AsksAModel | None = cast(AsksAModel, cell.method) if asks else None
-        self.done = _done(cell.directory)
+        self._done, self._ask_again = _done(cell, retry_failed)
         self.broken = 0
         self._requests = self._cached = 0
         self._input = self._output = self._most_output = 0
@@ -166,34 +168,43 @@ class _Tally:
         if self.method:
             self._expected = self.method.model.usual_output_tokens() or self._expected
 
-    async def add(self, question: Any) -> None:
+    def wants(self, case_id: str) -> bool:
+        """Whether this case is still to be asked about."""
+        return self.method is not None and case_id not in self._done
+
+    async def add(self, case_id: str, question: Any) -> None:
         """Count the requests of one case."""
         assert self.method is not None
         model = self.method.model
         for number, request in enumerate(self.method.planned_requests(question)):
             self._requests += 1
-            if (model.name, request) in self._planned or await model.is_cached(request):
+            fresh = case_id in self._ask_again
+            if not fresh and (
+                (model.name, request) in self._planned or await model.is_cached(request)
+            ):
                 self._cached += 1
                 continue
             self._planned.add((model.name, request))
-            # A later request quotes the answer before it, which is not known yet.
-            tokens = await model.estimated_tokens(request) + (self._expected if number else 0)
+            tokens = await model.estimated_tokens(request)
             most = request.parameters.max_tokens
             output = min(self._expected, most)
+            # A later request quotes the answer before it, which is not known yet.
+            most_tokens = tokens + (most if number else 0)
+            tokens += output if number else 0
             self._input += tokens
             self._output += output
             self._most_output += most
             # Each by itself: where long requests cost more per token, their sum would too.
             self._costs.append(cost(model.endpoint, Usage(tokens, output)))
-            self._most_costs.append(cost(model.endpoint, Usage(tokens, most)))
+            self._most_costs.append(cost(model.endpoint, Usage(most_tokens, most)))
 
-    def plan(self, cases: int) -> Plan:
+    def plan(self, cases: Sequence[Case[Any, Any] | BrokenCase]) -> Plan:
         """What was counted."""
         return Plan(
             method=self._cell.label,
             directory=self._cell.directory,
-            cases=cases,
-            done=len(self.done),
+            cases=len(cases),
+            done=sum(case.id in self._done for case in cases),
             broken=self.broken,
             requests=self._requests,
             cached=self._cached,
@@ -210,8 +221,19 @@ def _sum(costs: Sequence[float | None]) -> float | None:
     return sum(known) if len(known) == len(costs) else None
 
 
-def _done(directory: Path) -> set[str]:
+def _done(cell: Cell, retry_failed: bool) -> tuple[set[str], set[str]]:
+    """Which cases a run has done already, and of which the answer in the cache is not wanted."""
+    run = RunDirectory(cell.directory)
+    done: set[str] = set()
+    ask_again: set[str] = set()
     try:
-        return {record.id for record in RunDirectory(directory).records()}
+        if run.manifest["method"] != cell.method.name:
+            return set(), set()
+        for record in run.records():
+            if not (retry_failed and record.error):
+                done.add(record.id)
+            elif record.error.stage == "answer":
+                ask_again.add(record.id)
     except UiproofError:
-        return set()  # not a run; running it will say what is wrong
+        return set(), set()  # not a run; running it will say what is wrong
+    return done, ask_again

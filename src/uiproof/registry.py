@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from uiproof.engine.types import BrokenCase, Case, Judge, Method, Record
 from uiproof.errors import InputError, MissingDependencyError, UsageError
+from uiproof.settings import Settings
 
 if TYPE_CHECKING:
+    from uiproof.engine.rundir import RunDirectory
     from uiproof.models.chat import ChatModel
+
+    Connect = Callable[[str], ChatModel]
 
 ENTRY_POINTS = "uiproof.benchmarks"
 
@@ -55,6 +59,12 @@ class Benchmark:
     # For chat models: prompt -> one line about it (the first is the default), and who asks with it.
     prompts: Mapping[str, str] = field(default_factory=dict)
     prompted: Callable[[ChatModel, str], Method[Any, Any]] | None = None
+    # For methods that are put together by their names, such as `openai/gpt-4o@zoom`: takes the
+    # place of `method` and `prompted`, and gets models by their names.
+    composed: Callable[[str, Connect], Method[Any, Any]] | None = None
+    # What `uiproof compare` says beyond the common table; may draw charts into a folder.
+    compared: Callable[[Sequence[RunDirectory], Path | None], str] | None = None
+    finished: Callable[[RunDirectory], None] | None = None  # called after each run
     layout: str = ""  # how its data lies on disk, in one sentence
     bundled: Mapping[str, Path] = field(default_factory=dict)  # data sets that ship with it
     # What on this machine changes the scores; compared when a run is continued.
@@ -81,10 +91,13 @@ def resolve_dataset(name: str) -> tuple[Benchmark, Path]:
     known = benchmarks()
     path = Path(name).expanduser()
     if path.exists():
-        return _benchmark_of(path, known), path.resolve()
+        return _benchmark_of(path, known), path.absolute()
     for benchmark in known.values():
         if name in benchmark.bundled:
             return benchmark, benchmark.bundled[name]
+    folder = Settings.from_environment().datasets_dir
+    if folder is not None and (folder / name).exists():
+        return _benchmark_of(folder / name, known), (folder / name).absolute()
     fetched = _fetched(name, known)
     return _benchmark_of(fetched, known), fetched
 

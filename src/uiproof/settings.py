@@ -38,6 +38,13 @@ class Settings:
     case_timeout: float = 300.0  # UIPROOF_CASE_TIMEOUT: seconds one case may take to judge
     model_cache_bytes: int = 5 * 10**9  # UIPROOF_MODEL_CACHE_SIZE: answers of models that are kept
     prices: Path | None = None  # UIPROOF_PRICES: what models cost, over what uiproof knows
+    # Names of the grounding framework that uiproof implements.
+    omniparser_url: str = "http://localhost:8000"  # EVAL_OMNIPARSER_URL
+    uitars_url: str = "http://localhost:8001/v1"  # EVAL_UITARS_URL
+    uitars_model: str = "ByteDance-Seed/UI-TARS-1.5-7B"  # EVAL_UITARS_MODEL
+    datasets_dir: Path | None = None  # EVAL_DATASETS_DIR: where data sets are found by name
+    results_dir: Path | None = None  # EVAL_RESULTS_DIR: results in the framework's own format
+    charts_dir: Path | None = None  # EVAL_CHARTS_DIR: where `compare` draws its charts
     debug: bool = False  # UIPROOF_DEBUG: show tracebacks
 
     @classmethod
@@ -56,6 +63,10 @@ class Settings:
                 values[name] = parse(variable, text)
         values.update((name, value) for name, value in arguments.items() if value is not None)
         return cls(**values)
+
+
+def _text(_variable: str, text: str) -> str:
+    return text
 
 
 def _path(_variable: str, text: str) -> Path:
@@ -116,5 +127,11 @@ _VARIABLES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "case_timeout": ("UIPROOF_CASE_TIMEOUT", _seconds),
     "model_cache_bytes": ("UIPROOF_MODEL_CACHE_SIZE", _size),
     "prices": ("UIPROOF_PRICES", _path),
+    "omniparser_url": ("EVAL_OMNIPARSER_URL", _text),
+    "uitars_url": ("EVAL_UITARS_URL", _text),
+    "uitars_model": ("EVAL_UITARS_MODEL", _text),
+    "datasets_dir": ("EVAL_DATASETS_DIR", _path),
+    "results_dir": ("EVAL_RESULTS_DIR", _path),
+    "charts_dir": ("EVAL_CHARTS_DIR", _path),
     "debug": ("UIPROOF_DEBUG", _switch),
 }

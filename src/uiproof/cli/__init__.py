@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from uiproof.cli import cache, machine, results, run, score  # noqa: F401 - they add their verbs
+from uiproof.cli import cache, grounding, machine, results, run, score  # noqa: F401 - they add their verbs
 from uiproof.cli.app import app
 from uiproof.endings import ending_well
 

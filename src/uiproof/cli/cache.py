@@ -25,27 +25,36 @@ def cache(context: typer.Context) -> None:
 @cache_app.command()
 def prune(
     max_size: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Keep at most this much, such as 2GB.")
+        str | None,
+        typer.Option(metavar="SIZE", help="Keep at most this much, such as 2GB, and what is new."),
     ] = None,
     older_than: Annotated[
         str | None,
         typer.Option(metavar="AGE", help="Delete what was not used for so long, such as 30d."),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="Only answers of this model, such as openai/gpt-4o.")
+        str | None,
+        typer.Option(metavar="MODEL", help="Only answers of this model, such as openai/gpt-4o."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Delete all answers.")] = False,
 ) -> None:
     """Delete stored answers. What is deleted is paid for again when it is needed again."""
+    from uiproof.errors import UsageError
     from uiproof.quantities import parse_age, parse_size, size_text
 
+    if not everything and (max_size, older_than, model) == (None, None, None):
+        raise UsageError(
+            "Which answers may go?",
+            remedy="Say it with --older-than, --max-size or --model, or delete them --all.",
+        )
     files, size = _cache().prune(
         max_bytes=None if max_size is None else parse_size(max_size),
         older_than=None if older_than is None else parse_age(older_than),
         model=model,
         everything=everything,
     )
-    typer.echo(f"{files:,} answers deleted, {size_text(size)}.")
+    answers = "1 answer" if files == 1 else f"{files:,} answers"
+    typer.echo(f"{answers} deleted, {size_text(size)}.")
 
 
 def _cache() -> ReplyCache:

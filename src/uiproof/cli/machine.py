@@ -11,7 +11,7 @@ import typer
 from uiproof.cli.app import app, data_app
 from uiproof.cli.options import Quiet
 from uiproof.endings import EXIT_MISSING
-from uiproof.errors import UiproofError
+from uiproof.errors import MissingDependencyError, UiproofError
 
 
 @app.command()
@@ -50,7 +50,7 @@ def list_() -> None:
             if entry.kind == "dataset" and entry.benchmark == benchmark.name:
                 rows.append((entry.name, _presence(entry.name)))
         _print_columns("data sets", rows)
-        _print_columns("methods", benchmark.methods.items())
+        _print_columns("methods", benchmark.methods.items(), width=26)
         if benchmark.prompts:
             _print_columns("prompts for models", benchmark.prompts.items())
     typer.echo("models")
@@ -108,12 +108,14 @@ def _readiness(name: str) -> str:
         endpoint = parse_name(name)
         require_sdk(endpoint)
         require_key(endpoint)
+    except MissingDependencyError as error:
+        return f"no; {error.remedy[0].lower()}{error.remedy[1:]}"
     except UiproofError as error:
         return f"no; {error.message}"
     return "ready"
 
 
-def _print_columns(title: str, rows: Iterable[tuple[str, str]], width: int = 22) -> None:
+def _print_columns(title: str, rows: Iterable[tuple[str, str]], width: int = 24) -> None:
     if title:
         typer.echo(f"  {title}")
     indent = "    " if title else "  "

@@ -17,9 +17,9 @@ class Executor(StrEnum):
 
 
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Judge processes. [default: one per core]")
+    int | None, typer.Option(min=1, metavar="N", help="Judge processes. [default: one per core]")
 ]
-Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N cases.")]
+Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N cases.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results.")]
 Where = Annotated[Executor, typer.Option(help="Where judges work; inline is for debugging.")]
 RetryFailed = Annotated[
@@ -43,20 +43,33 @@ MaxCost = Annotated[
     typer.Option(min=0, metavar="DOLLARS", help="Stop before this command spends more."),
 ]
 MaxRequests = Annotated[
-    int | None, typer.Option(min=0, help="Stop before this command sends more requests.")
+    int | None,
+    typer.Option(min=0, metavar="N", help="Stop before this command sends more requests."),
 ]
 Concurrency = Annotated[
     int | None,
-    typer.Option(min=1, help="Requests in flight, lowered where a provider wants. [default: 16]"),
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Requests in flight, lowered where a provider wants. [default: 16]",
+    ),
 ]
-Temperature = Annotated[float | None, typer.Option(min=0, help="[default: 0]")]
+Temperature = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="T", help="For models that take one. [default: 0]"),
+]
 MaxTokens = Annotated[
     int | None,
-    typer.Option(min=1, help="Longest answer. [default: 16384, or what the model can]"),
+    typer.Option(
+        min=1, metavar="N", help="Longest answer. [default: 16384, or what the model can]"
+    ),
 ]
-Seed = Annotated[int | None, typer.Option(help="For models that take one. [default: 2024]")]
+Seed = Annotated[
+    int | None, typer.Option(metavar="N", help="For models that take one. [default: 2024]")
+]
 Timeout = Annotated[
-    float | None, typer.Option(min=1, help="Seconds to wait for one answer. [default: 300]")
+    float | None,
+    typer.Option(min=1, metavar="SECONDS", help="How long to wait for an answer. [default: 300]"),
 ]
 Tall = Annotated[
     TallPictures,

@@ -23,22 +23,39 @@ _SHOWN_FAILURES = 5
 
 
 @app.command()
-def compare(runs: Runs, json: Json = None) -> None:
+def compare(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN", help="Run directories.")
+    ] = None,
+    results_dir: Annotated[
+        Path | None,
+        typer.Option(help="Grounding results in the described format. [default: EVAL_RESULTS_DIR]"),
+    ] = None,
+    charts_dir: Annotated[
+        Path | None, typer.Option(help="Draw charts into this folder. [default: EVAL_CHARTS_DIR]")
+    ] = None,
+    json: Json = None,
+) -> None:
     """Put the summaries of several runs side by side.
 
     \b
     Examples:
       uiproof compare runs/demo/blueprint runs/demo/replay
       uiproof compare runs/* --json leaderboard.json
+      uiproof compare runs/grounding-* --charts-dir charts
     """
     import uiproof
     from uiproof.export import write_comparison
 
+    if not runs:
+        typer.echo(uiproof.compare_results(results_dir, charts_dir=charts_dir))
+        return
     check_json(json)
     if json is not None:
         write_comparison(runs, sys.stdout if json == "-" else json)
     if json != "-":
         typer.echo(uiproof.comparison(runs))
+        typer.echo(uiproof.comparison_details(runs, charts_dir=charts_dir), nl=False)
 
 
 @app.command()
@@ -83,7 +100,7 @@ def print_matrix(matrix: Matrix, json: str | None, *, quiet: bool) -> None:
     from uiproof.export import write_comparison
 
     runs = matrix.runs
-    if len(runs) == 1 and not matrix.stopped:
+    if runs and matrix.alone:
         print_result(runs[0], json)
     elif runs:
         if json is not None:
@@ -96,6 +113,8 @@ def print_matrix(matrix: Matrix, json: str | None, *, quiet: bool) -> None:
         typer.echo(f"Run: {one.path}", err=True)
     for label, error in matrix.stopped:
         complain(f"{label}: {error.message}", error.remedy)
+    if matrix.not_begun:
+        complain(f"Not begun: {', '.join(matrix.not_begun)}.", "")
     if matrix.stopped:
         raise typer.Exit(exit_code_of(matrix.stopped[0][1]))
     exit_for(runs, quiet=quiet)

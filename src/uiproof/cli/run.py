@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,35 +39,45 @@ def demo(
     workers: Workers = None,
     quiet: Quiet = False,
 ) -> None:
-    """Score bundled pages with built-in methods.
+    """Try every benchmark on bundled data with built-in methods.
 
-    Prints a table and writes a report that opens in any browser.
+    Prints a table of each and writes reports that open in any browser.
     """
     import uiproof
 
-    runs, report = uiproof.demo(out, limit=limit, workers=workers, quiet=quiet)
-    typer.echo(uiproof.comparison(runs))
-    typer.echo(f"\nReport: {report}")
-    exit_for(runs, quiet=quiet)
+    shown = uiproof.demo(out, limit=limit, workers=workers, quiet=quiet)
+    for one in shown:
+        typer.echo(f"{one.benchmark}\n{uiproof.comparison(one.runs)}\n")
+    for one in shown:
+        typer.echo(f"Report: {one.report}")
+    exit_for([run for one in shown for run in one.runs], quiet=quiet)
 
 
 @app.command()
 def run(
-    dataset: Annotated[str, typer.Option(help="A folder, or a name that `uiproof list` shows.")],
+    dataset: Annotated[
+        str,
+        typer.Option(metavar="DATASET", help="A folder, or a name that `uiproof list` shows."),
+    ],
     method: Annotated[
         list[str],
         typer.Option(
-            help="blueprint, replay:FOLDER, openai/gpt-4o, …: see `uiproof list`. May be repeated."
+            metavar="METHOD",
+            help="blueprint, replay:FOLDER, openai/gpt-4o, …: see `uiproof list`. May be repeated.",
         ),
     ],
     prompt: Annotated[
         list[str] | None,
-        typer.Option(help="How models are asked: see `uiproof list`. May be repeated."),
+        typer.Option(
+            metavar="PROMPT",
+            help="How models are asked: see `uiproof list`. May be repeated. [default: the first]",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The run's directory, or the folder for several. [default: runs/DATASET-METHOD]"
+            metavar="DIR",
+            help="The run's directory, or the folder for several. [default: runs/DATASET-METHOD]",
         ),
     ] = None,
     limit: Limit = None,
@@ -106,7 +116,6 @@ def run(
     import uiproof
 
     check_json(json)
-    prompts = prompt or []
     models = uiproof.ModelOptions.of(
         concurrency=concurrency,
         timeout=timeout,
@@ -115,31 +124,19 @@ def run(
         max_tokens=max_tokens,
         seed=seed,
     )
+    options: dict[str, Any] = {
+        "prompts": prompt or [],
+        "out": out,
+        "limit": limit,
+        "workers": workers,
+        "executor": executor.value,
+        "retry_failed": retry_failed,
+        "quiet": quiet,
+        "models": models,
+    }
     if dry_run:
-        plans = uiproof.plan(
-            dataset,
-            method,
-            prompts=prompts,
-            out=out,
-            limit=limit,
-            workers=workers,
-            executor=executor.value,
-            quiet=quiet,
-            models=models,
-        )
-        print_plans(plans, json)
+        print_plans(uiproof.plan(dataset, method, **options), json)
         return
-    matrix = uiproof.run_matrix(
-        dataset,
-        method,
-        prompts=prompts,
-        out=out,
-        limit=limit,
-        workers=workers,
-        executor=executor.value,
-        retry_failed=retry_failed,
-        quiet=quiet,
-        models=models,
-        budget=uiproof.Budget(max_cost=max_cost, max_requests=max_requests),
-    )
+    budget = uiproof.Budget(max_cost=max_cost, max_requests=max_requests)
+    matrix = uiproof.run_matrix(dataset, method, budget=budget, **options)
     print_matrix(matrix, json, quiet=quiet)

@@ -24,7 +24,9 @@ class Context:
         run: RunDirectory | None = None,
         render: Render | None = None,
         ask_again: bool = False,
+        truth: Any = None,
     ) -> None:
+        self.truth = truth  # only ever set for methods that are marked `assisted`
         self.ask_again = ask_again  # the last answer was useless: a cached one must not be used
         self.flags: list[str] = []
         self.calls: list[Mapping[str, Any]] = []

@@ -31,6 +31,7 @@ from uiproof.errors import (
     MethodError,
     MissingDependencyError,
     ModelAccessError,
+    ModelError,
     StorageError,
     UiproofError,
     UsageError,
@@ -246,6 +247,8 @@ class _Session:
             error = as_error(raised)
             if isinstance(error, _STOPS_THE_RUN):
                 raise error from (None if error is raised else raised)
+        if isinstance(error, ModelError) and error.attempts:
+            context.note_call({"cached": False, "answered": False, "attempts": error.attempts})
         failure = self._judge.failure(case if isinstance(case, Case) else None)
         if isinstance(error, InternalError) and error.traceback:
             details = {**failure.details, "traceback": error.traceback}
@@ -258,8 +261,9 @@ class _Session:
             picture: bytes = await self._pool.call("picture", case, answer, trace=trace)
             return picture
 
+        truth = case.truth if self._method.assisted and isinstance(case, Case) else None
         again = case.id in self._ask_again
-        return Context(case.id, run=self._run, render=render, ask_again=again)
+        return Context(case.id, run=self._run, render=render, ask_again=again, truth=truth)
 
     async def _answer(self, case_id: str, question: Any, context: Context, trace: Trace) -> Any:
         async with self._answering:

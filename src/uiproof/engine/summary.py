@@ -63,7 +63,9 @@ class UsageTotals:
             self._cached += cached
             for name in _ALWAYS if cached else self._sums:
                 self._sums[name] += call.get(name) or 0
-            if cost is None:
+            if call.get("answered") is False:
+                pass  # nobody knows whether requests in vain cost anything
+            elif cost is None:
                 self._unpriced += 1
             else:
                 self._cost += cost

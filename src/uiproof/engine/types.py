@@ -40,7 +40,8 @@ class BrokenCase:
 class Method(ABC, Generic[Question, Answer]):
     """What answers questions. It runs in the main process and may wait for servers."""
 
-    assisted: ClassVar[bool] = False  # True where a method is given the truth; shown everywhere
+    # True where a method is given the truth, in its context; every table and chart says so.
+    assisted: ClassVar[bool] = False
     needs_question: ClassVar[bool] = True  # False lets the engine skip making the question
     concurrency: int = 8  # how many questions may be in flight
 

@@ -28,7 +28,8 @@ def method(name: str) -> Method[Question, PageSource]:
     if name.startswith("replay:") and len(name) > len("replay:"):
         return Replay(Path(name.removeprefix("replay:")).expanduser())
     raise UsageError(
-        f"Design2Code has no method {name!r}.", remedy=f"Use one of: {', '.join(METHODS)}."
+        f"Design2Code has no method {name!r}.",
+        remedy=f"Use one of: {', '.join(METHODS)}; or a model such as openai/gpt-4o.",
     )
 
 
