@@ -41,6 +41,8 @@ lock: ## pin the newest allowed versions of all dependencies in requirements.loc
 
 bench: $(READY) ## speed, as ratios measured in one run
 	@$(BIN)/python bench/design2code.py
+	@$(BIN)/python bench/models.py
+	@$(BIN)/python bench/grounding.py
 
 clean: ## remove the environment, caches and what the demo made
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist report.html runs/demo

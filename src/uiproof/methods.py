@@ -85,6 +85,8 @@ def make_method(
     from uiproof.models.chat import ModelOptions, connect
 
     if benchmark.composed is not None:
+        if prompt is not None:
+            raise UsageError(f"The methods of {benchmark.name} have no prompts to choose from.")
         return benchmark.composed(
             name, partial(connect, options=models or ModelOptions(), budget=budget)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -96,6 +97,12 @@ def run(
     seed: Seed = None,
     timeout: Timeout = None,
     tall: Tall = TallPictures.SPLIT,
+    omniparser_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="[default: EVAL_OMNIPARSER_URL]")
+    ] = None,
+    uitars_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="[default: EVAL_UITARS_URL]")
+    ] = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -116,6 +123,9 @@ def run(
     import uiproof
 
     check_json(json)
+    for name, url in (("EVAL_OMNIPARSER_URL", omniparser_url), ("EVAL_UITARS_URL", uitars_url)):
+        if url is not None:
+            os.environ[name] = url
     models = uiproof.ModelOptions.of(
         concurrency=concurrency,
         timeout=timeout,

@@ -40,6 +40,7 @@ AnyCase = Case[Any, Any] | BrokenCase
 Stage = Literal["load", "pose", "answer", "score"]
 
 METRICS = {"*": [mean(), stderr()]}  # for each score by itself
+_LARGEST_SIDE = 8000  # pixels
 _STORED = "uiproof"  # where the solver leaves its answer for the scorer
 _NOT_ABOUT_A_SAMPLE = (MissingDependencyError, StorageError, WorkerStartError)
 
@@ -148,7 +149,8 @@ class _InspectModel:
         self.state = state
         self.name = str(state.model)
         self.parameters = Parameters()  # the task's `GenerateConfig` has them too
-        self.settings: Mapping[str, Any] = {}
+        # What inspect's providers take is their business; larger pictures are scaled before.
+        self.settings: Mapping[str, Any] = {"images": {"max_side": _LARGEST_SIDE}}
         self._generate = generate
 
     async def ask(self, request: Request, *, fresh: bool = False) -> Reply:  # noqa: ARG002
