@@ -465,7 +465,7 @@ print(total)
     pruners = [start(prune, tmp_path) for _ in range(2)]
     for worker in workers:
         end(worker)
-    assert sum(int(end(pruner)) for pruner in pruners) > 10
+    assert sum(int(end(pruner)) for pruner in pruners) > 0
 
 
 def test_a_folder_that_is_deleted_while_in_use_is_made_again(tmp_path):

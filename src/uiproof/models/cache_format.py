@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,11 +40,19 @@ def loaded(request: Request) -> Request:
     return replace(request, messages=tuple(messages))
 
 
+_SMALL = 500_000  # bytes
+
+
 def pictures(request: Request) -> list[Image]:
     """The pictures of a request, in their order."""
     return [
         part for message in request.messages for part in message.parts if isinstance(part, Image)
     ]
+
+
+def all_small(some: Sequence[Image]) -> bool:
+    """Whether pictures are in memory already, and small."""
+    return all(isinstance(one.source, bytes) and len(one.source) < _SMALL for one in some)
 
 
 def _loaded_part(part: str | Image) -> str | Image:

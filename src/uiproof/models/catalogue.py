@@ -103,9 +103,12 @@ def facts(endpoint: Endpoint) -> ModelFacts:
     )
 
 
-def cost(endpoint: Endpoint, usage: Usage) -> float | None:
-    """What a request cost in US dollars; None where the tokens or the prices are unknown."""
-    known = facts(endpoint)
+def cost(endpoint: Endpoint, usage: Usage, known: ModelFacts | None = None) -> float | None:
+    """What a request cost in US dollars; None where the tokens or the prices are unknown.
+
+    `known` are the facts of the endpoint, for who has looked them up already.
+    """
+    known = known or facts(endpoint)
     price = known.price
     if price is None or usage.input_tokens is None or usage.output_tokens is None:
         return None

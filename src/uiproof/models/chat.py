@@ -13,15 +13,18 @@ else is asked by a process of its own (`courier.py`), within the limits of the b
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from math import ceil
 from typing import Any, Literal
 
 from uiproof.errors import UsageError
 from uiproof.models import catalogue
 from uiproof.models.budget import Budget
 from uiproof.models.cache import ReplyCache
-from uiproof.models.cache_format import loaded, pictures
+from uiproof.models.cache_format import all_small, loaded, pictures
+from uiproof.models.catalogue import ModelFacts
 from uiproof.models.courier import Courier
 from uiproof.models.images import measure_all, rule_for
 from uiproof.models.names import Endpoint, is_official, key_variable, parse_name, redacted
@@ -112,7 +115,7 @@ class ChatModel:
         self.endpoint = endpoint
         self._options, self._budget = options, budget
         self._rule = rule_for(endpoint, options.tall)
-        self._most_tokens = catalogue.facts(endpoint).max_output_tokens
+        self._looked_up: tuple[str | None, ModelFacts] | None = None
         self._cache = ReplyCache(settings.cache_dir / "models", settings.model_cache_bytes)
         # What belongs to an event loop is made when it is needed.
         self._courier: Courier | None = None
@@ -153,10 +156,10 @@ class ChatModel:
         would, and `BudgetReachedError`, which stop a run. Requests that are the same and asked at
         the same time are one request; all answers to it but one say `cached`.
         """
-        if pictures(request):
-            prepared, reply = await asyncio.to_thread(self._prepare, request, fresh)
-        else:  # a thread would take longer to start than this takes
+        if all_small(pictures(request)):  # a thread would take longer to start than this takes
             prepared, reply = self._prepare(request, fresh)
+        else:
+            prepared, reply = await asyncio.to_thread(self._prepare, request, fresh)
         if reply is not None:
             return reply
         flight = self._flights.get(prepared.key)
@@ -196,7 +199,7 @@ class ChatModel:
             "cached": reply.cached,
             "finish": reply.finish.value,
             **asdict(reply.usage),
-            "cost": catalogue.cost(self.endpoint, reply.usage),
+            "cost": catalogue.cost(self.endpoint, reply.usage, self._known),
             "network_seconds": round(reply.network_seconds, 3),
             "queue_seconds": 0.0 if reply.cached else round(reply.queue_seconds, 3),
             "attempts": 0 if reply.cached else reply.attempts,
@@ -225,13 +228,14 @@ class ChatModel:
         return _Prepared(key, request, self._worst_cost(request) if priced else 0.0), reply
 
     def _within(self, parameters: Parameters) -> Parameters:
-        if self._most_tokens is not None and parameters.max_tokens > self._most_tokens:
-            return replace(parameters, max_tokens=self._most_tokens)
+        most = self._known.max_output_tokens
+        if most is not None and parameters.max_tokens > most:
+            return replace(parameters, max_tokens=most)
         return parameters
 
     def _worst_cost(self, request: Request) -> float:
         usage = Usage(self._input_tokens(request), request.parameters.max_tokens)
-        return catalogue.cost(self.endpoint, usage) or 0.0
+        return catalogue.cost(self.endpoint, usage, self._known) or 0.0
 
     def _input_tokens(self, request: Request) -> int:
         measured = measure_all([picture.read() for picture in pictures(request)], self._rule)
@@ -249,16 +253,22 @@ class ChatModel:
         if self._persistence is None:
             self._persistence = Persistence(
                 self.name,
-                concurrency=self._options.concurrency,
+                concurrency=self._options.concurrency + self._ahead,
                 patience=self._options.patience,
                 remedy=self._remedy(),
             )
-        courier = self._courier
+        courier, limit = self._courier, self._persistence.limit
 
         async def attempt() -> Reply:
+            # Turns are a few more than may be on the network, so that what is done before and
+            # after that keeps no server waiting.
+            most, turns = self._options.concurrency, self._options.concurrency + self._ahead
+            at_once = ceil(limit.level * most / turns)
             async with self._budget.reserved(prepared.worst_cost) as reservation:
                 try:
-                    reply = await courier.attempt(prepared.key, prepared.request, fresh=fresh)
+                    reply = await courier.attempt(
+                        prepared.key, prepared.request, fresh=fresh, at_once=at_once
+                    )
                 except AttemptError as error:
                     # What came too late or in pieces may have to be paid for all the same.
                     if error.kind not in ("timeout", "malformed"):
@@ -268,11 +278,23 @@ class ChatModel:
                 if reply.cached:
                     reservation.cancel()
                 else:
-                    cost = catalogue.cost(self.endpoint, reply.usage)
+                    cost = catalogue.cost(self.endpoint, reply.usage, self._known)
                     reservation.settle(prepared.worst_cost if cost is None else cost)
                 return reply
 
         return await self._persistence.call(attempt)
+
+    @property
+    def _known(self) -> ModelFacts:
+        """The facts of the model; to look them up for every answer would take its time."""
+        prices = os.environ.get("UIPROOF_PRICES")  # may be set while a notebook is open
+        if self._looked_up is None or self._looked_up[0] != prices:
+            self._looked_up = prices, catalogue.facts(self.endpoint)
+        return self._looked_up[1]
+
+    @property
+    def _ahead(self) -> int:
+        return max(2, self._options.concurrency // 2)
 
     def _forget(self, key: str, flight: _Flight) -> None:
         if self._flights.get(key) is flight:

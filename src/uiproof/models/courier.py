@@ -66,6 +66,7 @@ class Order:
     key: str
     request: Request
     since: float | None
+    at_once: int | None = None  # on the network, from now on
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +117,16 @@ class Courier:
         self._fresh_since: dict[str, float] = {}
         self._fault: AttemptError | UiproofError | None = None
 
-    async def attempt(self, key: str, request: Request, *, fresh: bool = False) -> Reply:
+    async def attempt(
+        self, key: str, request: Request, *, fresh: bool = False, at_once: int | None = None
+    ) -> Reply:
         """The stored answer or that of the model, asked once; `key` is `ReplyCache.key`'s.
 
         With `fresh`, an answer that was stored before is asked for anew and replaced. Raises
         `AttemptError` where no answer came, and what makes all attempts vain as it is, such as
         `MissingDependencyError`. An answer that could not be stored is returned all the same; the
-        next attempt raises `StorageError`.
+        next attempt raises `StorageError`. `at_once` limits, from now on, how many requests are on
+        the network at the same time.
 
         Cancelling this does not cancel the request: it is paid for, and its answer is stored.
         """
@@ -133,9 +137,9 @@ class Courier:
         if fault := self._fault:
             self._fault = None
             raise fault
-        if pictures(request):
+        if any(isinstance(picture.source, Path) for picture in pictures(request)):
             request = await asyncio.to_thread(loaded, request)
-        outcome = await (await self._link()).ask(key, request, since)
+        outcome = await (await self._link()).ask(key, request, since, at_once)
         if outcome.reply is None:
             assert outcome.error is not None
             raise outcome.error
@@ -202,13 +206,15 @@ class _Link:
         writer.write(packed(job))
         return cls(process, reader, writer)
 
-    async def ask(self, key: str, request: Request, since: float | None) -> Outcome:
+    async def ask(
+        self, key: str, request: Request, since: float | None, at_once: int | None
+    ) -> Outcome:
         if self.broken:
             raise _died(self._process.poll())
         number = next(self._numbers)
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
-        self._writer.write(packed(Order(number, key, request, since)))
+        self._writer.write(packed(Order(number, key, request, since, at_once)))
         try:
             with suppress(ConnectionError):  # then `_read` notices too
                 await self._writer.drain()

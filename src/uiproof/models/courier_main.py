@@ -25,6 +25,7 @@ from uiproof.models.courier import Job, Order, Outcome, messages, open_stream, p
 from uiproof.models.names import redacted, require_key, require_sdk
 from uiproof.models.types import AttemptError
 from uiproof.models.wires import Wire, make_wire
+from uiproof.models.wires.gate import GATE
 
 _GRACE_SECONDS = 5.0  # beyond the time that a request may take, to store its answer
 _STORING_THREADS = 4  # to wait for the disk is no work
@@ -67,6 +68,7 @@ async def _serve(end: socket.socket, parent: int) -> None:
 
     async def take_orders() -> None:
         async for order in incoming:
+            GATE.set_limit(order.at_once)
             service.begin(order)
 
     # Looking at the parent as well helps when somebody inherited its end of the socket.

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 import re
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from typing import Any, Literal
 
 from uiproof.errors import UiproofError
 from uiproof.models import catalogue, images, names
-from uiproof.models.cache_format import pictures
+from uiproof.models.cache_format import all_small, pictures
 from uiproof.models.images import ImageRule
 from uiproof.models.names import Endpoint
 from uiproof.models.types import (
@@ -159,17 +158,15 @@ class SdkWire(ABC):
         turns = _turns(request, pictures)
         parameters, wording, learned = request.parameters, self._wording, False
         while True:
-            start = time.perf_counter()
             try:
                 call = self._call(turns, wording.options(parameters))
-                answer = await answer_to(call, self.timeout)
+                answer, seconds = await answer_to(call, self.timeout)
                 break
             except AttemptError as error:
                 other = wording.after(error.message, parameters)
                 if error.kind != "rejected" or other is None:
                     raise
                 wording, learned = other, True
-        seconds = time.perf_counter() - start
         if learned:
             self._wording = wording
         try:
@@ -221,9 +218,13 @@ async def _pictures(request: Request, rule: ImageRule) -> list[images.Prepared]:
     sources = pictures(request)
     if not sources:
         return []
-    return await asyncio.to_thread(
-        lambda: images.prepare_all([source.read() for source in sources], rule)
-    )
+
+    def prepared() -> list[images.Prepared]:
+        return images.prepare_all([source.read() for source in sources], rule)
+
+    if all_small(sources):  # a thread would take longer to start than this takes
+        return prepared()
+    return await asyncio.to_thread(prepared)
 
 
 def _turns(request: Request, pictures: Sequence[images.Prepared]) -> list[Turn]:

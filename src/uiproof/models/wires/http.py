@@ -12,6 +12,7 @@ import asyncio
 import base64
 import json
 import socket
+import time
 import urllib.request
 import zlib
 from collections import deque
@@ -24,6 +25,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from uiproof.models.types import AttemptError, AttemptKind
 from uiproof.models.wires.failures import failure, status_in_body
+from uiproof.models.wires.gate import GATE
 from uiproof.models.wires.network import Network
 
 MAX_BYTES = 64 * 2**20  # of an answer, unpacked
@@ -33,12 +35,12 @@ _IDLE_SECONDS = 5.0  # servers close what nobody uses, and may do so while a req
 
 # Where a transport leaves the answer for the call that it belongs to: the SDKs would make types
 # of their own from it.
-_answers: ContextVar[list[dict[str, Any]]] = ContextVar("answers")
+_answers: ContextVar[list[tuple[dict[str, Any], float]]] = ContextVar("answers")
 
 
-async def answer_to(call: Awaitable[object], timeout: float) -> dict[str, Any]:
-    """The JSON that came back for a call to an SDK, as it came."""
-    answers: list[dict[str, Any]] = []
+async def answer_to(call: Awaitable[object], timeout: float) -> tuple[dict[str, Any], float]:
+    """The JSON that came back for a call to an SDK, as it came, and the seconds on the network."""
+    answers: list[tuple[dict[str, Any], float]] = []
     token = _answers.set(answers)
     try:
         async with asyncio.timeout(timeout):
@@ -126,7 +128,7 @@ class Transport:
             raise AttemptError(kind, f"{_what_happened(error)}.") from error
         return self._library.Response(200, json={}, request=request)
 
-    async def _exchange(self, request: Any) -> dict[str, Any]:
+    async def _exchange(self, request: Any) -> tuple[dict[str, Any], float]:
         url = request.url.copy_merge_params(self._query) if self._query else request.url
         sent = self._core.Request(
             request.method,
@@ -137,20 +139,23 @@ class Transport:
             content=request.stream,
             extensions={"timeout": {"connect": _CONNECT_SECONDS}},
         )
-        connection = await self._connection(sent.url.origin)
-        response = await connection.handle_async_request(sent)
-        headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1")
-            for name, value in response.headers
-        }
-        good = 200 <= response.status < 300
-        limit = MAX_BYTES if good else _MAX_ERROR_BYTES
-        try:
-            body, whole = await _read(response.stream, headers, limit)
-        finally:
-            await response.aclose()
-            if connection.is_available():
-                self._idle.append(connection)
+        async with GATE:
+            began = time.perf_counter()
+            connection = await self._connection(sent.url.origin)
+            response = await connection.handle_async_request(sent)
+            headers = {
+                name.decode("latin-1").lower(): value.decode("latin-1")
+                for name, value in response.headers
+            }
+            good = 200 <= response.status < 300
+            limit = MAX_BYTES if good else _MAX_ERROR_BYTES
+            try:
+                body, whole = await _read(response.stream, headers, limit)
+            finally:
+                await response.aclose()
+                if connection.is_available():
+                    self._idle.append(connection)
+            seconds = time.perf_counter() - began
         if not good:
             raise failure(response.status, headers, body)
         if not whole:
@@ -158,7 +163,7 @@ class Transport:
         answer = _decoded(headers.get("content-type", ""), body)
         if status := status_in_body(answer):
             raise failure(status, headers, body)
-        return answer
+        return answer, seconds
 
     def _with_ours(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         kept = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 from typing import Any
 
 import httpx
@@ -45,15 +44,13 @@ class OmniParserWire:
         if len(pictures) != 1:
             raise AttemptError("rejected", "OmniParser takes exactly one picture.")
         data = pictures[0].read()
-        began = time.perf_counter()
         try:
-            answer = await answer_to(self._post(data), self._timeout)
+            answer, seconds = await answer_to(self._post(data), self._timeout)
         except AttemptError as error:
             message = redacted(error.message, self._endpoint)
             # The server fails, each time, with pictures in which it reads no text.
             kind = "rejected" if error.kind == "server" and "HTTP 500" in message else error.kind
             raise AttemptError(kind, message, retry_after=error.retry_after) from None
-        seconds = time.perf_counter() - began
         elements = answer.get("parsed_content_list")
         if not isinstance(elements, list):
             raise AttemptError("malformed", "There is no parsed_content_list in the answer.")

@@ -88,7 +88,10 @@ class ChatGrounder:
     async def ground(self, picture: Picture, instruction: str, context: Context) -> Guess:
         """Ask for the element. Raises `ModelError` where there was no answer."""
         sent = self.fitted(picture)
-        request = await asyncio.to_thread(self.request, sent, instruction)
+        if sent.untouched:  # nothing to encode
+            request = self.request(sent, instruction)
+        else:
+            request = await asyncio.to_thread(self.request, sent, instruction)
         reply = await self.model.ask(request, fresh=context.ask_again)
         context.note_call(self.model.facts(reply))
         return self._read(reply, sent, context)
