@@ -90,8 +90,11 @@ def boxes(content):
     with Image.open(io.BytesIO(content)) as picture:
         pixels = np.asarray(picture.convert("RGB")).astype(np.int16)
     height, width = pixels.shape[:2]
-    values, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
-    background = values[counts.argmax()]
+    wide = pixels.astype(np.int32)
+    packed = wide[..., 0] << 16 | wide[..., 1] << 8 | wide[..., 2]
+    values, counts = np.unique(packed[::4, ::4], return_counts=True)
+    common = int(values[counts.argmax()])
+    background = np.array([common >> 16, common >> 8 & 255, common & 255])
     mask = (np.abs(pixels - background).sum(2) > 12).astype(np.uint8)
     mask = cv2.morphologyEx(mask, cv2.MORPH_CLOSE, np.ones((3, 11), np.uint8))
     _, _, found, _ = cv2.connectedComponentsWithStats(mask)

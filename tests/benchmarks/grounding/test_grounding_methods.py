@@ -73,7 +73,7 @@ class Shell:
             out, err = process.communicate(timeout=300)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
-    def command(self, *methods, limit=40):
+    def command(self, *methods, limit=24):
         chosen = [part for method in methods for part in ("--method", method)]
         out = ["--out", "runs", "--executor", "inline", "--limit", limit]
         return ["run", "--dataset", self.dataset, *chosen, *out]
