@@ -1,6 +1,9 @@
 import os
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from uiproof import doctor
 
@@ -91,3 +94,35 @@ def test_a_browser_that_cannot_even_be_started_is_a_finding(monkeypatch, tmp_pat
     assert not finding.found
     assert finding.required
     assert finding.remedy
+
+
+@contextmanager
+def parser_server():
+    """Answers as OmniParser's server does when it is asked whether it is ready."""
+
+    class Ready(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if self.path == "/probe/" else 404)
+            self.end_headers()
+            self.wfile.write(b'{"message": "Omniparser API ready"}')
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Ready) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_servers_of_grounding_methods_are_asked_whether_they_are_there(monkeypatch):
+    from uiproof.doctor import _servers
+
+    with parser_server() as url:
+        monkeypatch.setenv("EVAL_OMNIPARSER_URL", url)
+        monkeypatch.setenv("EVAL_UITARS_URL", "http://user:secret-word@127.0.0.1:9/v1")
+        parser, tars = _servers()
+    assert (parser.found, parser.required) == (True, False)
+    assert not tars.found
+    assert "EVAL_UITARS_URL" in tars.remedy
+    assert "secret-word" not in f"{tars.detail} {tars.remedy}"

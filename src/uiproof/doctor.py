@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from uiproof.errors import MissingDependencyError, UiproofError
 
@@ -21,6 +22,7 @@ _PAGE = "<!doctype html><title>uiproof</title><p style='font: 20px sans-serif'>H
 _BROWSER = (
     "apt-get install chromium-headless-shell, or set UIPROOF_CHROMIUM to a browser that works"
 )
+_PROBE_SECONDS = 2.0
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -45,6 +47,7 @@ def examine(*, dev: bool = False) -> Iterator[Finding]:
     yield from _fonts()
     yield _text_recognition()
     yield _clip_weights()
+    yield from _servers()
     yield from _extras(dev=dev)
 
 
@@ -149,6 +152,34 @@ def _clip_weights() -> Finding:
         missing = "the CLIP score is `not measured`; everything else is"
         return Finding("clip weights", False, missing, "uiproof data get clip-vit-b-32")
     return Finding("clip weights", True, str(path))
+
+
+def _servers() -> Iterator[Finding]:
+    """The servers of grounding methods; nothing else needs them."""
+    from uiproof.settings import Settings
+
+    settings = Settings.from_environment()
+    for name, address, path, variable in (
+        ("omniparser server", settings.omniparser_url, "/probe/", "EVAL_OMNIPARSER_URL"),
+        ("ui-tars server", settings.uitars_url, "/models", "EVAL_UITARS_URL"),
+    ):
+        shown = urlsplit(address).hostname or address
+        answers = _answers(f"{address.rstrip('/')}{path}")
+        yield Finding(
+            name,
+            answers,
+            f"answers at {shown}" if answers else f"nothing answers at {shown}",
+            "" if answers else f"start one and set {variable}; only its own methods need it",
+        )
+
+
+def _answers(url: str) -> bool:
+    import httpx
+
+    try:
+        return httpx.get(url, timeout=_PROBE_SECONDS).is_success
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+        return False
 
 
 def _extras(*, dev: bool) -> Iterator[Finding]:
