@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import json
 import os
@@ -9,13 +10,17 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 from engine_toy import TOY, OnlyMainJudge, ToyJudge, run_toy, write_dataset
 
+from uiproof.engine.processes import process_workers
+from uiproof.engine.types import Case
 from uiproof.errors import RunLockedError, UsageError, WorkerStartError
 
 HERE = Path(__file__).parent
@@ -226,3 +231,30 @@ def test_ctrl_c_twice_ends_at_once(tmp_path, start_run):
     assert time.monotonic() - began < 5
     assert lines_in(run) >= 1
     wait_until(lambda: not any(map(is_alive, pids_of(run))))
+
+
+class SlowToPickle:
+    """An answer that takes its time on the way to the worker."""
+
+    def __init__(self) -> None:
+        self.on_its_way = threading.Event()
+
+    def __reduce__(self):
+        self.on_its_way.set()
+        time.sleep(0.2)
+        return int, ()
+
+
+def test_a_worker_that_is_ended_while_a_call_is_on_its_way_does_not_wait_for_the_answer(tmp_path):
+    async def run() -> float:
+        worker = process_workers(partial(ToyJudge, tmp_path), tmp_path / "log")()
+        await worker.start()
+        answer = SlowToPickle()
+        call = asyncio.create_task(worker.call("score", Case("1", 1, "sleep 60"), answer))
+        await asyncio.to_thread(answer.on_its_way.wait)
+        call.cancel()
+        began = time.monotonic()
+        await worker.end()
+        return time.monotonic() - began
+
+    assert asyncio.run(run()) < 20

@@ -268,6 +268,7 @@ class ThreadWorker:
 
     async def call(self, stage: Stage, *args: Any) -> Any:
         """See `Worker`."""
+        self._busy = True  # here and not in the thread: `end` may come before that has begun
         return await self._thread.run(self._perform, stage, *args)
 
     async def end(self) -> None:
@@ -287,7 +288,6 @@ class ThreadWorker:
             raise as_error(error) from error
 
     def _perform(self, stage: Stage, *args: Any) -> Any:
-        self._busy = True
         try:
             return perform(self._judge, stage, *args)
         finally:

@@ -53,6 +53,7 @@ class ProcessWorker:
 
     async def call(self, stage: Stage, *args: Any) -> Any:
         """See `Worker`."""
+        self._idle = False  # here and not in the thread: `end` may come before that has begun
         return await self._thread.run(self._call, stage, args)
 
     async def end(self) -> None:
@@ -98,7 +99,6 @@ class ProcessWorker:
         return self._exchange(request)
 
     def _exchange(self, request: bytes) -> Any:
-        self._idle = False
         try:
             self._connection.send_bytes(request)
             reply = self._connection.recv_bytes()
