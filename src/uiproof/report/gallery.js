@@ -1,9 +1,10 @@
 "use strict";
-// Filters for the gallery. Each card names its choices by number, in the order of the selects.
+// Filters for a list of cards. Each card names its choices by number, in the order of the selects;
+// several of one filter are joined by commas.
 
 const cards = [...document.querySelectorAll(".find")].map((element) => ({
   element,
-  values: element.dataset.values.split(" "),
+  values: element.dataset.values.split(" ").map((codes) => codes.split(",")),
   text: element.textContent.toLowerCase(),
 }));
 const groups = [...document.querySelectorAll(".group")];
@@ -14,7 +15,7 @@ function applyFilters() {
   const text = byId("search").value.trim().toLowerCase();
   let count = 0;
   for (const card of cards) {
-    const fits = wanted.every((value, index) => value === "" || value === card.values[index]) && card.text.includes(text);
+    const fits = wanted.every((value, index) => value === "" || card.values[index].includes(value)) && card.text.includes(text);
     card.element.hidden = !fits;
     count += fits;
   }

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from uiproof.benchmarks.grounding.sizes import SIZES
 from uiproof.boxes import PixelBox
 from uiproof.engine.rundir import RunDirectory
+from uiproof.report.filters import Filter, form, useful
 from uiproof.report.gallery_card import case_card, words
 from uiproof.report.gallery_cases import OUTCOMES, Shown, all_shown, select
 from uiproof.report.gallery_drawing import Pane, Scene, panes, read_scene
@@ -21,8 +22,6 @@ from uiproof.report.markup import Markup, joined, tag
 
 _LEAST_FOR_PICTURES = 4_000_000
 _CARD = 4_000  # characters of a card, about
-_MOST_CHOICES = 60  # of a filter; a tag with more is a name, not a group
-_MOST_FILTERS = 14
 
 
 class Gallery:
@@ -54,7 +53,7 @@ class Gallery:
         yield tag("h2", "Gallery", id="gallery-title")
         yield _LEGEND
         yield tag("ul", *(tag("li", note) for note in self._notes()), class_="notes")
-        yield _form(filters)
+        yield form(filters, "instruction, id or answer")
         yield '<svg class="stock" aria-hidden="true"><defs>\n'
         text = _CARD * (len(failures) + len(right))
         for picture in self._stock.pieces(max(room - text, _LEAST_FOR_PICTURES)):
@@ -110,7 +109,7 @@ class Gallery:
         return notes
 
     def _group(
-        self, title: str, drawn: Sequence[_Drawn], filters: Sequence[_Filter], *, open_: bool
+        self, title: str, drawn: Sequence[_Drawn], filters: Sequence[Filter[Shown]], *, open_: bool
     ) -> Iterator[str]:
         if not drawn:
             return
@@ -151,74 +150,32 @@ class _Drawn:
         return cls(case, scene, tuple(parts), tuple(cuts))
 
 
-@dataclass(frozen=True, slots=True)
-class _Filter:
-    """One thing that cases can be chosen by; cards name their choice by its number."""
+def _filters(cases: Sequence[Shown], names: Sequence[str]) -> list[Filter[Shown]]:
+    def one_of(value: Callable[[Shown], str | None]) -> Callable[[Shown], Sequence[str]]:
+        return lambda case: [] if (found := value(case)) is None else [found]
 
-    label: str
-    choices: tuple[str, ...]
-    value: Callable[[Shown], str | None]
-    shown: Callable[[str], str] = str
-
-    def code(self, case: Shown) -> str:
-        value = self.value(case)
-        return "-" if value is None else str(self.choices.index(value))
-
-
-def _filters(cases: Sequence[Shown], names: Sequence[str]) -> list[_Filter]:
-    """The filters that can tell these cases apart."""
-
-    def made(
-        label: str,
-        value: Callable[[Shown], str | None],
-        order: Sequence[str] = (),
-        shown: Callable[[str], str] = str,
-    ) -> _Filter:
-        values = {value(case) for case in cases} - {None}
-        found = sorted(map(str, values), key=lambda one: order.index(one) if order else one)
-        return _Filter(label, tuple(found), value, shown)
-
-    def tagged(name: str) -> Callable[[Shown], str | None]:
-        return lambda case: (
-            str(case.details["tags"][name]) if name in case.details.get("tags", {}) else None
-        )
+    def tagged(name: str) -> Callable[[Shown], Sequence[str]]:
+        tags = one_of(lambda case: case.details.get("tags", {}).get(name))
+        return lambda case: [str(value) for value in tags(case)]
 
     runs = [str(number) for number in range(len(names))]
     filters = [
-        made("Run", lambda case: str(case.run), runs, lambda run: names[int(run)]),
-        made("Verdict", lambda case: case.outcome, OUTCOMES, words),
-        made("Element", lambda case: case.details.get("element_type"), shown=words),
-        made("Size", lambda case: case.size, SIZES),
+        Filter.of(
+            "Run",
+            cases,
+            lambda case: [str(case.run)],
+            order=runs,
+            shown=lambda run: names[int(run)],
+        ),
+        Filter.of("Verdict", cases, lambda case: [case.outcome], order=OUTCOMES, shown=words),
+        Filter.of(
+            "Element", cases, one_of(lambda case: case.details.get("element_type")), shown=words
+        ),
+        Filter.of("Size", cases, one_of(lambda case: case.size), order=SIZES),
     ]
     tags = sorted({str(name) for case in cases for name in case.details.get("tags", {})})
-    filters += [made(words(name).capitalize(), tagged(name)) for name in tags]
-
-    def useful(choice: _Filter) -> bool:
-        several = len({choice.value(case) for case in cases}) > 1
-        return several and len(choice.choices) <= _MOST_CHOICES
-
-    return [choice for choice in filters if useful(choice)][:_MOST_FILTERS]
-
-
-def _form(filters: Sequence[_Filter]) -> Markup:
-    """Hidden until a script can make it work."""
-    search = tag(
-        "input",
-        id="search",
-        type="search",
-        placeholder="instruction, id or answer",
-        autocomplete="off",
-    )
-    labels = [tag("label", "Search", search, class_="grow")]
-    for choice in filters:
-        options = [tag("option", "All", value="")]
-        options += [
-            tag("option", choice.shown(name), value=number)
-            for number, name in enumerate(choice.choices)
-        ]
-        labels.append(tag("label", choice.label, tag("select", *options)))
-    form = tag("form", *labels, id="filters", class_="controls", hidden="")
-    return joined(form, tag("p", id="count", class_="quiet", role="status"))
+    filters += [Filter.of(words(name).capitalize(), cases, tagged(name)) for name in tags]
+    return useful(filters, cases)
 
 
 def _count(count: int, of: int) -> Markup:

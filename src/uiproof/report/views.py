@@ -32,6 +32,10 @@ def case_view(board: Leaderboard, runs: Sequence[RunDirectory]) -> CaseView:
         from uiproof.report.gallery import Gallery
 
         return Gallery(board, runs)
+    if board.benchmark == "interaction2code":
+        from uiproof.report.interactions import Interactions
+
+        return Interactions(board, runs)
     from uiproof.report.pages import Pages
 
     return Pages(board, runs)
