@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,13 +54,16 @@ def bootstrap_mean(
     clusters: ArrayLike | None = None,
     resamples: int = 2000,
     seed: int = 0,
+    *,
+    method: Literal["percentile", "bca"] = "percentile",
 ) -> Interval | None:
-    """The mean of values with a percentile bootstrap interval; None if there are no values.
+    """The mean of values with a bootstrap interval; None if there are no values.
 
     `clusters` names the group of each value, for example the page that it was measured on: whole
     groups are then drawn, because values of one group are alike and say less than their number
     suggests. With fewer than two groups the bounds are None. Values that are all equal give an
-    interval of no width: a bootstrap cannot know what it has never seen.
+    interval of no width: a bootstrap cannot know what it has never seen. `bca` corrects for bias
+    and skewness (Efron 1987), which matters for few and lopsided values.
     """
     sample = _finite(values)
     if sample.size == 0:
@@ -84,8 +87,29 @@ def bootstrap_mean(
         ]
     )
     tail = (1 - _checked(confidence)) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
+    tails = (tail, 1 - tail)
+    if method == "bca":
+        tails = _corrected_tails(tails, means, mean, sums, counts)
+    low, high = np.quantile(means, tails)
     return Interval(mean, float(low), float(high), sample.size)
+
+
+def _corrected_tails(
+    tails: tuple[float, float], means: Floats, mean: float, sums: Floats, counts: Floats
+) -> tuple[float, float]:
+    """Where in the drawn means the bounds lie, after bias and acceleration."""
+    normal = NormalDist()
+    # Means that equal the observed one lie half below it, as with sums of whole numbers.
+    below = (np.sum(means < mean) + np.sum(means <= mean)) / (2 * means.size)
+    bias = normal.inv_cdf(float(np.clip(below, 1 / means.size, 1 - 1 / means.size)))
+    without = (sums.sum() - sums) / (counts.sum() - counts)
+    spread = without.mean() - without
+    acceleration = float(np.sum(spread**3) / (6 * np.sum(spread**2) ** 1.5 or 1.0))
+    low, high = (
+        normal.cdf(bias + z / (1 - acceleration * z))
+        for z in (bias + normal.inv_cdf(tail) for tail in tails)
+    )
+    return low, high
 
 
 def paired_bootstrap_difference(

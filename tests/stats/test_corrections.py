@@ -1,0 +1,58 @@
+"""Corrections for many comparisons, and the corrected bootstrap, against scipy and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from uiproof.stats.corrections import benjamini_hochberg, holm
+from uiproof.stats.intervals import bootstrap_mean
+
+chances = st.lists(st.floats(0, 1), min_size=1, max_size=20)
+
+
+@given(chances)
+def test_benjamini_hochberg_is_that_of_scipy(found):
+    assert benjamini_hochberg(found) == pytest.approx(stats.false_discovery_control(found))
+
+
+def test_holm_multiplies_the_smallest_by_all_the_next_by_one_less():
+    # 0.01 x 4, 0.02 x 3, 0.03 x 2 (not below the one before), 0.04 x 1 (neither)
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.9, 0.8]) == pytest.approx([1, 1])
+
+
+@given(chances)
+def test_corrections_never_help_and_keep_the_order(found):
+    for corrected in (holm(found), benjamini_hochberg(found)):
+        assert (corrected >= np.asarray(found) - 1e-12).all()
+        assert (np.diff(corrected[np.argsort(found, kind="stable")]) >= -1e-12).all()
+    assert (holm(found) >= benjamini_hochberg(found) - 1e-12).all()
+
+
+def test_what_is_no_chance_is_refused():
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        holm([0.5, 1.2])
+
+
+def test_the_corrected_bootstrap_is_that_of_scipy():
+    values = np.random.default_rng(3).exponential(size=40)
+    ours = bootstrap_mean(values, resamples=20_000, method="bca")
+    theirs = stats.bootstrap(
+        (values,), np.mean, n_resamples=20_000, method="BCa", rng=np.random.default_rng(0)
+    ).confidence_interval
+    plain = bootstrap_mean(values, resamples=20_000)
+    assert ours.low == pytest.approx(theirs.low, abs=0.01)
+    assert ours.high == pytest.approx(theirs.high, abs=0.02)
+    assert ours.high > plain.high + 0.01  # the long tail is to the right
+
+
+def test_the_corrected_bootstrap_of_groups_is_wider_than_that_of_single_values():
+    values = np.repeat([0.1, 0.2, 0.9, 0.4, 0.3, 0.2], 10)
+    pages = np.repeat(np.arange(6), 10)
+    alone = bootstrap_mean(values, method="bca")
+    grouped = bootstrap_mean(values, clusters=pages, method="bca")
+    assert grouped.high - grouped.low > 1.5 * (alone.high - alone.low)
