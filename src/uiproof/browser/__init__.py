@@ -9,11 +9,18 @@ if TYPE_CHECKING:
     from uiproof.browser.page import Limits, LivePage
     from uiproof.browser.renderer import Renderer
     from uiproof.browser.source import PageSource
+    from uiproof.browser.stage import Stage
 
-__all__ = ["Limits", "LivePage", "PageSource", "Renderer"]
+__all__ = ["Limits", "LivePage", "PageSource", "Renderer", "Stage"]
 
 # Loaded on first use: most of what only names a page needs no browser.
-_HOME = {"Limits": "page", "LivePage": "page", "PageSource": "source", "Renderer": "renderer"}
+_HOME = {
+    "Limits": "page",
+    "LivePage": "page",
+    "PageSource": "source",
+    "Renderer": "renderer",
+    "Stage": "stage",
+}
 
 
 def __getattr__(name: str) -> Any:

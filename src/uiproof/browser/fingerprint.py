@@ -13,7 +13,10 @@ from typing import Any
 from uiproof.browser.chromium import SWITCHES, find_chromium, network_namespace
 from uiproof.browser.page import Limits, script
 
-_SCRIPTS = ("steady", "settle", "freeze", "page_size", "recolor", "inventory")
+_SCRIPTS = (
+    *("steady", "settle", "freeze", "page_size", "recolor", "inventory"),
+    *("hooks", "observe", "advance", "still", "snapshot", "reach", "field"),
+)
 
 
 @cache

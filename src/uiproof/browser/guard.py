@@ -5,12 +5,12 @@ from __future__ import annotations
 import mimetypes
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from uiproof.browser.source import PageSource
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route
-
-    from uiproof.browser.source import PageSource
 
 # A name that can never be registered (RFC 2606), over plain HTTP: an insecure context has no
 # service workers, no sensors and no clipboard.
@@ -24,11 +24,20 @@ MAX_ASSET_BYTES = 32 * 1024 * 1024
 # The document may run its scripts, but opens no windows, shows no dialogs, starts no downloads and
 # submits no forms; and it has no workers, which would have a clock of their own.
 DOCUMENT_POLICY = "sandbox allow-scripts allow-same-origin; worker-src 'none'"
+# A page that is acted on may also submit forms, and begin downloads that are cancelled; where both
+# would go is decided here.
+STAGE_POLICY = (
+    "sandbox allow-scripts allow-same-origin allow-forms allow-downloads; worker-src 'none'"
+)
+MAX_DOCUMENTS = 20  # that one page may become one after the other
+MAX_ADDRESS = 300  # characters of an address that are worth keeping
 LAST_MODIFIED = "Wed, 01 Jan 2025 00:00:00 GMT"
 
 
 class Guard:
     """Answers every request of one page, or refuses it and remembers that."""
+
+    policy = DOCUMENT_POLICY
 
     def __init__(self, source: PageSource, *, number: int = 0) -> None:
         self._source = source
@@ -44,16 +53,8 @@ class Guard:
         request = route.request
         url = urlsplit(request.url)
         if request.is_navigation_request() and request.frame.parent_frame is None:
-            if self._served:
-                self.left = True
-                # An aborted navigation leaves the current document in place.
-                route.abort("aborted")
-                return
-            self._served = True
-            charset = f"; charset={self._source.charset}" if self._source.charset else ""
-            route.fulfill(body=self._source.html, headers=_headers(f"text/html{charset}"))
-            return
-        if f"{url.scheme}://{url.netloc}" != f"http://{HOST}":
+            self._navigate(route)
+        elif not _is_own(url):
             self.blocked += 1
             route.abort("failed")
         elif (found := self._asset(url.path)) is None:
@@ -64,7 +65,22 @@ class Guard:
             kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
             if kind == "image/svg+xml":
                 content = _MOVEMENT.sub(b"x-", content)
-            route.fulfill(body=content, headers=_headers(kind))
+            route.fulfill(body=content, headers=self._headers(kind))
+
+    def _navigate(self, route: Route) -> None:
+        """The page wants to be shown, or to become another one."""
+        if self._served:
+            self.left = True
+            # An aborted navigation leaves the current document in place.
+            route.abort("aborted")
+            return
+        self._served = True
+        self._show(route, self._source)
+
+    def _show(self, route: Route, source: PageSource) -> None:
+        """Answer with a document."""
+        charset = f"; charset={source.charset}" if source.charset else ""
+        route.fulfill(body=source.html, headers=self._headers(f"text/html{charset}"))
 
     def _asset(self, url_path: str) -> tuple[str, bytes] | None:
         """Name and content of the regular file inside the page's folder that a URL means."""
@@ -87,12 +103,88 @@ class Guard:
         except (OSError, ValueError):
             return None
 
+    def _headers(self, content_type: str) -> dict[str, str]:
+        """What goes with every file, since any of them may be shown as a document in a frame."""
+        return {
+            "content-type": content_type,
+            "content-security-policy": self.policy,
+            "last-modified": LAST_MODIFIED,
+            "cache-control": "no-store",
+        }
 
-def _headers(content_type: str) -> dict[str, str]:
-    """What goes with every file, since any of them may be shown as a document in a frame."""
-    return {
-        "content-type": content_type,
-        "content-security-policy": DOCUMENT_POLICY,
-        "last-modified": LAST_MODIFIED,
-        "cache-control": "no-store",
-    }
+
+def _is_own(url: SplitResult) -> bool:
+    return f"{url.scheme}://{url.netloc}" == f"http://{HOST}"
+
+
+class StageGuard(Guard):
+    """Lets a page become another page of its own folder, and notes where it goes."""
+
+    policy = STAGE_POLICY
+
+    def __init__(self, source: PageSource) -> None:
+        super().__init__(source)
+        if source.path is not None:  # its links to itself are links to this name
+            self.page_url = f"http://{HOST}{self._root}{quote(source.path.name)}"
+        self.navigations: list[str] = []  # where the page went or wanted to go since last asked
+        self.documents = 0  # how many were shown
+        self.answered = 0  # requests
+        self.awaited = False  # whether a document is on its way
+        self.stopped = False  # whether scripts were switched off
+        self._shown = source
+
+    def handle(self, route: Route) -> None:
+        """Answer one intercepted request."""
+        self.answered += 1
+        super().handle(route)
+
+    def short(self, address: str) -> str:
+        """An address as the page would write it: relative where it is in the page's own folder."""
+        return address.removeprefix(f"http://{HOST}{self._root}")[:MAX_ADDRESS] or "./"
+
+    def _navigate(self, route: Route) -> None:
+        request = route.request
+        found = self._document(request.url) if request.method == "GET" else None
+        if self.documents:
+            sent = "" if request.method == "GET" else f"{request.method} "
+            self.navigations.append(sent + self.short(request.url))
+        if found is None or self.documents >= MAX_DOCUMENTS:
+            self._refuse(route)
+            return
+        self.documents += 1
+        self.awaited = True
+        if isinstance(found, PageSource):
+            self._shown = found
+            self._show(route, found)
+        else:
+            name, content = found
+            kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+            route.fulfill(body=content, headers=self._headers(kind))
+
+    def _refuse(self, route: Route) -> None:
+        """Keep the page; one that leaves before it is loaded is shown once more without scripts.
+
+        To go elsewhere stops the loading also if it is refused, and what remains cannot be shown.
+        """
+        self.left = True
+        if self.awaited and not self.stopped:
+            self.stopped = True
+            self.policy = f"{STAGE_POLICY}; script-src 'none'"
+            self._show(route, self._shown)
+        else:
+            self.awaited = False
+            route.abort("aborted")
+
+    def _document(self, address: str) -> PageSource | tuple[str, bytes] | None:
+        """The page of the own folder that an address means, or another file of it."""
+        url = urlsplit(address)
+        if not _is_own(url):
+            return None
+        if url.path == urlsplit(self.page_url).path:
+            return self._source
+        for path in (url.path, f"{url.path.rstrip('/')}/index.html"):
+            if found := self._asset(path):
+                if found[0].lower().endswith((".html", ".htm", ".xhtml")):
+                    return PageSource.from_bytes(found[1])
+                return found
+        return None

@@ -55,8 +55,16 @@ class LivePage:
     `text_cut`; see `docs/rendering.md`.
     """
 
-    def __init__(self, cdp: CDPSession, limits: Limits, watchdog: Watchdog, url: str) -> None:
-        self.flags: set[str] = set()
+    def __init__(
+        self,
+        cdp: CDPSession,
+        limits: Limits,
+        watchdog: Watchdog,
+        url: str,
+        *,
+        flags: set[str] | None = None,
+    ) -> None:
+        self.flags: set[str] = set() if flags is None else flags
         self._cdp = cdp
         self._limits = limits
         self._watchdog = watchdog
@@ -67,15 +75,61 @@ class LivePage:
 
         The script is a function of one argument; what it returns, or promises, must fit JSON.
         """
-        expression = f"({script(name)})({json.dumps(argument)})"
-        answer = self._send(
+        return self.evaluate(f"({script(name)})({json.dumps(argument)})", name=name)
+
+    def evaluate(self, expression: str, *, name: str = "", main: bool = False) -> Any:
+        """The value of a JavaScript expression, in our own world or in the page's."""
+        answer = self.send(
             "Runtime.evaluate",
             expression=expression,
-            contextId=self._world,
             returnByValue=True,
             awaitPromise=True,
             timeout=self._limits.step_seconds * 1000,
+            **({} if main else {"contextId": self._world}),
         )
+        return self._value(answer, name)
+
+    def handle(self, expression: str, *, group: str, main: bool = False) -> str:
+        """A handle to the object that an expression gives, in our own world or in the page's."""
+        world = {} if main else {"contextId": self._world}
+        answer = self.send("Runtime.evaluate", expression=expression, objectGroup=group, **world)
+        return str(answer["result"]["objectId"])
+
+    def resolve(self, node: int, *, group: str) -> str | None:
+        """A handle, in our own world, to a node that the browser knows by a number."""
+        from playwright.sync_api import Error
+
+        try:
+            answer = self.send(
+                "DOM.resolveNode",
+                backendNodeId=node,
+                executionContextId=self._world,
+                objectGroup=group,
+            )
+        except Error as error:
+            if "node" not in str(error).lower():
+                raise
+            return None  # it just went away
+        return str(answer["object"]["objectId"])
+
+    def listeners(self, handle: str) -> list[dict[str, Any]]:
+        """The listeners of an object, and of everything in it."""
+        answer = self.send("DOMDebugger.getEventListeners", objectId=handle, depth=-1, pierce=True)
+        found: list[dict[str, Any]] = answer["listeners"]
+        return found
+
+    def call(self, function: str, handles: list[str | None]) -> Any:
+        """Call a function of our own world with objects that there are handles to."""
+        answer = self.send(
+            "Runtime.callFunctionOn",
+            functionDeclaration=function,
+            arguments=[{"objectId": one} if one else {"value": None} for one in handles],
+            executionContextId=self._world,
+            returnByValue=True,
+        )
+        return self._value(answer, "")
+
+    def _value(self, answer: dict[str, Any], name: str) -> Any:
         if failure := answer.get("exceptionDetails"):
             told = failure.get("exception", {}).get("description") or failure.get("text", "")
             if "terminated" in told.lower():
@@ -103,7 +157,7 @@ class LivePage:
     def _capture(self) -> bytes:
         width, height = self.size
         view_width, view_height = self._limits.viewport
-        answer = self._send(
+        answer = self.send(
             "Page.captureScreenshot",
             format="png",
             optimizeForSpeed=True,
@@ -126,6 +180,10 @@ class LivePage:
             self.flags.add("cut_height")
         return seen_width, seen_height
 
+    def forget_size(self) -> None:
+        """Measure the page anew when its size is next asked for."""
+        self.__dict__.pop("size", None)
+
     @property
     def is_itself(self) -> bool:
         """Whether the page still is the document that was served."""
@@ -135,7 +193,7 @@ class LivePage:
 
     def start_clock(self, milliseconds: int) -> None:
         """Let the time that the page's scripts see go by; the page says when that is done."""
-        self._send(
+        self.send(
             "Runtime.evaluate",
             expression=f"void ({script('settle')})({milliseconds})",
             timeout=self._limits.load_seconds * 1000,
@@ -144,27 +202,26 @@ class LivePage:
     def freeze(self, *, scripts_running: bool) -> None:
         """Stop the page's scripts for good, then all movement."""
         if scripts_running:
-            self._send("Emulation.setScriptExecutionDisabled", value=True)
+            self.send("Emulation.setScriptExecutionDisabled", value=True)
         self.run_script("freeze")
 
     def stop_scripts(self) -> None:
         """Break off whatever script is running, also an endless loop."""
-        self._send("Emulation.setScriptExecutionDisabled", value=True)
-        self._send("Runtime.terminateExecution")
+        self.send("Emulation.setScriptExecutionDisabled", value=True)
+        self.send("Runtime.terminateExecution")
 
     @cached_property
     def _frame(self) -> dict[str, Any]:
-        tree: dict[str, Any] = self._send("Page.getFrameTree")["frameTree"]["frame"]
+        tree: dict[str, Any] = self.send("Page.getFrameTree")["frameTree"]["frame"]
         return tree
 
     @cached_property
     def _world(self) -> int:
-        made = self._send(
-            "Page.createIsolatedWorld", frameId=self._frame["id"], worldName="uiproof"
-        )
+        made = self.send("Page.createIsolatedWorld", frameId=self._frame["id"], worldName="uiproof")
         return int(made["executionContextId"])
 
-    def _send(self, command: str, **parameters: Any) -> dict[str, Any]:
+    def send(self, command: str, **parameters: Any) -> dict[str, Any]:
+        """Send a command of the DevTools protocol, within the time limit of a step."""
         with self._watchdog.limit(self._limits.step_seconds):
             answer: dict[str, Any] = self._cdp.send(command, parameters)
         return answer

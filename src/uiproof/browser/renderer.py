@@ -14,6 +14,7 @@ from playwright.sync_api import Error as PlaywrightError
 from uiproof.browser.chromium import RunningChromium, find_chromium
 from uiproof.browser.page import Limits, LivePage
 from uiproof.browser.source import PageSource
+from uiproof.browser.stage import Stage
 from uiproof.browser.tab import Tab, is_active
 from uiproof.browser.watchdog import Watchdog
 from uiproof.errors import BrowserDiedError, PageTimeoutError, RenderError
@@ -76,6 +77,26 @@ class Renderer:
         finally:
             self._release(tab)
 
+    @contextmanager
+    def stage(self, source: PageSource, viewport: tuple[int, int] | None = None) -> Iterator[Stage]:
+        """Load a page into a context of its own, to act on it; it is gone after the `with` block.
+
+        `viewport` is the size of its window, else that of `limits`.
+        """
+        limits = replace(self.limits, viewport=viewport) if viewport else self.limits
+        stage: Stage | None = None
+        try:
+            chromium, watchdog = self._start()
+            with watchdog.limit(2 * limits.load_seconds + limits.step_seconds):
+                stage = Stage(chromium.browser, limits, watchdog, source)
+                stage.load()
+            yield stage
+        except PlaywrightError as error:
+            raise self._as_render_error(error) from error
+        finally:
+            if stage is not None:
+                self._discard(stage)
+
     def close(self) -> None:
         """End the browser. The renderer starts a new one if it is used again."""
         self._end_browser()
@@ -126,7 +147,7 @@ class Renderer:
         """An error of this package for one of the browser; what is left of the browser goes."""
         if self._what_happened(error) == "timeout":
             return PageTimeoutError(
-                "The page took too long, also without its scripts.",
+                "The page took too long.",
                 remedy="It may be too large; raise the time limit.",
             )
         return BrowserDiedError(
@@ -181,7 +202,7 @@ class Renderer:
         if tab is not self._still_tab or tab.crashed or tab.pages_shown >= _PAGES_PER_TAB:
             self._discard(tab)
 
-    def _discard(self, tab: Tab) -> None:
+    def _discard(self, tab: Tab | Stage) -> None:
         """Close a tab; a browser that cannot even do that is replaced."""
         if tab is self._still_tab:
             self._still_tab = None

@@ -48,6 +48,11 @@ class PageSource:
         path = path.resolve()
         return cls(data, path.parent, _charset_of(data), path=path)
 
+    @classmethod
+    def from_bytes(cls, data: bytes) -> PageSource:
+        """A page from the content of a file, without other files."""
+        return cls(data, charset=_charset_of(data))
+
     @property
     def text(self) -> str:
         """The HTML as a string, for clean-up before rendering."""

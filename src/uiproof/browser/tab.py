@@ -11,7 +11,7 @@ from uiproof.browser.guard import Guard
 from uiproof.browser.page import Limits, LivePage, script
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Route
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
 
     from uiproof.browser.source import PageSource
     from uiproof.browser.watchdog import Watchdog
@@ -39,6 +39,24 @@ def is_active(source: PageSource) -> bool:
     return not plain or _ACTIVE.search(source.html) is not None
 
 
+def new_context(browser: Browser, limits: Limits, *, scripts: bool) -> BrowserContext:
+    """A context that remembers nothing, reaches nothing and is the same everywhere."""
+    context = browser.new_context(
+        viewport={"width": limits.viewport[0], "height": limits.viewport[1]},
+        device_scale_factor=1,
+        locale="en-US",
+        timezone_id="UTC",
+        color_scheme="light",
+        reduced_motion="reduce",
+        service_workers="block",
+        accept_downloads=False,
+        java_script_enabled=scripts,
+        offline=True,
+    )
+    context.set_default_timeout(limits.step_seconds * 1000)
+    return context
+
+
 class Tab:
     """One browser context with one tab.
 
@@ -56,19 +74,7 @@ class Tab:
         self._watchdog = watchdog
         self._scripts = scripts
         self._guard: Guard | None = None
-        self._context = browser.new_context(
-            viewport={"width": limits.viewport[0], "height": limits.viewport[1]},
-            device_scale_factor=1,
-            locale="en-US",
-            timezone_id="UTC",
-            color_scheme="light",
-            reduced_motion="reduce",
-            service_workers="block",
-            accept_downloads=False,
-            java_script_enabled=scripts,
-            offline=True,
-        )
-        self._context.set_default_timeout(limits.step_seconds * 1000)
+        self._context = new_context(browser, limits, scripts=scripts)
         self._context.route("**/*", self._answer)
         if scripts:
             self._context.add_init_script(script("steady"))

@@ -46,8 +46,8 @@
   const FRAME = 16;
   const waiting = new Map();
   let last = 0;
-  const add = (call, at, every) => {
-    waiting.set(++last, { call, at, every });
+  const add = (call, at, every, isFrame) => {
+    waiting.set(++last, { call, at, every, isFrame });
     return last;
   };
   const callable = (work, values) =>
@@ -57,7 +57,7 @@
   window.setInterval = (work, delay, ...values) =>
     add(callable(work, values), wait(delay), Math.max(Number(delay) || 0, 1));
   window.requestAnimationFrame = (work) =>
-    add(() => work(now), (Math.floor(now / FRAME) + 1) * FRAME);
+    add(() => work(now), (Math.floor(now / FRAME) + 1) * FRAME, undefined, true);
   window.requestIdleCallback = (work) =>
     add(() => work({ didTimeout: false, timeRemaining: () => 50 }), now + 1);
   for (const name of ["Timeout", "Interval"]) window[`clear${name}`] = (id) => waiting.delete(id);
@@ -70,7 +70,7 @@
       port1.onmessage = resolve;
       port2.postMessage(0);
     });
-  const report = console.error.bind(console);
+  const report = reportError.bind(window);
   const advance = async (milliseconds) => {
     const end = now + milliseconds;
     for (let calls = 0; calls < MOST_CALLS; calls++) {
@@ -92,7 +92,15 @@
     }
     now = end;
   };
-  const ours = { advance, say: console.debug.bind(console) };
+  // How long until the next call that happens only once and is not just a frame.
+  const due = () => {
+    let next = Infinity;
+    for (const { at, every, isFrame } of waiting.values()) {
+      if (!every && !isFrame) next = Math.min(next, at - now);
+    }
+    return next;
+  };
+  const ours = { advance, due, say: console.debug.bind(console) };
   for (const [name, value] of Object.entries(ours)) {
     Object.defineProperty(globalThis, Symbol.for(`uiproof.${name}`), { value });
   }
