@@ -1,0 +1,201 @@
+"""The red frames around triggers and effects: found in published pictures, drawn on our own.
+
+The published marks are frames of pure red, about 1/560 of the picture's width thick, drawn by hand
+around what is acted on or what changed. Where a picture has several, the mark is the box around
+all of them: together they say where the effect is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from uiproof.boxes import PixelBox
+from uiproof.vision.images import Rgb
+
+RED = (255, 0, 0)
+_WIDTH_SHARE = 560  # a stroke is one pixel wide for so many pixels of the picture's width
+_REDNESS = 60  # how much more red than green or blue a pixel of a mark has
+_REDDENED = 40  # how much redder a mark makes a pixel, where pictures are noisy
+_SIDE_COVERED = 0.85  # of a side of a frame
+_SAME_SHAPE = 0.02  # relative difference in aspect ratio of a picture that was only scaled
+
+Mask = npt.NDArray[np.bool_]
+
+
+def find_mark(plain: Rgb | None, marked: Rgb) -> PixelBox | None:
+    """The outer box of the mark, in pixels of the plain picture; None where there is no mark.
+
+    A mark is what is red in the marked picture and is not in the plain one. Where the two differ
+    by more than the mark (encoded again, scaled, another moment), hollow frames are preferred to
+    other things that turned red. Without a plain picture it is the red frame that stands out.
+    """
+    if plain is None:
+        return _frame_alone(marked)
+    if plain.shape == marked.shape:
+        return _difference(plain, marked)
+    height, width = plain.shape[:2]
+    high, wide = marked.shape[:2]
+    if abs(width / height - wide / high) <= _SAME_SHAPE * width / height:
+        scaled = cv2.resize(plain, (wide, high), interpolation=cv2.INTER_AREA)
+        found = _reddened(np.asarray(scaled, np.uint8), marked) or _frame_alone(marked)
+        return None if found is None else found.normalised(wide, high).to_pixels(width, height)
+    both = slice(0, min(height, high)), slice(0, min(width, wide))
+    return _reddened(plain[both], marked[both]) or _frame_alone(marked[both])
+
+
+def draw_mark(rgb: Rgb, box: PixelBox) -> Rgb:
+    """A copy of the picture with a red frame whose outer edge is the box, cut at the borders."""
+    height, width = rgb.shape[:2]
+    drawn = rgb.copy()
+    left, right = max(box.left, 0), min(box.right, width)
+    top, bottom = max(box.top, 0), min(box.bottom, height)
+    if left >= right or top >= bottom:
+        return drawn
+    stroke = stroke_width(width)
+    frame = drawn[top:bottom, left:right]
+    frame[:stroke] = frame[-stroke:] = RED
+    frame[:, :stroke] = frame[:, -stroke:] = RED
+    return drawn
+
+
+def stroke_width(width: int) -> int:
+    """How thick the mark on a picture of this width is, in pixels."""
+    return max(2, round(width / _WIDTH_SHARE))
+
+
+def published_contour(marked: Rgb) -> tuple[float, float] | None:
+    """The position that the published evaluator takes for the mark, as fractions of the picture.
+
+    That is the centre of the first contour of anything red, which OpenCV finds from the bottom up:
+    in more than half of the published pictures it is not the mark. Only here to reproduce that;
+    None where nothing is red and the published rule fails.
+    """
+    hsv = cv2.cvtColor(marked, cv2.COLOR_RGB2HSV)
+    low = cv2.inRange(hsv, np.array((0, 120, 70)), np.array((10, 255, 255)))
+    high = cv2.inRange(hsv, np.array((170, 120, 70)), np.array((180, 255, 255)))
+    red = cv2.bitwise_or(low, high)
+    contours, _ = cv2.findContours(red, cv2.RETR_TREE, cv2.CHAIN_APPROX_SIMPLE)
+    if not contours:
+        return None
+    x, y, w, h = cv2.boundingRect(contours[0])
+    return (x + w // 2) / marked.shape[1], (y + h // 2) / marked.shape[0]
+
+
+def _difference(plain: Rgb, marked: Rgb) -> PixelBox | None:
+    changed = _strongest(cv2.absdiff(plain, marked))
+    x, y, w, h = cv2.boundingRect(changed)
+    if w == 0 or h == 0:
+        return None
+    inside = slice(y, y + h), slice(x, x + w)
+    differs = changed[inside] > 0
+    red = _redness(marked[inside]) >= _REDNESS
+    drawn = differs & red
+    # Softened edges lie along the strokes; anything else that differs is noise.
+    near = cv2.dilate(drawn.astype(np.uint8), np.ones((5, 5), np.uint8))
+    if bool((differs & ~red & (near == 0)).any()):
+        found = _reddened(plain, marked)
+        return found if found is not None else _frame_alone(marked)
+    return _box_of(drawn, x, y)
+
+
+def _reddened(plain: Rgb, marked: Rgb) -> PixelBox | None:
+    """The mark on pictures that differ in other ways as well."""
+    redness = _redness(marked)
+    drawn = (redness >= _REDNESS) & (redness - _redness(plain) >= _REDDENED)
+    pieces = _pieces(drawn)
+    frames = [box for box, shape in pieces if _is_frame(shape, box, drawn.shape)]
+    if frames:
+        return _around(frames)
+    # Open or crossed-out marks: everything of about the size of the largest stroke.
+    longest = max((max(box.width, box.height) for box, _ in pieces), default=0)
+    least = max(longest / 4, 8)
+    return _around([box for box, _ in pieces if max(box.width, box.height) >= least])
+
+
+def _frame_alone(marked: Rgb) -> PixelBox | None:
+    """The red frame of a picture: those of pure red, else the largest of about that colour."""
+    pure = cv2.inRange(marked, np.array(RED), np.array(RED)) > 0
+    frames = _frames(pure)
+    if frames:
+        return _around(frames)
+    for softness in (60, 120):
+        low, high = np.array((255 - softness, 0, 0)), np.array((255, softness, softness))
+        frames = _frames(cv2.inRange(marked, low, high) > 0)
+        if frames:
+            return max(frames, key=lambda box: box.width * box.height)
+    return None
+
+
+def _frames(mask: Mask) -> list[PixelBox]:
+    return [box for box, shape in _pieces(mask) if _is_frame(shape, box, mask.shape)]
+
+
+def _pieces(mask: Mask) -> list[tuple[PixelBox, Mask]]:
+    """The connected pieces of a mask that are not just specks, each with its own pixels."""
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
+    found = []
+    for label in range(1, count):
+        x, y, w, h = (int(value) for value in stats[label][:4])
+        if max(w, h) >= 8:
+            shape = labels[y : y + h, x : x + w] == label
+            found.append((PixelBox(x, y, x + w, y + h), shape))
+    return found
+
+
+def _is_frame(shape: Mask, box: PixelBox, size: tuple[int, ...]) -> bool:
+    """Whether pixels run along the sides of their box and leave its middle free.
+
+    A side that lies on the border of the picture may be missing: the frame goes on outside.
+    """
+    height, width = shape.shape
+    if height < 8 or width < 8:
+        return False
+    # Strokes made by hand wander.
+    down, across = max(2, height // 8), max(2, width // 8)
+    sides = {
+        "top": float(shape[:down].any(axis=0).mean()),
+        "bottom": float(shape[-down:].any(axis=0).mean()),
+        "left": float(shape[:, :across].any(axis=1).mean()),
+        "right": float(shape[:, -across:].any(axis=1).mean()),
+    }
+    outside = {
+        *(["top"] if box.top == 0 else []),
+        *(["left"] if box.left == 0 else []),
+        *(["bottom"] if box.bottom == size[0] else []),
+        *(["right"] if box.right == size[1] else []),
+    }
+    open_sides = {side for side, covered in sides.items() if covered < _SIDE_COVERED}
+    if open_sides - outside or len(open_sides) > 2:
+        return False
+    middle = shape[height // 4 : -(height // 4), width // 4 : -(width // 4)]
+    return float(middle.mean()) < 0.3
+
+
+def _around(boxes: list[PixelBox]) -> PixelBox | None:
+    if not boxes:
+        return None
+    return PixelBox(
+        min(box.left for box in boxes),
+        min(box.top for box in boxes),
+        max(box.right for box in boxes),
+        max(box.bottom for box in boxes),
+    )
+
+
+def _box_of(mask: Mask, left: int, top: int) -> PixelBox | None:
+    x, y, w, h = cv2.boundingRect(mask.astype(np.uint8))
+    return PixelBox(left + x, top + y, left + x + w, top + y + h) if w and h else None
+
+
+def _redness(rgb: Rgb) -> npt.NDArray[np.int16]:
+    red, green, blue = cv2.split(rgb)
+    return np.asarray(cv2.subtract(red, cv2.max(green, blue)), np.int16)
+
+
+def _strongest(difference: Any) -> npt.NDArray[np.uint8]:
+    first, second, third = cv2.split(difference)
+    return np.asarray(cv2.max(cv2.max(first, second), third), np.uint8)
