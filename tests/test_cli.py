@@ -25,6 +25,9 @@ VERBS = [
     "generate",
     "audit",
     "diagnose",
+    "collect",
+    "anchors",
+    "stats",
 ]
 
 

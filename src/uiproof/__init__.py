@@ -17,10 +17,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from uiproof.api import demo, run, score_folders
+    from uiproof.api import demo, run, score_folders, score_interactions
     from uiproof.benchmarks.design2code import score_page
     from uiproof.benchmarks.grounding.rescoring import score_predictions
     from uiproof.benchmarks.grounding.verbs import audit, diagnose_run, generate
+    from uiproof.benchmarks.interaction2code.opinion import second_opinion
     from uiproof.doctor import examine
     from uiproof.engine.rundir import RunDirectory
     from uiproof.errors import UiproofError
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from uiproof.models.budget import Budget
     from uiproof.models.chat import ModelOptions
     from uiproof.planning import plan
-    from uiproof.registry import benchmarks
     from uiproof.report import write_report
     from uiproof.report.details import compare_results, comparison_details
     from uiproof.report.tables import comparison
@@ -46,7 +46,6 @@ __all__ = [
     "UiproofError",
     "__version__",
     "audit",
-    "benchmarks",
     "catalogue",
     "compare_results",
     "comparison",
@@ -60,8 +59,10 @@ __all__ = [
     "run",
     "run_matrix",
     "score_folders",
+    "score_interactions",
     "score_page",
     "score_predictions",
+    "second_opinion",
     "write_json",
     "write_report",
 ]
@@ -73,7 +74,6 @@ _HOME = {
     "Settings": "uiproof.settings",
     "UiproofError": "uiproof.errors",
     "audit": "uiproof.benchmarks.grounding.verbs",
-    "benchmarks": "uiproof.registry",
     "catalogue": "uiproof.hub",
     "compare_results": "uiproof.report.details",
     "comparison": "uiproof.report.tables",
@@ -87,8 +87,10 @@ _HOME = {
     "run": "uiproof.api",
     "run_matrix": "uiproof.matrix",
     "score_folders": "uiproof.api",
+    "score_interactions": "uiproof.api",
     "score_page": "uiproof.benchmarks.design2code",
     "score_predictions": "uiproof.benchmarks.grounding.rescoring",
+    "second_opinion": "uiproof.benchmarks.interaction2code.opinion",
     "write_json": "uiproof.export",
     "write_report": "uiproof.report",
 }

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,12 +21,16 @@ from uiproof.methods import Cell, make_cells
 from uiproof.settings import Settings
 
 if TYPE_CHECKING:
+    from uiproof.benchmarks.interaction2code.replay import Replay
     from uiproof.engine.rundir import RunDirectory
+    from uiproof.engine.types import Method
     from uiproof.models.budget import Budget
     from uiproof.models.chat import ModelOptions
     from uiproof.registry import Benchmark
 
 _log = logging.getLogger("uiproof")
+
+_REPORTS = ("report.html", "report-grounding.html", "report-interactions.html")  # of the demo
 
 
 def run(
@@ -132,19 +139,88 @@ def score_folders(
     if reference.is_dir():
         _check_names(reference, generated, quiet=quiet)
     benchmark = benchmarks()["design2code"]
-    directory = Path(tempfile.mkdtemp(prefix="uiproof-")) if out is None else Path(out)
-    try:
-        finished = _execute(
-            directory=directory,
-            benchmark=benchmark,
-            dataset=reference.resolve(),
-            dataset_name=str(reference),
-            method=benchmark.method(f"replay:{generated}"),
+    return _scored(
+        benchmark,
+        reference,
+        benchmark.method(f"replay:{generated}"),
+        out=out,
+        executor=executor,
+        workers=workers,
+        limit=limit,
+        retry_failed=retry_failed,
+        quiet=quiet,
+    )
+
+
+def score_interactions(
+    dataset: str | Path,
+    generated: str | Path,
+    *,
+    variant: str | None = None,
+    contours: bool = False,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    executor: str = "processes",
+    limit: int | None = None,
+    retry_failed: bool = False,
+    quiet: bool = False,
+) -> RunDirectory:
+    """Act on generated pages and score their interactions against a data set of Interaction2Code.
+
+        run = uiproof.score_interactions("dataset", "generated", variant="mark_prompt-gpt")
+        run.summary["scores"]["usable"]["mean"]
+
+    `generated` holds `PAGE/K-*.html`, also under `PAGE/result/`, for interaction K alone, or
+    `PAGE.html` for all of a page. Where there are several for one interaction, `variant` chooses by
+    what follows the number. An interaction without a page is a failed case, never left out. With
+    `contours` the `paper` positions follow the published contour rule, to compare with published
+    numbers; it mostly does not find the marks. The rest is as for `score_folders`.
+    """
+    from uiproof.benchmarks.interaction2code.replay import Replay
+    from uiproof.registry import benchmarks, resolve_dataset
+
+    known, path = resolve_dataset(str(dataset))
+    benchmark = benchmarks()["interaction2code"]
+    if known.name != benchmark.name and not benchmark.recognises(path):
+        raise InputError(
+            f"{dataset} is no data set of Interaction2Code.", remedy=f"It is {benchmark.layout}"
+        )
+    method = Replay(Path(generated), variant=variant)
+    _check_pages(path, method, quiet=quiet)
+    with _contours(on=contours):
+        return _scored(
+            benchmark,
+            path,
+            method,
+            name=str(dataset),
+            out=out,
             executor=executor,
             workers=workers,
             limit=limit,
             retry_failed=retry_failed,
             quiet=quiet,
+        )
+
+
+def _scored(
+    benchmark: Benchmark,
+    dataset: Path,
+    method: Method[Any, Any],
+    *,
+    out: str | Path | None,
+    name: str | None = None,
+    **options: Any,
+) -> RunDirectory:
+    """A run of existing answers; without `out` its directory goes when Python exits."""
+    directory = Path(tempfile.mkdtemp(prefix="uiproof-")) if out is None else Path(out)
+    try:
+        finished = _execute(
+            directory=directory,
+            benchmark=benchmark,
+            dataset=dataset.resolve(),
+            dataset_name=name or str(dataset),
+            method=method,
+            **options,
         )
     except KeyboardInterrupt as stop:
         stop.add_note(f"What is done is kept. Continue with --out {directory}")
@@ -156,6 +232,22 @@ def score_folders(
     if out is None:
         atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return finished
+
+
+@contextmanager
+def _contours(*, on: bool) -> Iterator[None]:
+    """Judges are made in other processes, which only know the environment."""
+    variable = "UIPROOF_PUBLISHED_CONTOURS"
+    before = os.environ.get(variable)
+    if on:
+        os.environ[variable] = "1"
+    try:
+        yield
+    finally:
+        if on and before is None:
+            del os.environ[variable]
+        elif on and before is not None:
+            os.environ[variable] = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +283,12 @@ def demo(
             "replay": f"replay:{reference.parent / 'generated'}",
         },
         "grounding-demo": {"ocr": "ocr@none", "centre": "centre", "centre-fixed": "centre-fixed"},
+        "interaction2code-demo": {"interactions": "blueprint"},
     }
     folder = Settings.from_environment().runs_dir / "demo" if out is None else Path(out)
     reports = {
         dataset: (Path() if out is None else folder) / name
-        for dataset, name in zip(wanted, ("report.html", "report-grounding.html"), strict=True)
+        for dataset, name in zip(wanted, _REPORTS, strict=True)
     }
     for dataset, methods in wanted.items():
         check_writable(reports[dataset], makes_folders=True)
@@ -254,6 +347,33 @@ def _check_names(reference: Path, generated: Path, *, quiet: bool) -> None:
         names = ", ".join(strangers[:5]) + (", …" if len(strangers) > 5 else "")
         _log.warning(
             "Generated pages without a reference, which are not scored (%d): %s",
+            len(strangers),
+            names,
+        )
+
+
+def _check_pages(dataset: Path, generated: Replay, *, quiet: bool) -> None:
+    from uiproof.benchmarks.interaction2code.layout import read_dataset
+
+    wanted = {page.page for page in read_dataset(dataset)}
+    given = generated.pages
+    if "" in given:
+        # The folder itself is that of a page, without saying of which.
+        if len(wanted) > 1:
+            raise UsageError(
+                f"The pages of {generated.settings['folder']} do not say of which page they are.",
+                remedy="Put them into a folder for each page, or name one page of the data set.",
+            )
+        return
+    if given and not wanted & given:
+        raise UsageError(
+            f"Nothing in {generated.settings['folder']} has the name of a page of {dataset}.",
+            remedy="Predictions are PAGE/K-anything.html for interaction K, or PAGE.html.",
+        )
+    if (strangers := sorted(given - wanted)) and not quiet:
+        names = ", ".join(strangers[:5]) + (", …" if len(strangers) > 5 else "")
+        _log.warning(
+            "Generated pages that are not in the data set and not scored (%d): %s",
             len(strangers),
             names,
         )

@@ -189,6 +189,7 @@ def _case(record: Record) -> dict[str, Any]:
         "status": record.status,
         "error": asdict(record.error) if record.error else None,
         "scores": record.scores,
+        **({"verdict": verdict} if (verdict := record.details.get("verdict")) else {}),
         "flags": list(record.flags),
         "seconds": record.seconds,
     }

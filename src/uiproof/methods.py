@@ -95,12 +95,11 @@ def make_method(
     if benchmark.prompted is None:
         raise UsageError(f"{benchmark.name} has no prompts for models.")
     prompt = prompt or next(iter(benchmark.prompts))
-    if prompt not in benchmark.prompts:
-        raise UsageError(
-            f"{benchmark.name} has no prompt {prompt!r}.",
-            remedy=f"Use one of: {', '.join(benchmark.prompts)}.",
-        )
-    model = connect(name, options=models or ModelOptions(), budget=budget)
+    benchmark.check_prompt(prompt)
+    options = models or ModelOptions()
+    if benchmark.parameters is not None:
+        options = options.with_defaults(benchmark.parameters)
+    model = connect(name, options=options, budget=budget)
     return benchmark.prompted(model, prompt)
 
 

@@ -15,6 +15,7 @@ from uiproof.settings import Settings
 if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
     from uiproof.models.chat import ChatModel
+    from uiproof.models.types import Parameters
 
     Connect = Callable[[str], ChatModel]
 
@@ -59,6 +60,10 @@ class Benchmark:
     # For chat models: prompt -> one line about it (the first is the default), and who asks with it.
     prompts: Mapping[str, str] = field(default_factory=dict)
     prompted: Callable[[ChatModel, str], Method[Any, Any]] | None = None
+    # What may follow a prompt after a colon, as in `mark:all,T`: option -> one line about it.
+    # `prompted` reads them, and says `UsageError` where they make no sense.
+    prompt_options: Mapping[str, str] = field(default_factory=dict)
+    parameters: Parameters | None = None  # how models answer where the user does not say
     # For methods that are put together by their names, such as `openai/gpt-4o@zoom`: takes the
     # place of `method` and `prompted`, and gets models by their names.
     composed: Callable[[str, Connect], Method[Any, Any]] | None = None
@@ -69,6 +74,16 @@ class Benchmark:
     bundled: Mapping[str, Path] = field(default_factory=dict)  # data sets that ship with it
     # What on this machine changes the scores; compared when a run is continued.
     fingerprint: Callable[[], Mapping[str, Any]] = _browser_fingerprint
+
+    def check_prompt(self, prompt: str) -> None:
+        """Raise `UsageError` where there is no such prompt; its options are read by `prompted`."""
+        name, colon, _ = prompt.partition(":")
+        if name in self.prompts and (self.prompt_options or not colon):
+            return
+        remedy = f"Use one of: {', '.join(self.prompts)}"
+        if self.prompt_options:
+            remedy += f"; with options after a colon: {', '.join(self.prompt_options)}"
+        raise UsageError(f"{self.name} has no prompt {prompt!r}.", remedy=f"{remedy}.")
 
 
 def benchmarks() -> dict[str, Benchmark]:

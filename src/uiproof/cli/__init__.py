@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from uiproof.cli import cache, grounding, machine, results, run, score  # noqa: F401 - they add their verbs
+from uiproof.cli import (  # noqa: F401 - they add their verbs
+    cache,
+    collect,
+    grounding,
+    interaction,
+    machine,
+    opinion,
+    results,
+    run,
+    score,
+)
 from uiproof.cli.app import app
 from uiproof.endings import ending_well
 

@@ -42,8 +42,9 @@ def list_() -> None:
     """List data sets, methods, prompts and models, and which are here."""
     import uiproof
     from uiproof.models.names import EXAMPLES
+    from uiproof.registry import benchmarks
 
-    for benchmark in uiproof.benchmarks().values():
+    for benchmark in benchmarks().values():
         typer.echo(benchmark.name)
         rows = [(name, "bundled") for name in benchmark.bundled]
         for entry in uiproof.catalogue().values():
@@ -53,6 +54,10 @@ def list_() -> None:
         _print_columns("methods", benchmark.methods.items(), width=26)
         if benchmark.prompts:
             _print_columns("prompts for models", benchmark.prompts.items())
+        if benchmark.prompt_options:
+            _print_columns(
+                "options after PROMPT:, with commas between", benchmark.prompt_options.items()
+            )
     typer.echo("models")
     _print_columns("", [(name, _readiness(name)) for name in EXAMPLES[:-1]], width=34)
     _print_columns("", [("compatible:http://HOST/v1#MODEL", "any server like vLLM")], width=34)

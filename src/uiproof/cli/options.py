@@ -56,12 +56,18 @@ Concurrency = Annotated[
 ]
 Temperature = Annotated[
     float | None,
-    typer.Option(min=0, metavar="T", help="For models that take one. [default: 0]"),
+    typer.Option(
+        min=0,
+        metavar="T",
+        help="For models that take one. [default: 0; interaction2code: 1, as in its paper]",
+    ),
 ]
 MaxTokens = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="N", help="Longest answer. [default: 16384, or what the model can]"
+        min=1,
+        metavar="N",
+        help="Longest answer. [default: 16384, or what the model can; interaction2code: 4096]",
     ),
 ]
 Seed = Annotated[

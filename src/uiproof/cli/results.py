@@ -109,6 +109,7 @@ def print_matrix(matrix: Matrix, json: str | None, *, quiet: bool) -> None:
             import uiproof
 
             typer.echo(uiproof.comparison(runs))
+            typer.echo(uiproof.comparison_details(runs), nl=False)
     for one in () if quiet else runs:
         typer.echo(f"Run: {one.path}", err=True)
     for label, error in matrix.stopped:

@@ -71,7 +71,8 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="PROMPT",
-            help="How models are asked: see `uiproof list`. May be repeated. [default: the first]",
+            help="How models are asked, with options after a colon where there are some, such as "
+            "mark:all,V+T: see `uiproof list`. May be repeated. [default: the first]",
         ),
     ] = None,
     out: Annotated[
@@ -118,6 +119,8 @@ def run(
       uiproof run --dataset design2code --method openai/gpt-4o --prompt direct --dry-run
       uiproof run --dataset design2code --method openai/gpt-4o --method google/gemini-2.5-pro \\
                   --prompt direct --prompt self-revision --max-cost 20
+      uiproof run --dataset interaction2code-demo --method openai/gpt-4o \\
+                  --prompt direct --prompt mark --prompt mark:all --prompt direct:T
       uiproof run --dataset my/pages --method compatible:http://localhost:8000/v1#Qwen2.5-VL-7B
     """
     import uiproof

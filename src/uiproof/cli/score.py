@@ -55,3 +55,73 @@ def score_design2code(
     )
     print_result(finished, json)
     exit_for([finished], quiet=quiet)
+
+
+@score_app.command("interaction2code")
+def score_interaction2code(
+    dataset: Annotated[
+        str,
+        typer.Argument(metavar="DATASET", help="A folder with a folder for each page, or a name."),
+    ],
+    generated: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GENERATED",
+            help="PAGE/K-*.html for interaction K, also in PAGE/result; or PAGE.html for all.",
+        ),
+    ],
+    json: Json = None,
+    variant: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which, if there are several: direct_prompt-gpt."),
+    ] = None,
+    published_contours: Annotated[
+        bool,
+        typer.Option(
+            "--published-contours",
+            help="Positions of the paper profile by the published rule, which misses most marks.",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Keep the run, with pictures, in this directory.")
+    ] = None,
+    limit: Limit = None,
+    workers: Workers = None,
+    executor: Where = Executor.processes,
+    retry_failed: RetryFailed = False,
+    quiet: Quiet = False,
+) -> None:
+    """Act on generated pages and score their interactions against a data set.
+
+    An interaction without a generated page counts as failed, never as left out.
+
+    \b
+    Examples:
+      uiproof score interaction2code dataset/ generated/ --json scores.json
+      uiproof score interaction2code dataset/ dataset/ --variant mark_prompt-gpt
+      uiproof score interaction2code dataset/ mine/ --out runs/mine && uiproof report runs/mine
+    """
+    import uiproof
+
+    check_json(json)
+    finished = uiproof.score_interactions(
+        dataset,
+        generated,
+        variant=variant,
+        contours=published_contours,
+        out=out,
+        limit=limit,
+        workers=workers,
+        executor=executor.value,
+        retry_failed=retry_failed,
+        quiet=quiet,
+    )
+    if json != "-":
+        from uiproof.benchmarks.interaction2code.printing import score_table
+
+        if json is not None:
+            uiproof.write_json(finished, json)
+        typer.echo(score_table(finished.summary))
+    else:
+        print_result(finished, json)
+    exit_for([finished], quiet=quiet)

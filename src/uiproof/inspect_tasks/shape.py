@@ -83,7 +83,7 @@ def make_task(
         Sample(id=case_id, input=f"{benchmark.name} {case_id}, asked with the prompt {prompt}.")
         for case_id in _cases(benchmark, dataset)
     ]
-    parameters = Parameters()
+    parameters = benchmark.parameters or Parameters()
     return Task(
         dataset=MemoryDataset(samples, name=dataset),
         solver=solver,
@@ -101,11 +101,7 @@ def asking(wiring: Wiring[Any], dataset: str, prompt: str) -> Solver:
     """A solver that asks as the benchmark's own method for models does."""
     benchmark = wiring.benchmark
     cases = _cases(benchmark, dataset)
-    if prompt not in benchmark.prompts:
-        raise UsageError(
-            f"{benchmark.name} has no prompt {prompt!r}.",
-            remedy=f"Use one of: {', '.join(benchmark.prompts)}.",
-        )
+    benchmark.check_prompt(prompt)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         case = cases[str(state.sample_id)]

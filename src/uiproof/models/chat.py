@@ -46,6 +46,7 @@ class ModelOptions:
     patience: float = 900.0  # seconds that a request may spend on failures and pauses
     tall: Literal["split", "scale"] = "split"  # pages that are too tall for the provider
     parameters: Parameters | None = None  # in place of those of the requests
+    chosen: tuple[str, ...] | None = None  # which of these somebody chose; None: all of them
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:
@@ -66,7 +67,18 @@ class ModelOptions:
         given = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
         known = {name: value for name, value in given.items() if value is not None}
         others = {name: value for name, value in options.items() if value is not None}
-        return cls(**others, parameters=Parameters(**known) if known else None)  # type: ignore[arg-type]
+        if not known:
+            return cls(**others)
+        return cls(**others, parameters=Parameters(**known), chosen=tuple(known))  # type: ignore[arg-type]
+
+    def with_defaults(self, defaults: Parameters) -> ModelOptions:
+        """The same options with other parameters wherever nobody chose one."""
+        if self.parameters is None:
+            return replace(self, parameters=defaults)
+        if self.chosen is None:
+            return self
+        kept = {name: getattr(self.parameters, name) for name in self.chosen}
+        return replace(self, parameters=replace(defaults, **kept))
 
 
 def connect(

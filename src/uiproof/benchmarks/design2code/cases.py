@@ -33,7 +33,8 @@ Design2CodeCase = Case[Question, Truth]
 
 def recognises(path: Path) -> bool:
     """Whether a path is a page or a folder that holds pages."""
-    return bool(pages_in(path))
+    # With an `action.json` it is a page of Interaction2Code that has its source beside it.
+    return not (path / "action.json").is_file() and bool(pages_in(path))
 
 
 def pages_in(path: Path) -> dict[str, Path]:

@@ -1,0 +1,116 @@
+"""Explore a page and keep its meaningful interactions, in the published folder layout.
+
+    graph = collect(Path("shop/index.html"), Path("data/shop"))
+    graph = collect("https://example.com", Path("data/example"), allow_network=True)
+
+A person corrects the result later; see `docs/interaction2code-collecting.md`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from uiproof.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from uiproof.benchmarks.interaction2code.collect.exploring import Explorer
+    from uiproof.benchmarks.interaction2code.collect.findings import Finding
+    from uiproof.benchmarks.interaction2code.graph import Graph
+    from uiproof.browser.source import PageSource
+    from uiproof.engine.progress import Progress
+
+MOST = 10  # interactions kept of a page
+
+
+def collect(
+    source: str | Path,
+    out: Path,
+    *,
+    most: int = MOST,
+    topic: str | None = None,
+    allow_network: bool = False,
+    viewport: tuple[int, int] = (1280, 720),
+    progress: Progress | None = None,
+) -> Graph:
+    """Explore a page and write its interactions into a folder.
+
+    `source` is a file, a folder with an `index.html`, or the address of a live page, which is
+    fetched once and only with `allow_network`. Links to other sites are cut, pictures and films
+    replaced by placeholders. Every action that fits a visible element is tried on the page as it
+    was loaded; trivial effects and duplicates are dropped and the `most` meaningful ones kept.
+
+    What was found is written also if a person breaks it off. Raises `InputError` where the page
+    cannot be had or has no interaction.
+    """
+    from uiproof.benchmarks.interaction2code.collect.preparing import prepare
+    from uiproof.benchmarks.interaction2code.collect.writing import write
+
+    with TemporaryDirectory(prefix="uiproof-collect-") as temporary:
+        work = Path(temporary) / "page"
+        work.mkdir()
+        link = ""
+        if is_address(source):
+            from uiproof.benchmarks.interaction2code.collect.fetching import fetch
+
+            link = str(source)
+            if not allow_network:
+                raise UsageError(
+                    f"{link} is a live page, and uiproof does not use the network by itself.",
+                    remedy="Allow it with --allow-network, or save the page and give the file.",
+                )
+            source = fetch(link, Path(temporary) / "fetched", viewport=viewport)
+        page = prepare(Path(source), work, everything=bool(link))
+        explorer, findings, stopped = _explore(page, viewport, progress)
+        kept = _chosen(explorer, findings, most)
+        if stopped is not None and not kept:
+            raise stopped
+        if not kept:
+            raise InputError(
+                f"No interaction was found on {link or source}: {len(explorer.candidates)} actions "
+                "were tried, and none had an effect that means something.",
+                remedy="Open the page in a browser; it may need a network or a login.",
+            )
+        graph = write(
+            kept, explorer.tree, page, out, topic=topic or "", link=link, viewport=viewport
+        )
+    if stopped is not None:
+        stopped.add_note(f"{len(kept)} interactions that were found so far are in {out}.")
+        raise stopped
+    return graph
+
+
+def is_address(source: str | Path) -> bool:
+    """Whether a source is the address of a live page."""
+    return isinstance(source, str) and urlsplit(source).scheme in {"http", "https"}
+
+
+def _explore(
+    page: PageSource, viewport: tuple[int, int], progress: Progress | None
+) -> tuple[Explorer, list[Finding], KeyboardInterrupt | None]:
+    from uiproof.benchmarks.interaction2code.collect.exploring import Explorer
+    from uiproof.browser.renderer import Renderer
+    from uiproof.engine.progress import Progress
+
+    progress = progress or Progress()
+    findings: list[Finding] = []
+    with Renderer() as renderer, Explorer(renderer, page, viewport) as explorer:
+        progress.start(total=len(explorer.candidates), done=0, failed=0)
+        try:
+            for found in explorer.findings():
+                findings += found
+                progress.advance(failed=False)
+        except KeyboardInterrupt as stop:
+            return explorer, findings, stop
+        finally:
+            progress.stop()
+    return explorer, findings, None
+
+
+def _chosen(explorer: Explorer, findings: list[Finding], most: int) -> list[Finding]:
+    from uiproof.benchmarks.interaction2code.collect.duplicates import without_duplicates
+    from uiproof.benchmarks.interaction2code.collect.ranking import best
+
+    return best(without_duplicates(findings, explorer.tree), most)

@@ -1,0 +1,231 @@
+"""A second opinion on the verifier's verdicts: a chat model looks at the same pictures.
+
+It is not told what the verifier found. Off unless it is asked for; answers are cached as all are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE, UNUSABLE
+from uiproof.benchmarks.interaction2code.wording import digest, fill
+from uiproof.engine.notebook import call_anywhere
+from uiproof.engine.progress import Progress, make_progress
+from uiproof.engine.rundir import RunDirectory
+from uiproof.engine.types import Record
+from uiproof.errors import AnswerError, InputError, UiproofError
+from uiproof.models.types import Finish, Image, Message, Parameters, Request
+
+if TYPE_CHECKING:
+    from uiproof.models.budget import Budget
+    from uiproof.models.chat import ChatModel, ModelOptions
+
+FILE = "opinions.json"  # beside the journal of a run
+PARAMETERS = Parameters(max_tokens=2048)  # room for models that think first
+
+_PICTURES = ("reference_before", "reference_after", "generated_before", "generated_after")
+_ANSWER = '{"usable": true, "failure": "none", "reason": "one sentence"}'
+_LETTER = re.compile(r"\W*(?:type\s+)?([a-j])(?:\W*$|[).:])")
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a model thinks of an interaction, or why it did not say."""
+
+    usable: bool | None = None
+    failure: str | None = None  # `none` or one of `FAILURES`
+    reason: str = ""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opinions:
+    """The opinions of one model on one run, and how far the verifier agrees with them."""
+
+    model: str
+    opinions: Mapping[str, Opinion]  # by the id of the case
+    not_asked: int  # cases without pictures: their pages were never acted on
+    usable: Mapping[str, Any]  # accuracy, kappa, n
+    failure: Mapping[str, Any]
+
+    @property
+    def failed(self) -> int:
+        """How many cases got no opinion though it was asked for."""
+        return sum(one.error is not None for one in self.opinions.values())
+
+
+def second_opinion(
+    run: str | Path,
+    model: str,
+    *,
+    quiet: bool = False,
+    models: ModelOptions | None = None,
+    budget: Budget | None = None,
+) -> Opinions:
+    """Ask a chat model about every interaction of a run; writes `opinions.json` into the run.
+
+        uiproof.second_opinion("runs/mine", "openai/gpt-4o").usable["kappa"]
+
+    The agreement with the verifier goes into the summary of the run, too. A case that gets no
+    opinion is written down with the reason; only where no case gets one is that an error.
+    """
+    from uiproof.models.chat import ModelOptions, connect
+
+    directory = RunDirectory(run)
+    benchmark = directory.manifest.get("benchmark")
+    if benchmark != "interaction2code":
+        raise InputError(f"{run} is a run of {benchmark}, and opinions are on interactions.")
+    options = (models or ModelOptions()).with_defaults(PARAMETERS)
+    asked = connect(model, options=options, budget=budget)
+    work = partial(_work, directory, asked)
+    opinions, first_error = call_anywhere(work, make_progress(quiet=quiet))
+    _write(directory, asked, opinions)
+    if first_error is not None and opinions.failed == len(opinions.opinions):
+        raise first_error
+    return opinions
+
+
+def opinion_in(text: str) -> Opinion:
+    """The opinion in an answer: the last JSON object that says something about the interaction.
+
+    Raises `AnswerError` where there is none.
+    """
+    decoder = json.JSONDecoder(strict=False)
+    for start in reversed([found.start() for found in re.finditer(r"\{", text)]):
+        try:
+            said, _ = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        failure, usable = _failure(said.get("failure")), _truth(said.get("usable"))
+        if failure is None and usable is None:
+            continue
+        if usable is None:
+            usable = failure not in UNUSABLE
+        return Opinion(usable, failure, str(said.get("reason") or ""))
+    raise AnswerError(f"There is no opinion in the answer, which begins: {text[:120]!r}")
+
+
+def _work(
+    run: RunDirectory, model: ChatModel, *, progress: Progress
+) -> tuple[Opinions, UiproofError | None]:
+    return asyncio.run(_ask_all(run, model, progress))
+
+
+async def _ask_all(
+    run: RunDirectory, model: ChatModel, progress: Progress
+) -> tuple[Opinions, UiproofError | None]:
+    records = [record for record in run.records() if record.details.get("verdict")]
+    pictured = [record for record in records if all(map(record.artifacts.get, _PICTURES))]
+    errors: list[UiproofError] = []
+    turns = asyncio.Semaphore(model.concurrency)
+
+    async def one(record: Record) -> Opinion:
+        async with turns:
+            try:
+                reply = await model.ask(await asyncio.to_thread(_request, run, record))
+                if reply.finish is Finish.REFUSAL:
+                    opinion = Opinion(error="The model declined.")
+                else:
+                    opinion = opinion_in(reply.text)
+            except UiproofError as error:
+                errors.append(error)
+                opinion = Opinion(error=error.message)
+            except OSError as error:  # a picture is gone
+                opinion = Opinion(error=str(error))
+            progress.advance(failed=opinion.error is not None)
+            return opinion
+
+    progress.start(total=len(pictured), done=0, failed=0)
+    try:
+        given = await asyncio.gather(*map(one, pictured))
+    finally:
+        progress.stop()
+        await model.close()
+    opinions = {record.id: said for record, said in zip(pictured, given, strict=True)}
+    verdicts = [record.details["verdict"] for record in pictured]
+    found = Opinions(
+        model=model.name,
+        opinions=opinions,
+        not_asked=len(records) - len(pictured),
+        usable=_agreement([one["usable"] for one in verdicts], [one.usable for one in given]),
+        failure=_agreement([one["failure"] for one in verdicts], [one.failure for one in given]),
+    )
+    return found, errors[0] if errors else None
+
+
+def _request(run: RunDirectory, record: Record) -> Request:
+    action = record.details.get("action") or {}
+    value = f" {json.dumps(action['value'])}" if action.get("value") else ""
+    shown = {name: Image(run.artifact(record.artifacts[name]).read_bytes()) for name in _PICTURES}
+    said = fill(
+        "opinion",
+        action=f"{action.get('kind', 'click')}{value}",
+        failures="\n".join(f"({letter}) {name}" for letter, name in FAILURES.items()),
+        answer=_ANSWER,
+        **shown,
+    )
+    return Request((Message("user", said),), PARAMETERS)
+
+
+def _agreement(verdicts: Sequence[Any], opinions: Sequence[Any]) -> dict[str, Any]:
+    from uiproof.stats.agreement import cohen_kappa
+
+    pairs = [(a, b) for a, b in zip(verdicts, opinions, strict=True) if b is not None]
+    if not pairs:
+        return {"n": 0, "accuracy": None, "kappa": None, "low": None, "high": None}
+    kappa = cohen_kappa([a for a, _ in pairs], [b for _, b in pairs])
+    return {
+        "n": len(pairs),
+        "accuracy": sum(a == b for a, b in pairs) / len(pairs),
+        "kappa": kappa.value,
+        "low": kappa.low,
+        "high": kappa.high,
+    }
+
+
+def _write(run: RunDirectory, model: ChatModel, found: Opinions) -> None:
+    agreement = {"model": found.model, "usable": found.usable, "failure": found.failure}
+    content = {
+        **agreement,
+        "settings": model.settings,
+        "prompt_digest": digest("opinion"),
+        "failed": found.failed,
+        "not_asked": found.not_asked,
+        "opinions": {case: asdict(one) for case, one in found.opinions.items()},
+    }
+    partial_file = run.path / f"{FILE}.tmp"
+    partial_file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    partial_file.replace(run.path / FILE)
+    run.write_summary({**run.summary, "opinion": agreement})
+
+
+def _failure(said: Any) -> str | None:
+    """A failure as the verifier calls it, from a letter, `(b)`, or its name."""
+    if said is None or isinstance(said, (bool, int, float, list, dict)):
+        return None
+    text = str(said).strip().lower()
+    if text in ("", "-") or text.startswith(("none", "no failure", "null")):
+        return NONE
+    if letter := _LETTER.match(text):
+        return letter[1]
+    return next((letter for letter, name in FAILURES.items() if name in text), None)
+
+
+def _truth(said: Any) -> bool | None:
+    if isinstance(said, bool):
+        return said
+    text = str(said).strip().lower()
+    return (
+        True
+        if text in ("true", "yes", "usable")
+        else False
+        if text in ("false", "no", "unusable")
+        else None
+    )

@@ -1,0 +1,174 @@
+"""Acting on a generated page: what it shows before and after, and what else it did."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from uiproof.benchmarks.interaction2code.finding import Found, Wanted, find_trigger, same_element
+from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Outcome
+from uiproof.browser import PageSource, Renderer
+from uiproof.browser.changes import changes
+from uiproof.browser.snapshots import Action, Element, Snapshot
+from uiproof.browser.stage import Stage
+from uiproof.errors import RenderError
+from uiproof.vision.images import Rgb, decode
+
+MOST_PROBES = 16  # pages that are opened to find out why an interaction does nothing
+PROBE_SECONDS = 90.0  # after which no more are opened: a case has a time limit
+# What a page may have that looks another way the next time, without anybody acting on it.
+_RESTLESS = re.compile(
+    rb"set(?:Timeout|Interval)|requestAnimationFrame|random|Date\b|performance\.|crypto"
+    rb"|<(?:iframe|video|canvas|marquee|animate)|@keyframes|\.gif|WebAssembly",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A page at one moment."""
+
+    png: bytes
+    picture: Rgb
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One act on a page: what it was done to, and what was to be seen before and after.
+
+    `loaded` is the page before it was scrolled to the element.
+    """
+
+    loaded: Seen
+    before: Seen
+    found: Found | None
+    after: Seen | None = None  # None where nothing was acted on
+    outcome: Outcome | None = None
+
+
+def look(stage: Stage) -> Seen:
+    """What a page shows now."""
+    png = stage.screenshot()
+    return Seen(png, decode(png), stage.snapshot())
+
+
+def act(stage: Stage, wanted: Wanted) -> Act:
+    """Find the element of an interaction, do to it what is to be done, and see what happens."""
+    loaded = look(stage)
+    found = find_trigger(stage, loaded.snapshot, wanted)
+    if found is None or not _has_area(found.element):
+        return Act(loaded, loaded, found)
+    before = _revealed(stage, found.element, loaded)
+    element = _now(before.snapshot, found.element)
+    after, outcome = do(stage, before, element, wanted.action)
+    return Act(loaded, before, Found(element, found.by), after, outcome)
+
+
+def do(stage: Stage, before: Seen, element: Element, action: Action) -> tuple[Seen, Outcome]:
+    """Act on an element; `before` is what the page shows until then."""
+    stage.events()  # what happened so far is not an effect
+    refused = stage.act(element, action)
+    stage.settle()
+    after = look(stage)
+    outcome = Outcome(
+        picture=after.picture,
+        snapshot=after.snapshot,
+        changes=changes(before.snapshot, after.snapshot),
+        events=stage.events(),
+        refused=refused,
+    )
+    return after, outcome
+
+
+@dataclass(slots=True)
+class Probes:
+    """Further tries on a page that is opened anew for each of them.
+
+    `way` are the interactions that lead to the state in which they are to be made.
+    """
+
+    renderer: Renderer
+    page: PageSource
+    window: tuple[int, int]
+    way: Sequence[Wanted] = ()
+    left: int = MOST_PROBES
+    began: float = field(default_factory=time.monotonic)
+
+    def attempt(self, element: Element, action: Action) -> Outcome | None:
+        """What another act, or the same on another element, leads to; None if it cannot be made."""
+        if self.left <= 0 or time.monotonic() - self.began > PROBE_SECONDS:
+            return None
+        self.left -= 1
+        try:
+            with self.renderer.stage(self.page, self.window) as stage:
+                self._go(stage)
+                snapshot = stage.snapshot()
+                same = same_element(snapshot, element)
+                if same is None:
+                    return None
+                stage.reveal(same)
+                before = look(stage)
+                return do(stage, before, _now(before.snapshot, same), action)[1]
+        except RenderError:
+            return None  # a page that breaks when it is acted on says nothing more
+
+    def noise(self, before: Seen) -> Mask | None:
+        """Where the page changes without anybody acting on it; None where it stands still."""
+        if not _RESTLESS.search(self.page.html):
+            return None
+        try:
+            with self.renderer.stage(self.page, self.window) as stage:
+                self._go(stage)
+                if before.snapshot.scroll != (0, 0):
+                    x, y = before.snapshot.scroll
+                    stage.reveal((x + self.window[0] / 2, y + self.window[1] / 2))
+                stage.settle()
+                again = decode(stage.screenshot())
+        except RenderError:
+            return None
+        if again.shape != before.picture.shape or np.array_equal(again, before.picture):
+            return None
+        return np.asarray((again != before.picture).any(axis=2))
+
+    def _go(self, stage: Stage) -> None:
+        for step in self.way:
+            found = find_trigger(stage, stage.snapshot(), step)
+            if found is not None:
+                stage.act(found.element, step.action)
+                stage.settle()
+
+
+def again(stage: Stage, done: Act, action: Action) -> Callable[[], Outcome | None]:
+    """Repeats an act on the page as it is after it; what changed is told against before it."""
+
+    def repeat() -> Outcome | None:
+        if done.found is None:
+            return None
+        try:
+            return do(stage, done.before, done.found.element, action)[1]
+        except RenderError:
+            return None
+
+    return repeat
+
+
+def _revealed(stage: Stage, element: Element, loaded: Seen) -> Seen:
+    """The page once it is scrolled to an element: fixed parts of it go with the window."""
+    stage.reveal(element)
+    snapshot = stage.snapshot()
+    if snapshot == loaded.snapshot:
+        return loaded
+    return look(stage)
+
+
+def _now(snapshot: Snapshot, element: Element) -> Element:
+    return next((one for one in snapshot.elements if one.ref == element.ref), element)
+
+
+def _has_area(element: Element) -> bool:
+    return element.box.width > 0 and element.box.height > 0

@@ -1,0 +1,209 @@
+"""What an Interaction2Code run amounts to: means and rates with intervals, and how things failed.
+
+Interactions of one page are alike, so intervals are over pages. A failed case is in every mean
+with 0. What a page does not implement counts 0 in the interaction part, and the same means without
+these interactions are in `implemented_only`. Positions that a data set does not tell are left out,
+as their `n` says.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
+from uiproof.engine.types import Record
+from uiproof.registry import Metric
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PROFILES = ("paper", "strict")
+FULL = ("clip", "ssim", "text")
+PART = ("clip", "ssim", "text", "position_before", "position_after")
+RATES = ("implemented", "usable")
+
+METRICS = (
+    Metric("usable", "Usable"),
+    Metric("implemented", "Implemented"),
+    Metric("paper.full.clip", "Page CLIP"),
+    Metric("paper.full.ssim", "Page SSIM"),
+    Metric("paper.full.text", "Page text"),
+    Metric("paper.part.clip", "CLIP"),
+    Metric("paper.part.ssim", "SSIM"),
+    Metric("paper.part.text", "Text"),
+    Metric("paper.part.position_before", "Pos. before"),
+    Metric("paper.part.position_after", "Pos. after"),
+    Metric("strict.full.ssim", "Strict page SSIM"),
+    Metric("strict.full.text", "Strict page text"),
+    Metric("strict.part.ssim", "Strict SSIM"),
+    Metric("strict.part.text", "Strict text"),
+    Metric("strict.part.position_before", "Strict pos. before"),
+    Metric("strict.part.position_after", "Strict pos. after"),
+)
+
+
+@dataclass(slots=True)
+class _Columns:
+    """The numbers of all records, and nothing else of them."""
+
+    scores: dict[str, list[float]] = field(default_factory=dict)
+    pages: list[str] = field(default_factory=list)
+    failed: list[bool] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
+    usable: Counter[str] = field(default_factory=Counter)  # by failure type
+    paths: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def add(self, record: Record) -> None:
+        for key in (*_keys(), *RATES):
+            value = _look_up(record.scores, key)
+            self.scores.setdefault(key, []).append(float("nan") if value is None else float(value))
+        self.pages.append(str(record.details.get("page") or page_of(record.id)))
+        self.failed.append(record.status == "failed")
+        verdict = record.details.get("verdict") or {}
+        failure = str(verdict.get("failure") or "a")
+        self.failures[failure] += 1
+        self.usable[failure] += bool(verdict.get("usable"))
+        if sequence := record.details.get("sequence"):
+            self.paths.append({**sequence, "page": self.pages[-1]})
+
+
+def page_of(case_id: str) -> str:
+    """The page of a case `page/interaction`."""
+    return case_id.rpartition("/")[0] or case_id
+
+
+def summarise(records: Iterable[Record]) -> dict[str, Any]:
+    """The content of `summary.json`; reads the records once and keeps only their numbers."""
+    columns = _Columns()
+    flags: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for record in records:
+        columns.add(record)
+        flags.update(record.flags)
+        if record.error is not None:
+            errors[record.error.code] += 1
+        for stage, taken in _seconds(record).items():
+            seconds[stage] += taken
+    n = len(columns.pages)
+    return {
+        "benchmark": "interaction2code",
+        "n": n,
+        "pages": len(set(columns.pages)),
+        "failed": sum(columns.failed),
+        "scores": _scores(columns),
+        "implemented_only": _implemented_only(columns),
+        "failures": {
+            kind: {
+                "n": columns.failures[kind],
+                "share": columns.failures[kind] / n if n else None,
+                "usable": columns.usable[kind],
+            }
+            for kind in (NONE, *FAILURES)
+        },
+        "sequences": _sequences(columns.paths),
+        "flags": dict(sorted(flags.items())),
+        "errors": dict(sorted(errors.items())),
+        "seconds": {stage: round(taken, 3) for stage, taken in sorted(seconds.items())},
+    }
+
+
+def _keys() -> Iterable[str]:
+    for profile in PROFILES:
+        yield from (f"{profile}.full.{name}" for name in FULL)
+        yield from (f"{profile}.part.{name}" for name in PART)
+
+
+def _seconds(record: Record) -> dict[str, float]:
+    """What the engine has measured, and what the judge says about its own steps."""
+    steps = record.details.get("seconds") or {}
+    return {**record.seconds, **{f"judge.{step}": float(taken) for step, taken in steps.items()}}
+
+
+def _look_up(scores: Mapping[str, Any], key: str) -> float | None:
+    value: Any = scores
+    for name in key.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value  # type: ignore[no-any-return]  # journals hold numbers or null here
+
+
+def _scores(columns: _Columns) -> dict[str, Any]:
+    import numpy as np  # not above: naming a benchmark must not cost what summing it up does
+
+    everything = np.ones(len(columns.pages), dtype=bool)
+    made: dict[str, Any] = {
+        profile: {
+            "full": {name: _mean(columns, f"{profile}.full.{name}", everything) for name in FULL},
+            "part": {name: _mean(columns, f"{profile}.part.{name}", everything) for name in PART},
+        }
+        for profile in PROFILES
+    }
+    return {**made, **{name: _rate(columns.scores.get(name, []), columns.pages) for name in RATES}}
+
+
+def _implemented_only(columns: _Columns) -> dict[str, Any]:
+    """The interaction part of what is implemented, and how much of that is usable."""
+    import numpy as np
+
+    chosen = np.array(columns.scores.get("implemented", [])) == 1
+    made: dict[str, Any] = {
+        profile: {"part": {name: _mean(columns, f"{profile}.part.{name}", chosen) for name in PART}}
+        for profile in PROFILES
+    }
+    usable = np.array(columns.scores.get("usable", []))[chosen]
+    pages = np.array(columns.pages)[chosen]
+    return {"n": int(chosen.sum()), **made, "usable": _rate(usable.tolist(), pages.tolist())}
+
+
+def _mean(columns: _Columns, key: str, chosen: np.ndarray[Any, Any]) -> dict[str, Any] | None:
+    import numpy as np
+
+    from uiproof.stats.intervals import bootstrap_mean
+
+    if "position" in key:
+        # Some interactions have no mark to measure from; that is no matter of the generated page.
+        chosen = chosen & ~np.isnan(np.array(columns.scores.get(key, [])))
+    values = np.array(columns.scores.get(key, []))[chosen]
+    failed = np.array(columns.failed, dtype=bool)[chosen]
+    implemented = np.array(columns.scores.get("implemented", []))[chosen] == 1
+    missing = np.isnan(values)
+    # What is 0 because nothing is there was not looked at: it does not make a score measured.
+    looked_at = implemented if ".part." in key else ~failed
+    if not values.size or (looked_at.any() and missing[looked_at].all()):
+        return None
+    unmeasured = missing & ~failed
+    if unmeasured.any():
+        measured = int((~unmeasured).sum())
+        reason = f"measured for {measured} of {values.size} cases only"
+        return {"mean": None, "low": None, "high": None, "n": measured, "reason": reason}
+    interval = bootstrap_mean(
+        np.where(missing, 0.0, values), clusters=np.array(columns.pages)[chosen]
+    )
+    return None if interval is None else interval._asdict()
+
+
+def _rate(values: Sequence[float], pages: Sequence[str]) -> dict[str, Any] | None:
+    import numpy as np
+
+    from uiproof.stats.clusters import clustered_rate
+
+    if not values:
+        return None
+    rate = clustered_rate(np.nan_to_num(np.array(values)), pages)
+    return None if rate is None else rate._asdict()
+
+
+def _sequences(paths: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How far paths of several interactions go before one breaks; None where there are none."""
+    if not paths:
+        return None
+    whole = [float(path["done"] == path["steps"]) for path in paths]
+    return {
+        "paths": len(paths),
+        "whole": _rate(whole, [path["page"] for path in paths]),
+        "steps": sum(path["steps"] for path in paths),
+        "done": sum(path["done"] for path in paths),
+    }

@@ -1,0 +1,145 @@
+"""What a person sees of a change: its colours, sizes and places, measured on elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from uiproof.boxes import PixelBox
+from uiproof.browser.snapshots import Changes, Element, Snapshot
+
+COLOUR_STEP = 24  # of 255, in any channel: less is a shade that nobody speaks of
+MOVE_STEP = 4  # pixels
+_SIZE_STEP = 0.05  # of its length, and at least `MOVE_STEP` pixels
+_SAME_PLACE = 0.3  # of the smaller box: what takes so much of another's place takes its place
+_PART_HEIGHT, _PART_STEP = 100, 24  # pixels: what is a part of the page, and much for it
+
+
+def visible_recolouring(
+    changes: Changes, before: Snapshot, after: Snapshot
+) -> tuple[tuple[Element, Element], ...]:
+    """The elements whose colours changed so much that a person would speak of it."""
+    pairs = (*changes.recoloured, *changes.restyled)
+    return tuple(
+        (old, new) for old, new in pairs if colour_step(old, new, before, after) >= COLOUR_STEP
+    )
+
+
+def colour_step(old: Element, new: Element, before: Snapshot, after: Snapshot) -> float:
+    """By how much an element's text or ground changed its colour, in steps of 255."""
+    steps = [_channels(ground(old, before), ground(new, after))]
+    if old.background == new.background:
+        steps = [0.0]  # what is behind it is told of by itself
+    if new.text or new.tag in {"svg", "path", "i"}:
+        steps.append(_channels(old.color, new.color))
+    for name, step in (("background-image", 255.0), ("fill", 255.0), ("filter", 100.0)):
+        if old.style.get(name) != new.style.get(name):
+            steps.append(step)
+    return max(*steps, 160 * abs(_opacity(old) - _opacity(new)))
+
+
+def ground(element: Element, snapshot: Snapshot) -> tuple[float, float, float]:
+    """The colour behind an element's text, as it shows on what is behind it."""
+    by_ref = {one.ref: one for one in snapshot.elements}
+    layers = []
+    at: Element | None = element
+    while at is not None:
+        layers.append(at.background)
+        if at.background[3] >= 1:
+            break
+        at = by_ref.get(at.parent) if at.parent is not None else None
+    red, green, blue = 255.0, 255.0, 255.0
+    for layer in reversed(layers):
+        share = layer[3]
+        red += (layer[0] - red) * share
+        green += (layer[1] - green) * share
+        blue += (layer[2] - blue) * share
+    return red, green, blue
+
+
+def _channels(one: Sequence[float], other: Sequence[float]) -> float:
+    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+
+
+def _opacity(element: Element) -> float:
+    return float(element.style.get("opacity", "1"))
+
+
+def grew(before: int, after: int) -> bool:
+    """Whether a length changed so much that a person sees it."""
+    return abs(after - before) >= max(MOVE_STEP, _SIZE_STEP * before)
+
+
+def has_edges(element: Element) -> bool:
+    """Whether a person can see how large an element is."""
+    painted = element.background[3] > 0 or {"border", "box-shadow", "background-image"} & set(
+        element.style
+    )
+    own = {"img", "svg", "canvas", "video", "input", "textarea", "select", "button", "iframe"}
+    return bool(painted) or element.tag in own or "transform" in element.style
+
+
+def shares_place(one: PixelBox, other: PixelBox) -> bool:
+    """Whether one box lies where the other one lies."""
+    width = min(one.right, other.right) - max(one.left, other.left)
+    height = min(one.bottom, other.bottom) - max(one.top, other.top)
+    smaller = min(one.width * one.height, other.width * other.height)
+    return width > 0 and height > 0 and width * height >= _SAME_PLACE * smaller
+
+
+def kept_an_end(before: PixelBox, after: PixelBox) -> bool:
+    """Whether a box grew or shrank to one side, as it does around another text."""
+    across = before.left == after.left or before.right == after.right
+    return across and (before.top == after.top or before.bottom == after.bottom)
+
+
+def widened(before: Snapshot, after: Snapshot) -> bool:
+    """Whether a part of the page was made wider or narrower, whatever that did to what is in it."""
+    old = {one.ref: one for one in before.elements}
+    for new in after.elements:
+        was = old.get(new.ref)
+        if was is None or new.box.height < _PART_HEIGHT or not has_edges(new):
+            continue
+        parents = (
+            old.get(was.parent or 0),
+            next((one for one in after.elements if one.ref == new.parent), None),
+        )
+        if None in parents or new.tag in {"html", "body"}:
+            continue
+        changed = abs(new.box.width - was.box.width)
+        if changed >= max(_PART_STEP, 0.1 * was.box.width) and _same_width(*parents):
+            return True
+    return False
+
+
+def _same_width(old: Element | None, new: Element | None) -> bool:
+    return old is not None and new is not None and abs(old.box.width - new.box.width) <= 1
+
+
+def moved_house(before: Snapshot, after: Snapshot) -> bool:
+    """Whether an element went to another parent, as a card does that is dropped elsewhere."""
+    old = {one.ref: one for one in before.elements}
+    there = {one.ref for one in after.elements}
+    for new in after.elements:
+        was = old.get(new.ref)
+        if was is None or was.parent == new.parent or new.parent not in old:
+            continue
+        shift = abs(was.box.left - new.box.left) + abs(was.box.top - new.box.top)
+        if shift >= MOVE_STEP and was.parent in there:
+            return True
+    return False
+
+
+def inside(element: Element, snapshot: Snapshot) -> list[Element]:
+    """The elements in an element, at any depth; they follow it in document order."""
+    refs = {element.ref}
+    found = []
+    for one in snapshot.elements:
+        if one.parent in refs:
+            refs.add(one.ref)
+            found.append(one)
+    return found
+
+
+def font_size(element: Element) -> str:
+    """The size of its letters."""
+    return element.style.get("font-size", "")

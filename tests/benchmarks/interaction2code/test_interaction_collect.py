@@ -1,0 +1,208 @@
+"""Collecting on other pages: what is tried, what is dropped, what is one and the same."""
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from uiproof.benchmarks.interaction2code.collect import collect
+from uiproof.benchmarks.interaction2code.collect.candidates import common_word, keys_in, texts
+from uiproof.benchmarks.interaction2code.collect.hovering import hover_selectors
+from uiproof.benchmarks.interaction2code.collect.preparing import cut_links, prepare
+from uiproof.benchmarks.interaction2code.layout import read_graph
+from uiproof.boxes import PixelBox
+from uiproof.browser.snapshots import Element, Snapshot
+from uiproof.errors import InputError, UsageError
+
+PAGES = Path(__file__).parent / "collect_pages"
+TRIVIAL = (PAGES / "trivial.html").read_text()
+MIXED = (PAGES / "mixed.html").read_text()
+
+
+def explored(tmp_path, html, **options):
+    page = tmp_path / "page" / "index.html"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(html)
+    return collect(page, tmp_path / "out", **options)
+
+
+@contextmanager
+def served(folder):
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def element(tag, text="", *, ref=1, **more):
+    more.setdefault("box", PixelBox(0, 0, 100, 30))
+    more.setdefault("label", text)
+    return Element(ref=ref, parent=None, tag=tag, id="", text=text, **more)
+
+
+def test_a_page_with_nothing_but_trivial_effects_has_no_interactions(tmp_path):
+    with pytest.raises(InputError, match="No interaction was found"):
+        explored(tmp_path, TRIVIAL)
+
+
+def test_other_ways_to_write_a_page_are_understood_and_duplicates_are_one(tmp_path):
+    graph = explored(tmp_path, MIXED, topic="mixed")
+    found = {one.sentence: one for one in graph.interactions}
+    assert set(found) == {
+        'hover on the "Card 0" item',
+        'click the "Open" button',
+        "click the image",
+        'drag the "Piece" item down',
+        "press the ? key",
+    }
+    assert found['click the "Open" button'].visuals == ("new component",)
+    assert found["click the image"].visuals == ("color",)
+    assert found['drag the "Piece" item down'].visuals == ("position",)
+    assert found["press the ? key"].visuals == ("new component", "text")
+    assert "More about it" in found['hover on the "Card 0" item'].description
+    assert graph.topic == "mixed"
+
+
+def test_only_the_best_are_kept(tmp_path):
+    page = """<!DOCTYPE html><p onclick="this.style.color = '#c00'">Paint</p>
+      <button onclick="d.showModal()">Ask</button><dialog id="d">Are you sure?</dialog>"""
+    (one,) = explored(tmp_path, page, most=1).interactions
+    assert one.sentence == 'click the "Ask" button'
+
+
+def test_a_live_page_is_fetched_only_when_that_is_allowed(tmp_path):
+    site = tmp_path / "site"
+    (site / "sub").mkdir(parents=True)
+    (site / "look.css").write_text("#box { width: 300px; height: 90px; background: #dde }")
+    (site / "sub" / "index.html").write_text(
+        '<!DOCTYPE html><link rel="stylesheet" href="/look.css"><div id="box">Box</div>'
+        '<img src="photo.png" alt=""><button>Load</button><script src="code.js"></script>'
+    )
+    (site / "sub" / "code.js").write_text(
+        "const part = 'words'; fetch(part + '.json').then((r) => r.json()).then((words) => {"
+        "document.querySelector('button').onclick = () => { box.textContent = words.text } })"
+    )
+    (site / "sub" / "words.json").write_text('{"text": "It came over the network."}')
+    Image.new("RGB", (160, 80), "red").save(site / "sub" / "photo.png")
+    with served(site) as address:
+        with pytest.raises(UsageError, match="--allow-network"):
+            collect(f"{address}/sub/", tmp_path / "out")
+        graph = collect(f"{address}/sub/", tmp_path / "out", allow_network=True)
+        with (
+            pytest.raises(UsageError, match="could not be fetched")
+            if False
+            else pytest.raises(Exception, match="the server says 404")
+        ):
+            collect(f"{address}/missing", tmp_path / "none", allow_network=True)
+    (one,) = graph.interactions
+    assert one.sentence == 'click the "Load" button'
+    assert "It came over the network." in one.description
+    assert graph.link == f"{address}/sub/"
+    with Image.open(tmp_path / "out" / "photo.png") as photo:
+        assert photo.size == (160, 80)
+        assert len(photo.convert("RGB").getcolors()) == 2  # grey, with its diagonals
+
+
+def test_links_to_elsewhere_are_cut_and_pictures_become_placeholders(tmp_path):
+    source = tmp_path / "source"
+    (source / "pictures").mkdir(parents=True)
+    Image.new("RGB", (90, 40), "blue").save(source / "pictures" / "one.png")
+    (source / "unused.png").write_bytes(b"not named by the page")
+    (source / "index.html").write_text(
+        '<a href="https://x.example/y">x</a><a href="two.html">two</a><img src="pictures/one.png">'
+        "<img src='//cdn.example/z.jpg' srcset='//cdn.example/z2.jpg 2x'>"
+        '<form action="http://x.example"></form><video src="film.mp4"></video>'
+    )
+    (source / "two.html").write_text('<a href="http://x.example">x</a>')
+    (source / "film.mp4").write_bytes(b"film")
+    out = tmp_path / "out"
+    out.mkdir()
+    page = prepare(source, out)
+    assert "example" not in page.text
+    assert 'href="two.html"' in page.text
+    assert "example" not in (out / "two.html").read_text()
+    with Image.open(out / "pictures" / "one.png") as picture:
+        assert picture.size == (90, 40)
+    names = {path.name for path in out.rglob("*") if path.is_file()}
+    assert names == {"page.html", "two.html", "one.png", "placeholder.png"}
+    assert "https://x.example/y" in (source / "index.html").read_text()
+    assert cut_links("<a class=b href=http://x.example/>x</a>").count("example") == 0
+
+
+def test_a_folder_without_a_page_is_said_to_be_one(tmp_path):
+    with pytest.raises(InputError, match=re.escape("index.html")):
+        collect(tmp_path, tmp_path / "out")
+    with pytest.raises(InputError, match="no page"):
+        collect(tmp_path / "missing.html", tmp_path / "out")
+
+
+def test_the_command_tells_what_it_found_and_ctrl_c_keeps_it(tmp_path):
+    page = tmp_path / "page.html"
+    buttons = "".join(
+        f"<p><button onclick=\"this.textContent = 'done {i}'\" class=b{i}>Do {i}</button></p>"
+        for i in range(60)
+    )
+    page.write_text(f"<!DOCTYPE html><dialog id=d>Hello</dialog>{buttons}")
+    command = [
+        sys.executable,
+        "-m",
+        "uiproof",
+        "collect",
+        str(page),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        told = run.stderr.readline()  # the first line about progress
+        assert told.startswith("uiproof: ")
+        time.sleep(0.2)
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=120)
+    if run.returncode == 0:  # it was quicker than we were
+        assert 'click the "Do 0" button' in out
+    else:
+        assert "found so far are in" in err
+    assert read_graph(tmp_path / "out").interactions[0].action.kind == "click"
+
+
+def test_keys_are_those_that_the_code_names():
+    assert keys_in("el.onclick = go") == ()
+    assert keys_in('on("keydown", e => e.key === "Enter" || e.key === "j")') == ("Enter", "j")
+    assert keys_in("onkeydown = e => { if (e.keyCode == 40) next() }") == ("ArrowDown",)
+    assert "Enter" in keys_in("addEventListener('keydown', anything)")
+
+
+def test_fields_get_texts_that_fit_them():
+    assert texts(element("input", type="email"), "word")[0].count("@") == 1
+    assert texts(element("input", label="Your e-mail", type="text"), "word")[0].count("@") == 1
+    assert texts(element("input", type="search"), "tent") == ("tent",)
+    entries = [element("li", name, ref=i) for i, name in enumerate(("Red tent", "Buy", "Buy"))]
+    assert common_word(Snapshot(tuple(entries), (100, 100), "")) == "tent"
+
+
+def test_hover_rules_are_found_unless_they_only_draw_a_line():
+    styles = """
+      a:hover { text-decoration: underline } .menu:hover ul { display: block }
+      /* .x:hover { top: 0 } */
+      .card:hover, .tile:hover { transform: scale(1.2) } nav > li:hover > .sub { opacity: 1 }
+      button:hover { background: red; color: white }
+    """
+    found = hover_selectors(styles)
+    assert "a" not in found
+    assert ".x" not in found
+    assert {".menu", "nav > li", "button"} <= set(found)

@@ -1,0 +1,90 @@
+"""`uiproof score interaction2code`, from the command line to the files it writes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from interaction_pages import SHOP, make_shop
+from typer.testing import CliRunner
+
+import uiproof
+from uiproof.cli.app import app
+from uiproof.errors import InputError, UsageError
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return make_shop(tmp_path_factory.mktemp("shop"))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("UIPROOF_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture
+def generated(tmp_path):
+    dead = SHOP.replace("getElementById('menu').hidden = false", "title = 'Coffee shop'")
+    folder = tmp_path / "generated" / "shop" / "result"
+    folder.mkdir(parents=True)
+    for number, prompt, html in ((1, "direct", SHOP), (1, "mark", dead), (3, "direct", SHOP)):
+        (folder / f"{number}-{prompt}-gpt.html").write_text(html)
+    return tmp_path / "generated"
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, ["score", "interaction2code", *map(str, arguments), "--quiet"])
+
+
+def test_scores_and_verdicts_of_every_interaction_are_in_the_json(dataset, generated, tmp_path):
+    target = tmp_path / "scores.json"
+    done = call(
+        *(dataset, generated, "--variant", "direct-gpt", "--json", target),
+        *("--executor", "inline", "--out", tmp_path / "run"),
+    )
+    assert done.exit_code == 1, done.output  # there is no page for interaction 2
+    found = json.loads(target.read_text())
+    assert found["benchmark"] == "interaction2code"
+    by_id = {case["id"]: case for case in found["cases"]}
+    assert list(by_id) == ["shop/1", "shop/2", "shop/3"]
+    for name in ("shop/1", "shop/3"):
+        verdict = by_id[name]["verdict"]
+        assert by_id[name]["status"] == "scored"
+        assert (verdict["implemented"], verdict["usable"], verdict["failure"]) == (
+            *(True, True),
+            "none",
+        )
+        assert isinstance(verdict["evidence"], list)
+        assert {"paper", "strict", "implemented", "usable"} == set(by_id[name]["scores"])
+    assert by_id["shop/2"]["status"] == "failed"
+    assert by_id["shop/2"]["verdict"]["failure"] == "a"
+    assert "no page for shop/2" in by_id["shop/2"]["error"]["message"]
+    assert found["summary"]["scores"]["usable"]["mean"] == pytest.approx(2 / 3)
+    assert "Full page, paper" in done.output
+    assert "(a) interactive element missing" in done.output
+    again = uiproof.RunDirectory(tmp_path / "run")
+    assert again.summary["n"] == 3
+    assert "Usable" in uiproof.comparison([again])
+
+
+def test_several_variants_are_named_in_the_error(dataset, generated):
+    with pytest.raises(UsageError, match="direct-gpt, mark-gpt"):
+        uiproof.score_interactions(dataset, generated)
+    with pytest.raises(UsageError, match="no variant"):
+        uiproof.score_interactions(dataset, generated, variant="cot-gpt")
+
+
+def test_folders_that_do_not_belong_together_are_wrong_use(dataset, tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "other.html").write_text(SHOP)
+    with pytest.raises(UsageError, match="has the name of a page"):
+        uiproof.score_interactions(dataset, tmp_path / "pages")
+    with pytest.raises(InputError, match="no file or folder"):
+        uiproof.score_interactions(dataset, tmp_path / "nowhere")
+
+
+def test_data_of_another_benchmark_is_refused(tmp_path):
+    (tmp_path / "1.html").write_text(SHOP)
+    with pytest.raises(InputError, match="no data set of Interaction2Code"):
+        uiproof.score_interactions(tmp_path, tmp_path)

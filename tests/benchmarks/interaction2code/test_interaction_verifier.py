@@ -1,0 +1,247 @@
+"""The rules of the verifier, on drawn pages: each test changes one thing and names the failure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+import pytest
+
+from uiproof.benchmarks.interaction2code.verifier import (
+    GeneratedEvidence,
+    Outcome,
+    ReferenceEvidence,
+    Verdict,
+    verify,
+)
+from uiproof.boxes import PixelBox
+from uiproof.browser.changes import changes
+from uiproof.browser.snapshots import Action, Element, Events, Snapshot
+
+SIZE = (900, 600)
+
+
+@dataclass(frozen=True)
+class Part:
+    """An element of a drawn page: a filled box with a line of text."""
+
+    ref: int
+    text: str
+    box: tuple[int, int, int, int]
+    fill: tuple[int, int, int] = (235, 235, 235)
+    tag: str = "div"
+    id: str = ""
+    listeners: tuple[str, ...] = ()
+
+
+BUTTON = Part(2, "Open", (60, 120, 180, 160), tag="button", id="interact1", listeners=("click",))
+OTHER = Part(3, "Close", (240, 120, 360, 160), tag="button")
+TITLE = Part(4, "Garden tools", (60, 40, 420, 90), fill=(255, 255, 255), tag="h1")
+PANEL = Part(5, "Spades and rakes", (60, 220, 420, 300), fill=(220, 235, 255))
+STATUS = Part(6, "Ready", (500, 40, 700, 90), fill=(255, 255, 255), tag="p")
+CLOSED = (TITLE, STATUS, BUTTON, OTHER)
+OPEN = (*CLOSED, PANEL)
+
+
+def drawn(parts: tuple[Part, ...]) -> np.ndarray:
+    picture = np.full((SIZE[1], SIZE[0], 3), 255, np.uint8)
+    for part in parts:
+        left, top, right, bottom = part.box
+        cv2.rectangle(picture, (left, top), (right - 1, bottom - 1), part.fill, -1)
+        at = (left + 10, (top + bottom) // 2 + 6)
+        cv2.putText(picture, part.text, at, cv2.FONT_HERSHEY_SIMPLEX, 0.6, (20, 20, 20), 1, cv2.LINE_AA)  # fmt: skip
+    return picture
+
+
+def snapshot(parts: tuple[Part, ...]) -> Snapshot:
+    elements = tuple(
+        Element(
+            part.ref,
+            None,
+            part.tag,
+            part.id,
+            PixelBox(*part.box),
+            part.text,
+            part.text,
+            background=(*part.fill, 1.0),
+            listeners=part.listeners,
+        )
+        for part in parts
+    )
+    return Snapshot(elements, SIZE, "http://page/")
+
+
+def outcome(
+    before: tuple[Part, ...], after: tuple[Part, ...], events: Events | None = None
+) -> Outcome:
+    told = changes(snapshot(before), snapshot(after))
+    return Outcome(drawn(after), snapshot(after), told, events or Events())
+
+
+def judged(
+    before: tuple[Part, ...] = CLOSED,
+    after: tuple[Part, ...] = OPEN,
+    *,
+    wanted: tuple[Part, ...] = OPEN,
+    visuals: tuple[str, ...] = ("new component",),
+    events: Events | None = None,
+    action: Action = Action("click"),
+    tries: dict[tuple[str, str], Outcome] | None = None,
+    found: str | None = "interact1",
+    again: Outcome | None = None,
+    reverts: bool = False,
+) -> Verdict:
+    """The verdict on a page that goes from one state to another; the reference opens the panel."""
+    reference = ReferenceEvidence(
+        drawn(CLOSED),
+        drawn(wanted),
+        action,
+        trigger=PixelBox(56, 116, 184, 164),
+        name="Open",
+        tags=("button",),
+        visuals=visuals,
+        reverts=reverts,
+    )
+    state = snapshot(before)
+    element = next((one for one in state.elements if one.id == found), None)
+    pointed = outcome(before, before)
+    generated = GeneratedEvidence(
+        drawn(before),
+        state,
+        element,
+        "id" if element else None,
+        outcome(before, after, events) if element else None,
+        viewport=SIZE,
+        attempt=lambda one, act: (tries or {}).get((one.text, act.kind), pointed),
+        again=lambda: again,
+    )
+    return verify(reference, generated)
+
+
+def changed(part: Part, **fields: object) -> Part:
+    return replace(part, **fields)  # type: ignore[arg-type]
+
+
+def swapped(parts: tuple[Part, ...], **by_text: Part) -> tuple[Part, ...]:
+    return tuple(by_text.get(part.text.split()[0].lower(), part) for part in parts)
+
+
+def test_an_effect_like_the_reference_s_is_no_failure():
+    verdict = judged()
+    assert (verdict.failure, verdict.usable, verdict.implemented) == ("none", True, True)
+    assert verdict.evidence
+    assert verdict.confidence > 0.8
+
+
+def test_what_is_different_before_and_after_alike_does_not_count():
+    banner = Part(9, "Sale today", (500, 500, 700, 540), fill=(255, 230, 200))
+    assert judged((*CLOSED, banner), (*OPEN, banner)).failure == "none"
+
+
+def test_an_element_that_is_not_there_is_missing():
+    verdict = judged((TITLE, STATUS, OTHER), found=None)
+    assert (verdict.failure, verdict.usable, verdict.implemented) == ("a", False, False)
+
+
+def test_an_element_that_shows_nothing_is_missing():
+    unseen = changed(BUTTON, text="", fill=(255, 255, 255))
+    before = swapped(CLOSED, open=unseen)
+    assert judged(before, (*before, PANEL)).failure == "a"
+
+
+def test_an_element_that_changes_nothing_has_no_interaction():
+    verdict = judged(after=CLOSED)
+    assert (verdict.failure, verdict.usable, verdict.implemented) == ("b", False, False)
+    assert "changed nothing" in verdict.evidence[0]
+
+
+def test_a_shade_under_the_pointer_is_no_interaction():
+    shaded = swapped(CLOSED, open=changed(BUTTON, fill=(215, 215, 215)))
+    pointed = {("Open", "hover"): outcome(CLOSED, shaded)}
+    assert judged(after=shaded, tries=pointed).failure == "b"
+
+
+def test_an_effect_that_pointing_has_already_is_not_that_of_a_click():
+    hovering = swapped(CLOSED, open=changed(BUTTON, listeners=("mouseenter",)))
+    opened = (*hovering, PANEL)
+    pointed = {("Open", "hover"): outcome(hovering, opened)}
+    assert judged(hovering, opened, tries=pointed).failure == "b"
+
+
+def test_a_neighbour_that_has_the_effect_is_the_wrong_element():
+    before = swapped(
+        CLOSED,
+        open=changed(BUTTON, listeners=()),
+        close=changed(OTHER, listeners=("click",)),
+    )
+    works = {("Close", "click"): outcome(before, (*before, PANEL))}
+    verdict = judged(before, before, tries=works)
+    assert (verdict.failure, verdict.usable) == ("c", True)
+
+
+def test_a_neighbour_that_has_the_id_is_the_wrong_element():
+    before = swapped(
+        CLOSED, open=changed(BUTTON, id=""), close=changed(OTHER, id="interact1")
+    )
+    assert judged(before, (*before, PANEL)).failure == "c"
+
+
+@pytest.mark.parametrize("tag", ["a", "div", "select"])
+def test_another_kind_of_element_is_of_the_wrong_type(tag: str):
+    before = swapped(CLOSED, open=changed(BUTTON, tag=tag))
+    verdict = judged(before, (*before, PANEL))
+    assert (verdict.failure, verdict.usable) == ("d", True)
+
+
+def test_the_element_elsewhere_is_at_the_wrong_position():
+    before = swapped(CLOSED, open=changed(BUTTON, box=(560, 120, 680, 160)))
+    assert judged(before, (*before, PANEL)).failure == "e"
+
+
+def test_the_effect_elsewhere_is_at_the_wrong_position():
+    verdict = judged(after=(*CLOSED, changed(PANEL, box=(460, 400, 820, 480))))
+    assert (verdict.failure, verdict.usable) == ("f", True)
+
+
+def test_a_dialog_instead_of_a_panel_is_another_type_of_effect():
+    verdict = judged(after=CLOSED, events=Events(dialogs=("alert: Spades",)))
+    assert (verdict.failure, verdict.usable, verdict.implemented) == ("g", False, True)
+
+
+def test_a_colour_instead_of_a_panel_is_another_type_of_effect():
+    red = swapped(CLOSED, open=changed(BUTTON, fill=(230, 40, 40)))
+    assert judged(after=red).failure == "g"
+
+
+def test_a_text_on_another_element_is_an_effect_on_the_wrong_one():
+    wanted = swapped(CLOSED, ready=changed(STATUS, text="Opened now"))
+    mine = swapped(CLOSED, garden=changed(TITLE, text="Opened now"))
+    verdict = judged(after=mine, wanted=wanted, visuals=("text",))
+    assert (verdict.failure, verdict.usable) == ("h", False)
+
+
+def test_one_of_two_changes_is_a_partial_implementation():
+    both = (*swapped(CLOSED, ready=changed(STATUS, text="Opened now")), PANEL)
+    verdict = judged(wanted=both, visuals=("new component", "text"))
+    assert (verdict.failure, verdict.usable) == ("i", True)
+
+
+def test_an_effect_that_cannot_be_undone_where_the_graph_can_is_partial():
+    assert judged(reverts=True, again=outcome(CLOSED, OPEN)).failure == "i"
+    assert judged(reverts=True, again=outcome(CLOSED, CLOSED)).failure == "none"
+
+
+def test_another_text_at_the_right_place_is_a_wrong_function():
+    verdict = judged(after=(*CLOSED, changed(PANEL, text="Your basket is empty")))
+    assert (verdict.failure, verdict.usable) == ("j", False)
+
+
+def test_a_number_that_differs_in_one_digit_is_a_wrong_function():
+    wanted = swapped(CLOSED, ready=changed(STATUS, text="4 items"))
+    mine = swapped(CLOSED, ready=changed(STATUS, text="2 items"))
+    assert judged(after=mine, wanted=wanted, visuals=("text",)).failure == "j"
+
+
+def test_hiding_something_instead_of_showing_it_is_a_wrong_function():
+    assert judged(after=(TITLE, STATUS, BUTTON)).failure == "j"
