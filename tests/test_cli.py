@@ -28,6 +28,7 @@ VERBS = [
     "collect",
     "anchors",
     "stats",
+    "opinion",
 ]
 
 

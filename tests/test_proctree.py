@@ -116,3 +116,13 @@ def test_memory_of_a_process_is_told_and_of_no_process_is_zero(family):
 def test_the_quick_list_knows_children_and_grandchildren(family):
     root, below = family
     assert set(known_descendants(root.pid)) == set(below) == set(descendants(root.pid))
+
+
+def test_the_quick_list_bears_that_processes_end_while_it_looks():
+    busy = "while :; do /bin/true & /bin/true & wait; done"
+    with subprocess.Popen(["sh", "-c", busy]) as shell:
+        try:
+            for _ in range(300):
+                known_descendants(shell.pid)
+        finally:
+            shell.kill()

@@ -36,11 +36,14 @@ def known_descendants(root: int) -> list[int]:
     found: list[int] = []
     todo = [root]
     while todo:
-        for children in Path("/proc", str(todo.pop()), "task").glob("*/children"):
-            with suppress(OSError):
-                below = [int(word) for word in children.read_text().split()]
-                found += below
-                todo += below
+        tasks = Path("/proc", str(todo.pop()), "task")
+        with suppress(OSError):  # a process, or a thread of it, may end while it is looked at
+            for thread in os.listdir(tasks):  # noqa: PTH208 - quicker than a glob
+                with suppress(OSError):
+                    told = (tasks / thread / "children").read_text()
+                    below = [int(word) for word in told.split()]
+                    found += below
+                    todo += below
     return found
 
 

@@ -168,6 +168,7 @@ LIST = (
     '<select id="x" onchange="say(x.value)"><option value="a">Apple<option value="b">Big pear'
     '<option value="c" disabled>Cherry<option value="d">Date</select>'
 )
+VEILED = 'it is covered by <i id="veil">'
 OWN_LIST = """<div id="x" onclick="menu.hidden = !menu.hidden">Choose</div>
 <ul id="menu" hidden><li onclick="say('first')">Red</li>
 <li onclick="say('second')">Blue</li></ul>"""
@@ -184,6 +185,7 @@ OWN_LIST = """<div id="x" onclick="menu.hidden = !menu.hidden">Choose</div>
         (LIST, None, "b;"),
         (LIST, "Cherry", "it has no option 'Cherry'"),
         (LIST, "Kiwi", "it has no option 'Kiwi'"),
+        (LIST + '<i id="veil" style="position:fixed;inset:0"></i>', "d", VEILED),
         (OWN_LIST, "Blue", "second;"),
         (OWN_LIST, "Green", "it has no option 'Green'"),
         (

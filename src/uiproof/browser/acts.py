@@ -94,12 +94,17 @@ class Actor:
         return found
 
     def _place(self, element: Element | tuple[float, float], kind: ActionKind) -> dict[str, Any]:
-        """Where to act. Keys and lists need no pointer, so nothing can be in its way."""
+        """Where to act. Keys need no pointer, so nothing can be in its way."""
         if isinstance(element, Element):
             if kind == "key":
                 return {"ref": element.ref}
             if kind == "select":
                 found = self._field(element.ref, "list")
+                if found.get("ref"):
+                    # The choice is made without the pointer, but a person would need it.
+                    covered = str(self._reach(found["ref"], kind).get("problem", ""))
+                    if covered.startswith("it is covered"):
+                        return {"problem": covered}
                 if found.get("ref") or found.get("problem"):
                     return {"ref": element.ref, **found, "list": found.get("ref")}
         return self.reach(element, kind)

@@ -50,7 +50,8 @@ def drawn(parts: tuple[Part, ...]) -> np.ndarray:
         left, top, right, bottom = part.box
         cv2.rectangle(picture, (left, top), (right - 1, bottom - 1), part.fill, -1)
         at = (left + 10, (top + bottom) // 2 + 6)
-        cv2.putText(picture, part.text, at, cv2.FONT_HERSHEY_SIMPLEX, 0.6, (20, 20, 20), 1, cv2.LINE_AA)  # fmt: skip
+        font, dark = cv2.FONT_HERSHEY_SIMPLEX, (20, 20, 20)
+        cv2.putText(picture, part.text, at, font, 0.6, dark, 1, cv2.LINE_AA)
     return picture
 
 
@@ -86,7 +87,6 @@ def judged(
     wanted: tuple[Part, ...] = OPEN,
     visuals: tuple[str, ...] = ("new component",),
     events: Events | None = None,
-    action: Action = Action("click"),
     tries: dict[tuple[str, str], Outcome] | None = None,
     found: str | None = "interact1",
     again: Outcome | None = None,
@@ -96,7 +96,7 @@ def judged(
     reference = ReferenceEvidence(
         drawn(CLOSED),
         drawn(wanted),
-        action,
+        Action("click"),
         trigger=PixelBox(56, 116, 184, 164),
         name="Open",
         tags=("button",),
@@ -181,9 +181,7 @@ def test_a_neighbour_that_has_the_effect_is_the_wrong_element():
 
 
 def test_a_neighbour_that_has_the_id_is_the_wrong_element():
-    before = swapped(
-        CLOSED, open=changed(BUTTON, id=""), close=changed(OTHER, id="interact1")
-    )
+    before = swapped(CLOSED, open=changed(BUTTON, id=""), close=changed(OTHER, id="interact1"))
     assert judged(before, (*before, PANEL)).failure == "c"
 
 
@@ -245,3 +243,14 @@ def test_a_number_that_differs_in_one_digit_is_a_wrong_function():
 
 def test_hiding_something_instead_of_showing_it_is_a_wrong_function():
     assert judged(after=(TITLE, STATUS, BUTTON)).failure == "j"
+
+
+def test_a_stranger_that_is_recoloured_with_the_page_is_not_a_missing_part():
+    def night(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        return tuple(changed(part, fill=(90, 110, 140)) for part in parts)
+
+    stranger = Part(9, "Made with care", (500, 500, 760, 540), fill=(255, 230, 200))
+    ground = Part(1, "", (0, 0, *SIZE), fill=(255, 255, 255), tag="body")
+    before = (ground, *CLOSED, stranger)
+    verdict = judged(before, night(before), wanted=night((ground, *CLOSED)), visuals=("color",))
+    assert verdict.failure == "none"
