@@ -337,7 +337,7 @@ def _numbers(record: Record) -> Markup:
 def _named(failure: str) -> str:
     if failure in FAILURES:
         return f"({failure}) {FAILURES[failure]}"
-    return {"failed": "not judged", NONE: "no failure"}.get(failure, failure)
+    return {"failed": "Not judged", NONE: "No failure"}.get(failure, failure)
 
 
 def _count(count: int, of: int) -> Markup:

@@ -39,6 +39,7 @@ def facts(truth: Truth) -> dict[str, Any]:
         "interaction": interaction.id,
         "topic": truth.graph.topic,
         "action": {"kind": interaction.action.kind, "value": interaction.action.value},
+        "sentence": interaction.sentence,
         "tags": list(interaction.tags),
         "visuals": list(interaction.visuals),
     }
