@@ -14,8 +14,8 @@ from uiproof.cli.results import check_json
 from uiproof.endings import EXIT_FAILED_CASES
 
 if TYPE_CHECKING:
-    from uiproof.benchmarks.interaction2code.grid import Grid
-    from uiproof.benchmarks.interaction2code.labels import LabelFolder
+    from uiproof.benchmarks.interaction2code.analyses.grid import Grid
+    from uiproof.benchmarks.interaction2code.analyses.labels import LabelFolder
 
 Charts = Annotated[Path | None, typer.Option(help="Draw charts into this folder.")]
 
@@ -44,10 +44,10 @@ def anchors(
       uiproof anchors human_evaluation --json anchors.json
       uiproof anchors human_evaluation --dataset interaction2code
     """
-    from uiproof.benchmarks.interaction2code.anchor_tables import anchor_tables
-    from uiproof.benchmarks.interaction2code.anchors import agree, as_json, recompute
-    from uiproof.benchmarks.interaction2code.grid import console
-    from uiproof.benchmarks.interaction2code.labels import read_label_folder
+    from uiproof.benchmarks.interaction2code.analyses.anchor_tables import anchor_tables
+    from uiproof.benchmarks.interaction2code.analyses.anchors import agree, as_json, recompute
+    from uiproof.benchmarks.interaction2code.analyses.grid import console
+    from uiproof.benchmarks.interaction2code.analyses.labels import read_label_folder
 
     check_json(json)
     labels = read_label_folder(folder)
@@ -62,7 +62,7 @@ def anchors(
         right = "agrees" if agree(found) else "DOES NOT AGREE"
         typer.echo(f"\nWhat can be recomputed {right} with what was published.")
     if charts_dir is not None:
-        from uiproof.benchmarks.interaction2code.charts import draw_label_charts
+        from uiproof.benchmarks.interaction2code.analyses.charts import draw_label_charts
 
         _say_written(draw_label_charts(labels, charts_dir), json)
     for problem in labels.problems:
@@ -89,8 +89,11 @@ def stats(
       uiproof stats interaction2code-demo
       uiproof stats interaction2code --charts-dir charts --json stats.json
     """
-    from uiproof.benchmarks.interaction2code.grid import console
-    from uiproof.benchmarks.interaction2code.statistics import dataset_statistics, statistics_tables
+    from uiproof.benchmarks.interaction2code.analyses.grid import console
+    from uiproof.benchmarks.interaction2code.analyses.statistics import (
+        dataset_statistics,
+        statistics_tables,
+    )
 
     check_json(json)
     found = dataset_statistics(_dataset(dataset))
@@ -99,7 +102,7 @@ def stats(
     if json != "-":
         typer.echo(console(statistics_tables(found)))
     if charts_dir is not None:
-        from uiproof.benchmarks.interaction2code.dataset_charts import draw_dataset_charts
+        from uiproof.benchmarks.interaction2code.analyses.dataset_charts import draw_dataset_charts
 
         _say_written(draw_dataset_charts(found, charts_dir), json)
     for name, error in found.broken:
@@ -109,7 +112,7 @@ def stats(
 
 
 def _by_category(labels: LabelFolder, dataset: Path) -> list[Grid]:
-    from uiproof.benchmarks.interaction2code.anchor_tables import label_categories
+    from uiproof.benchmarks.interaction2code.analyses.anchor_tables import label_categories
     from uiproof.benchmarks.interaction2code.graph import Graph
     from uiproof.benchmarks.interaction2code.layout import read_dataset
 

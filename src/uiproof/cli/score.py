@@ -117,7 +117,7 @@ def score_interaction2code(
         quiet=quiet,
     )
     if json != "-":
-        from uiproof.benchmarks.interaction2code.printing import score_table
+        from uiproof.benchmarks.interaction2code.analyses.printing import score_table
 
         if json is not None:
             uiproof.write_json(finished, json)

@@ -7,8 +7,8 @@ from inspect_ai.scorer import Scorer, scorer
 from inspect_ai.solver import Solver, solver
 
 from uiproof.benchmarks.interaction2code import BENCHMARK
+from uiproof.benchmarks.interaction2code.asking.prompt import Prompt
 from uiproof.benchmarks.interaction2code.cases import Answer, Form
-from uiproof.benchmarks.interaction2code.prompt import Prompt
 from uiproof.browser.source import PageSource
 from uiproof.errors import UsageError
 from uiproof.inspect_tasks.shape import METRICS, Answered, Wiring, asking, judging, make_task

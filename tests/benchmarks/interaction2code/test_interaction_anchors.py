@@ -6,8 +6,8 @@ import shutil
 import pytest
 from typer.testing import CliRunner
 
-from uiproof.benchmarks.interaction2code.anchor_tables import anchor_tables
-from uiproof.benchmarks.interaction2code.anchors import (
+from uiproof.benchmarks.interaction2code.analyses.anchor_tables import anchor_tables
+from uiproof.benchmarks.interaction2code.analyses.anchors import (
     COMPARISONS,
     FAILURE_USABILITY,
     IMPLEMENTED,
@@ -18,8 +18,8 @@ from uiproof.benchmarks.interaction2code.anchors import (
     published,
     recompute,
 )
-from uiproof.benchmarks.interaction2code.grid import console
-from uiproof.benchmarks.interaction2code.labels import read_label_folder
+from uiproof.benchmarks.interaction2code.analyses.grid import console
+from uiproof.benchmarks.interaction2code.analyses.labels import read_label_folder
 from uiproof.cli import app
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from uiproof.benchmarks.interaction2code.bleu import character_bleu, word_bleu
+from uiproof.benchmarks.interaction2code.judging.bleu import character_bleu, word_bleu
 
 
 def test_characters_score_as_published_to_the_digit(shared_data):

@@ -5,11 +5,11 @@ import pytest
 from interaction_runs import many, written
 from PIL import Image
 
-from uiproof.benchmarks.interaction2code.canvas import COLOURS, bars, draw
-from uiproof.benchmarks.interaction2code.charts import draw_charts, draw_label_charts
-from uiproof.benchmarks.interaction2code.labels import Label, LabelFile, LabelFolder, Vote
-from uiproof.benchmarks.interaction2code.outcomes import results_of
-from uiproof.benchmarks.interaction2code.tables import magnified
+from uiproof.benchmarks.interaction2code.analyses.canvas import COLOURS, bars, draw
+from uiproof.benchmarks.interaction2code.analyses.charts import draw_charts, draw_label_charts
+from uiproof.benchmarks.interaction2code.analyses.labels import Label, LabelFile, LabelFolder, Vote
+from uiproof.benchmarks.interaction2code.analyses.outcomes import results_of
+from uiproof.benchmarks.interaction2code.analyses.tables import magnified
 from uiproof.stats.intervals import Interval
 
 CHARTS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from uiproof.benchmarks.interaction2code.finding import Wanted, find_trigger, same_element
+from uiproof.benchmarks.interaction2code.judging.finding import Wanted, find_trigger, same_element
 from uiproof.boxes import PixelBox
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.snapshots import Action

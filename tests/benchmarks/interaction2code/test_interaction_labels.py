@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from uiproof.benchmarks.interaction2code.labels import (
+from uiproof.benchmarks.interaction2code.analyses.labels import (
     Label,
     LabelFile,
     Vote,

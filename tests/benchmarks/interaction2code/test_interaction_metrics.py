@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
-from uiproof.benchmarks.interaction2code.metrics import (
+from uiproof.benchmarks.interaction2code.judging.metrics import (
     Place,
     View,
     paper_look,
@@ -19,8 +19,8 @@ from uiproof.benchmarks.interaction2code.metrics import (
     strict_position,
     strict_text,
 )
-from uiproof.benchmarks.interaction2code.reading import Reader, lines_inside, read_inside
-from uiproof.benchmarks.interaction2code.texts import (
+from uiproof.benchmarks.interaction2code.judging.reading import Reader, lines_inside, read_inside
+from uiproof.benchmarks.interaction2code.judging.texts import (
     Words,
     published_text,
     reading_text,
@@ -211,7 +211,7 @@ def test_a_picture_is_read_once_and_its_parts_not_at_all(tmp_path):
 
 
 def test_after_an_interaction_only_what_changed_is_read(tmp_path, monkeypatch):
-    from uiproof.benchmarks.interaction2code import reading
+    from uiproof.benchmarks.interaction2code.judging import reading
 
     seen = []
     read_lines = reading.read_lines

@@ -24,8 +24,8 @@ from tiny_pages import (
     write_page,
 )
 
-from uiproof.benchmarks.interaction2code.prompt import PROMPTS, Prompt
-from uiproof.benchmarks.interaction2code.prompting import PARAMETERS, ROUND_FAILED, Prompted
+from uiproof.benchmarks.interaction2code.asking.prompt import PROMPTS, Prompt
+from uiproof.benchmarks.interaction2code.asking.prompting import PARAMETERS, ROUND_FAILED, Prompted
 from uiproof.boxes import PixelBox
 from uiproof.engine.context import Context
 from uiproof.engine.rundir import RunDirectory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
-from uiproof.benchmarks.interaction2code.sequences import path_to, paths, play
+from uiproof.benchmarks.interaction2code.judging.sequences import path_to, paths, play
 from uiproof.browser.snapshots import Action
 
 

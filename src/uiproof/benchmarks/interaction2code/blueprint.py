@@ -22,9 +22,9 @@ import numpy as np
 from uiproof.benchmarks.design2code.blueprint import trace
 from uiproof.benchmarks.design2code.cases import PLACEHOLDER
 from uiproof.benchmarks.interaction2code.actions import named_in
+from uiproof.benchmarks.interaction2code.asking.pictures import density, effect_of, trigger_of
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
-from uiproof.benchmarks.interaction2code.pictures import density, effect_of, trigger_of
-from uiproof.benchmarks.interaction2code.reading import Reader, read_inside
+from uiproof.benchmarks.interaction2code.judging.reading import Reader, read_inside
 from uiproof.boxes import PixelBox
 from uiproof.vision.difference import difference, parts
 from uiproof.vision.images import Rgb, encode_png, read

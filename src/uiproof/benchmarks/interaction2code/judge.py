@@ -20,7 +20,8 @@ from uuid import uuid4
 
 from uiproof.benchmarks.interaction2code.actions import named_in
 from uiproof.benchmarks.interaction2code.cases import Answer, InteractionCase, Question, Truth
-from uiproof.benchmarks.interaction2code.details import (
+from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
+from uiproof.benchmarks.interaction2code.judging.details import (
     Round,
     facts,
     flags_of,
@@ -29,13 +30,17 @@ from uiproof.benchmarks.interaction2code.details import (
     sequence_as_json,
     verdict_as_json,
 )
-from uiproof.benchmarks.interaction2code.finding import Wanted
-from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
-from uiproof.benchmarks.interaction2code.playing import Act, Probes, act, again
-from uiproof.benchmarks.interaction2code.reading import Reader
-from uiproof.benchmarks.interaction2code.reference import Reference, References
-from uiproof.benchmarks.interaction2code.scoring import Changed, changed, full_scores, part_scores
-from uiproof.benchmarks.interaction2code.sequences import play
+from uiproof.benchmarks.interaction2code.judging.finding import Wanted
+from uiproof.benchmarks.interaction2code.judging.playing import Act, Probes, act, again
+from uiproof.benchmarks.interaction2code.judging.reading import Reader
+from uiproof.benchmarks.interaction2code.judging.reference import Reference, References
+from uiproof.benchmarks.interaction2code.judging.scoring import (
+    Changed,
+    changed,
+    full_scores,
+    part_scores,
+)
+from uiproof.benchmarks.interaction2code.judging.sequences import play
 from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES
 from uiproof.benchmarks.interaction2code.verifier import verify
 from uiproof.benchmarks.interaction2code.verifier.evidence import (

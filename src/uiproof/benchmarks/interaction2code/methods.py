@@ -65,7 +65,7 @@ class Blueprint(Method[Question, Answer]):
 
 def _traced(question: Question, form: Form) -> PageSource:
     from uiproof.benchmarks.interaction2code.blueprint import blueprint
-    from uiproof.benchmarks.interaction2code.reading import Reader
+    from uiproof.benchmarks.interaction2code.judging.reading import Reader
 
     graph = question.graph
     interactions = graph.interactions if form == "all" else (question.interaction,)

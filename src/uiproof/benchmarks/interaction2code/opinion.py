@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uiproof.benchmarks.interaction2code.asking.wording import digest, fill
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE, UNUSABLE
-from uiproof.benchmarks.interaction2code.wording import digest, fill
 from uiproof.engine.notebook import call_anywhere
 from uiproof.engine.progress import Progress, make_progress
 from uiproof.engine.rundir import RunDirectory

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from uiproof.benchmarks.interaction2code.asking.prompt import Prompt
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
-from uiproof.benchmarks.interaction2code.prompt import Prompt
 from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES, page_of
 from uiproof.errors import UsageError
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
-from uiproof.benchmarks.interaction2code.graph import TAG_CATEGORIES, VISUAL_CATEGORIES
-from uiproof.benchmarks.interaction2code.grid import MISSING, Grid, percent, share
-from uiproof.benchmarks.interaction2code.labels import failure_name
-from uiproof.benchmarks.interaction2code.outcomes import (
+from uiproof.benchmarks.interaction2code.analyses.grid import MISSING, Grid, percent, share
+from uiproof.benchmarks.interaction2code.analyses.labels import failure_name
+from uiproof.benchmarks.interaction2code.analyses.outcomes import (
     KEYS,
     Counted,
     Outcome,
@@ -20,7 +18,9 @@ from uiproof.benchmarks.interaction2code.outcomes import (
     mean,
     rate,
 )
-from uiproof.benchmarks.interaction2code.saliency import grouped
+from uiproof.benchmarks.interaction2code.analyses.saliency import grouped
+from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
+from uiproof.benchmarks.interaction2code.graph import TAG_CATEGORIES, VISUAL_CATEGORIES
 from uiproof.stats.intervals import Interval
 
 COLUMNS = {

@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from uiproof.benchmarks.interaction2code.finding import Found, Wanted, find_trigger, same_element
+from uiproof.benchmarks.interaction2code.judging.finding import (
+    Found,
+    Wanted,
+    find_trigger,
+    same_element,
+)
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Outcome
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.changes import changes

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from uiproof.benchmarks.interaction2code.anchors import label_rate, models_of
-from uiproof.benchmarks.interaction2code.canvas import (
+from uiproof.benchmarks.interaction2code.analyses.anchors import label_rate, models_of
+from uiproof.benchmarks.interaction2code.analyses.canvas import (
     COLOURS,
     GREY,
     bar_room,
@@ -25,8 +25,7 @@ from uiproof.benchmarks.interaction2code.canvas import (
     stacked,
     tidy,
 )
-from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
-from uiproof.benchmarks.interaction2code.labels import (
+from uiproof.benchmarks.interaction2code.analyses.labels import (
     OUTCOMES,
     Label,
     LabelFile,
@@ -34,7 +33,7 @@ from uiproof.benchmarks.interaction2code.labels import (
     Vote,
     failure_name,
 )
-from uiproof.benchmarks.interaction2code.outcomes import (
+from uiproof.benchmarks.interaction2code.analyses.outcomes import (
     Outcome,
     Results,
     by_category,
@@ -42,19 +41,20 @@ from uiproof.benchmarks.interaction2code.outcomes import (
     mean,
     rate,
 )
-from uiproof.benchmarks.interaction2code.saliency import (
+from uiproof.benchmarks.interaction2code.analyses.saliency import (
     EDGES,
     GROUPS,
     cumulative,
     distinct,
     grouped,
 )
-from uiproof.benchmarks.interaction2code.tables import COLUMNS, magnified
+from uiproof.benchmarks.interaction2code.analyses.tables import COLUMNS, magnified
+from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from uiproof.benchmarks.interaction2code.canvas import Chart
+    from uiproof.benchmarks.interaction2code.analyses.canvas import Chart
 _PARTS = ("part.clip", "part.ssim", "part.text", "part.position_after")
 
 

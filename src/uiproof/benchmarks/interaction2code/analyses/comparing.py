@@ -17,15 +17,15 @@ def compared(runs: Sequence[RunDirectory], charts_dir: Path | None) -> str:
 
     With `charts_dir`, its charts and all tables, of both profiles, are written there.
     """
-    from uiproof.benchmarks.interaction2code.grid import console, markdown
-    from uiproof.benchmarks.interaction2code.outcomes import results_of
-    from uiproof.benchmarks.interaction2code.tables import all_tables
+    from uiproof.benchmarks.interaction2code.analyses.grid import console, markdown
+    from uiproof.benchmarks.interaction2code.analyses.outcomes import results_of
+    from uiproof.benchmarks.interaction2code.analyses.tables import all_tables
 
     found = results_of(runs)
     text = console(all_tables(found, analyses=["strict"]))
     if charts_dir is None:
         return text
-    from uiproof.benchmarks.interaction2code.charts import draw_charts
+    from uiproof.benchmarks.interaction2code.analyses.charts import draw_charts
     from uiproof.export import replacing
 
     drawn = draw_charts(found, charts_dir)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uiproof.benchmarks.interaction2code.canvas import (
+from uiproof.benchmarks.interaction2code.analyses.canvas import (
     COLOURS,
     GREY,
     bar_room,
@@ -16,12 +16,15 @@ from uiproof.benchmarks.interaction2code.canvas import (
     stacked,
     tidy,
 )
-from uiproof.benchmarks.interaction2code.statistics import DatasetStatistics, interactive_by_topic
+from uiproof.benchmarks.interaction2code.analyses.statistics import (
+    DatasetStatistics,
+    interactive_by_topic,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from uiproof.benchmarks.interaction2code.canvas import Chart
+    from uiproof.benchmarks.interaction2code.analyses.canvas import Chart
 
 
 def draw_dataset_charts(found: DatasetStatistics, folder: Path) -> list[Path]:

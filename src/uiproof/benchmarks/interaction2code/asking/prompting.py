@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from uiproof.benchmarks.interaction2code import pictures
+from uiproof.benchmarks.interaction2code.asking import pictures
+from uiproof.benchmarks.interaction2code.asking.prompt import OPTIONS, PROMPTS, Prompt
+from uiproof.benchmarks.interaction2code.asking.wording import Parts, digest, fill, joined
 from uiproof.benchmarks.interaction2code.cases import Answer, Question
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
-from uiproof.benchmarks.interaction2code.prompt import OPTIONS, PROMPTS, Prompt
-from uiproof.benchmarks.interaction2code.wording import Parts, digest, fill, joined
 from uiproof.browser.source import PageSource
 from uiproof.engine.context import Context
 from uiproof.engine.types import Method

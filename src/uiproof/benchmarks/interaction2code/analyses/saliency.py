@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from uiproof.benchmarks.interaction2code.outcomes import Outcome, Profile
+    from uiproof.benchmarks.interaction2code.analyses.outcomes import Outcome, Profile
 
 EDGES = (0.025, 0.05, 0.1, 0.2)  # the paper's
 GROUPS = ("[0, 0.025)", "[0.025, 0.05)", "[0.05, 0.1)", "[0.1, 0.2)", "[0.2, 1]")

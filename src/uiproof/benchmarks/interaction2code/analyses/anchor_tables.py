@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from uiproof.benchmarks.interaction2code.anchors import (
+from uiproof.benchmarks.interaction2code.analyses.anchors import (
     COMPARISONS,
     FAILURE_USABILITY,
     IMPLEMENTED,
@@ -18,19 +18,19 @@ from uiproof.benchmarks.interaction2code.anchors import (
     pooled,
     published,
 )
-from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
-from uiproof.benchmarks.interaction2code.graph import (
-    TAG_CATEGORIES,
-    VISUAL_CATEGORIES,
-    Graph,
-)
-from uiproof.benchmarks.interaction2code.grid import MISSING, Grid, bounds, percent, share
-from uiproof.benchmarks.interaction2code.labels import (
+from uiproof.benchmarks.interaction2code.analyses.grid import MISSING, Grid, bounds, percent, share
+from uiproof.benchmarks.interaction2code.analyses.labels import (
     OUTCOMES,
     Label,
     LabelFile,
     LabelFolder,
     failure_name,
+)
+from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
+from uiproof.benchmarks.interaction2code.graph import (
+    TAG_CATEGORIES,
+    VISUAL_CATEGORIES,
+    Graph,
 )
 from uiproof.stats.intervals import Interval
 

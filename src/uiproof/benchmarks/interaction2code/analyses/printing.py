@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from uiproof.benchmarks.interaction2code.analyses.grid import Grid, console
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
-from uiproof.benchmarks.interaction2code.grid import Grid, console
 from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES
 
 NOT_MEASURED = "not measured"

@@ -14,8 +14,13 @@ from importlib.resources import files
 from math import ceil
 from typing import Any
 
+from uiproof.benchmarks.interaction2code.analyses.labels import (
+    OUTCOMES,
+    Label,
+    LabelFile,
+    LabelFolder,
+)
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
-from uiproof.benchmarks.interaction2code.labels import OUTCOMES, Label, LabelFile, LabelFolder
 from uiproof.stats.clusters import clustered_rate
 from uiproof.stats.intervals import Interval
 
@@ -84,7 +89,9 @@ def as_json(anchors: Sequence[Anchor], folder: LabelFolder) -> dict[str, Any]:
 def published() -> Mapping[str, Any]:
     """The paper's figures, each table with its `source`."""
     text = (
-        files("uiproof.benchmarks.interaction2code").joinpath("published.json").read_text("utf-8")
+        files("uiproof.benchmarks.interaction2code.analyses")
+        .joinpath("published.json")
+        .read_text("utf-8")
     )
     content: Mapping[str, Any] = json.loads(text)
     return content

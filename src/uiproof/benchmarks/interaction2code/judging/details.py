@@ -7,10 +7,10 @@ from typing import Any
 
 from uiproof.benchmarks.interaction2code.cases import Answer, Truth
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
-from uiproof.benchmarks.interaction2code.playing import Act
-from uiproof.benchmarks.interaction2code.reference import Reference
-from uiproof.benchmarks.interaction2code.scoring import Changed
-from uiproof.benchmarks.interaction2code.sequences import Played, path_to
+from uiproof.benchmarks.interaction2code.judging.playing import Act
+from uiproof.benchmarks.interaction2code.judging.reference import Reference
+from uiproof.benchmarks.interaction2code.judging.scoring import Changed
+from uiproof.benchmarks.interaction2code.judging.sequences import Played, path_to
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Verdict
 from uiproof.boxes import PixelBox
 

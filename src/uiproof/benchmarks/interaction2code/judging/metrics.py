@@ -15,8 +15,8 @@ from typing import TypeAlias
 import cv2
 import numpy as np
 
-from uiproof.benchmarks.interaction2code.bleu import character_bleu, word_bleu
-from uiproof.benchmarks.interaction2code.texts import (
+from uiproof.benchmarks.interaction2code.judging.bleu import character_bleu, word_bleu
+from uiproof.benchmarks.interaction2code.judging.texts import (
     Words,
     published_text,
     reading_text,

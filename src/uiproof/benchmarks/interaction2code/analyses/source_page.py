@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from uiproof.benchmarks.interaction2code.tokens import count_tokens
+from uiproof.benchmarks.interaction2code.analyses.tokens import count_tokens
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from uiproof.benchmarks.interaction2code.metrics import (
+from uiproof.benchmarks.interaction2code.judging.metrics import (
     Embed,
     Place,
     Scores,
@@ -16,11 +16,11 @@ from uiproof.benchmarks.interaction2code.metrics import (
     strict_look,
     strict_position,
 )
-from uiproof.benchmarks.interaction2code.playing import Act, Seen
-from uiproof.benchmarks.interaction2code.reading import Reader, read_inside
-from uiproof.benchmarks.interaction2code.reference import Reference
+from uiproof.benchmarks.interaction2code.judging.playing import Act, Seen
+from uiproof.benchmarks.interaction2code.judging.reading import Reader, read_inside
+from uiproof.benchmarks.interaction2code.judging.reference import Reference
+from uiproof.benchmarks.interaction2code.judging.texts import Words, written_inside
 from uiproof.benchmarks.interaction2code.region import paper_region, region
-from uiproof.benchmarks.interaction2code.texts import Words, written_inside
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask
 from uiproof.boxes import PixelBox
 from uiproof.vision.images import Rgb

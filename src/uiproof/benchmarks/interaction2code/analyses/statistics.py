@@ -16,11 +16,11 @@ from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from uiproof.benchmarks.interaction2code.analyses.grid import MISSING, Grid
 from uiproof.benchmarks.interaction2code.graph import Graph
-from uiproof.benchmarks.interaction2code.grid import MISSING, Grid
 
 if TYPE_CHECKING:
-    from uiproof.benchmarks.interaction2code.source_page import SourceFacts
+    from uiproof.benchmarks.interaction2code.analyses.source_page import SourceFacts
 
 # What is measured on the source of a page, and how tables call it.
 MEASURES = {
@@ -192,7 +192,7 @@ def _interactive(topics: Mapping[str, Mapping[str, int]]) -> Grid:
 
 
 def _page(graph: Graph) -> PageStatistics:
-    from uiproof.benchmarks.interaction2code.source_page import source_facts
+    from uiproof.benchmarks.interaction2code.analyses.source_page import source_facts
 
     source = graph.folder / SOURCE
     facts = source_facts(source.read_bytes()) if source.is_file() else None

@@ -13,8 +13,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from uiproof.benchmarks.interaction2code.finding import iou
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
+from uiproof.benchmarks.interaction2code.judging.finding import iou
 from uiproof.benchmarks.interaction2code.marks import find_mark, published_contour
 from uiproof.benchmarks.interaction2code.region import paper_region, region, saliency
 from uiproof.boxes import PixelBox

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uiproof.benchmarks.interaction2code.texts import Words
+from uiproof.benchmarks.interaction2code.judging.texts import Words
 from uiproof.boxes import PixelBox
 from uiproof.vision.ocr import OcrLine, OcrWord, read_lines
 from uiproof.vision.readings import KeptReadings

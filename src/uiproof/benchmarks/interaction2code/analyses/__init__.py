@@ -1,0 +1,1 @@
+"""Tables, charts and statistics of the paper, from runs, data sets and published labels."""

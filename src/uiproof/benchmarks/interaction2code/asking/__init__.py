@@ -1,0 +1,1 @@
+"""How chat models are asked: prompts, their options and their pictures."""

@@ -1,0 +1,1 @@
+"""What the judge does to a generated page, and what it measures."""
