@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from uiproof.benchmarks.design2code import score_page
     from uiproof.benchmarks.grounding.rescoring import score_predictions
     from uiproof.benchmarks.grounding.verbs import audit, diagnose_run, generate
+    from uiproof.benchmarks.interaction2code.analyses.statistics import dataset_statistics
+    from uiproof.benchmarks.interaction2code.collect import collect
     from uiproof.benchmarks.interaction2code.opinion import second_opinion
     from uiproof.doctor import examine
     from uiproof.engine.rundir import RunDirectory
@@ -47,9 +49,11 @@ __all__ = [
     "__version__",
     "audit",
     "catalogue",
+    "collect",
     "compare_results",
     "comparison",
     "comparison_details",
+    "dataset_statistics",
     "demo",
     "diagnose_run",
     "examine",
@@ -75,9 +79,11 @@ _HOME = {
     "UiproofError": "uiproof.errors",
     "audit": "uiproof.benchmarks.grounding.verbs",
     "catalogue": "uiproof.hub",
+    "collect": "uiproof.benchmarks.interaction2code.collect",
     "compare_results": "uiproof.report.details",
     "comparison": "uiproof.report.tables",
     "comparison_details": "uiproof.report.details",
+    "dataset_statistics": "uiproof.benchmarks.interaction2code.analyses.statistics",
     "demo": "uiproof.api",
     "diagnose_run": "uiproof.benchmarks.grounding.verbs",
     "examine": "uiproof.doctor",
