@@ -20,10 +20,10 @@ def renderer():
 
 @pytest.fixture
 def find(renderer):
-    def found(body, number="1", kind="click", form="all", trigger=None, name=None):
+    def found(body, number="1", kind="click", form="all", trigger=None, name=None, first=None):
         page = PageSource.from_html(f"<!doctype html><body style='margin:0'>{body}")
         with renderer.stage(page, WINDOW) as stage:
-            wanted = Wanted(number, Action(kind), form, trigger, WINDOW, name)
+            wanted = Wanted(number, Action(kind), form, trigger, WINDOW, name, lambda: first)
             return find_trigger(stage, stage.snapshot(), wanted)
 
     return found
@@ -60,6 +60,23 @@ def test_of_several_numbers_on_a_page_for_one_interaction_the_nearest_counts(fin
     )
     found = find(page, "4", form="single", trigger=PixelBox(500, 290, 560, 330))
     assert found.element.label == "near"
+
+
+def test_the_element_of_another_interaction_is_not_taken_for_a_missing_one(find):
+    other = "<button id=interact{} style='position:absolute;left:0;top:0'>other</button>"
+    mark = PixelBox(500, 290, 560, 330)
+    assert find(other.format(2), "1", form="single", trigger=mark) is None
+    several = other.format(1) + "<button id=interact3>third</button>"
+    assert find(several, "2", form="single", trigger=mark) is None
+    place = PixelBox(0, 0, 50, 22)
+    assert find(other.format(1), "2", form="single", trigger=mark, first=place) is None
+    assert find(other.format(1), "2", form="single", trigger=mark).by == "id"
+
+
+def test_the_same_words_far_away_are_another_element(find):
+    page = "<a style='position:absolute;left:10px;top:2000px'>Log in</a>"
+    assert find(page, name="Log in", trigger=PixelBox(700, 10, 760, 40)) is None
+    assert find(page, name="Log in", trigger=PixelBox(10, 1990, 70, 2020)).by == "text"
 
 
 def test_an_element_that_cannot_be_seen_is_found_without_area(find):

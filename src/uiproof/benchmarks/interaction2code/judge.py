@@ -49,6 +49,7 @@ from uiproof.benchmarks.interaction2code.verifier.evidence import (
     ReferenceEvidence,
     Verdict,
 )
+from uiproof.boxes import PixelBox
 from uiproof.browser import Limits, PageSource, Renderer
 from uiproof.browser.stage import Stage
 from uiproof.engine.rundir import RunDirectory
@@ -207,7 +208,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         )
         if probes is not None:
             # To act once more would take the page away from interactions that are yet to come.
-            repeat = again(stage, done, interaction.action)
+            repeat = again(stage, done, done.action or interaction.action)
             generated = replace(generated, attempt=probes.attempt, again=repeat)
         # Parts of these need not be read: they are read as a whole for the scores.
         wholes = (
@@ -241,7 +242,16 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
             trigger=reference.trigger,
             size=reference.size,
             name=named_in(interaction.sentence),
+            first=lambda: self._mark_of_the_first(graph, interaction),
         )
+
+    def _mark_of_the_first(self, graph: Graph, interaction: Interaction) -> PixelBox | None:
+        """The mark of interaction 1, where another one is judged."""
+        for one in graph.interactions:
+            if one.id == "1" and one.id != interaction.id:
+                with suppress(InputError):
+                    return self._references.get(graph, one).trigger
+        return None
 
     def _scores(
         self, reference: Reference, played: Round, ours: Changed, flags: list[str]

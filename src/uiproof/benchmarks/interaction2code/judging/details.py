@@ -100,6 +100,8 @@ def flags_of(reference: Reference, played: Round, ours: Changed) -> tuple[str, .
         flags.append("generated:trigger_invisible")
     if done.outcome is not None and done.outcome.refused:
         flags.append("generated:act_refused")
+    if done.action is not None:
+        flags.append(f"generated:acted_by_{done.action.kind}")
     if played.noise is not None:
         flags.append("generated:restless")
     if played.way is not None and played.way.done < played.way.steps:

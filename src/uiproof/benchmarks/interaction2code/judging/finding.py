@@ -40,6 +40,7 @@ _NOT_FOR_TEXT = frozenset(
     ("button", "checkbox", "color", "file", "hidden", "image", "radio", "range", "reset", "submit")
 )
 _SAME_PLACE = 0.3  # overlap (intersection over union) from which boxes are at one place
+_FAR = 0.3  # of the mean of the page's sides
 _ALIKE = 4.0  # how many times larger a control may be that is pointed at in its middle
 
 
@@ -59,6 +60,8 @@ class Wanted:
     trigger: PixelBox | None  # the mark, in CSS pixels of the screenshot
     size: tuple[int, int]  # of that screenshot, in CSS pixels
     name: str | None  # in its sentence
+    # The mark of the first interaction of the page, if this is another one; asked for if needed.
+    first: Callable[[], PixelBox | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +158,19 @@ def _by_id(page: _Page, snapshot: Snapshot, wanted: Wanted) -> Element | None:
         return hidden
     if wanted.form == "all":
         return None
-    # A page for one interaction numbers from 1. Where it has several, the one at the right place.
+    # A page for one interaction numbers from 1. Where it has another number, that may be what is
+    # wanted under a wrong name, or what belongs to another interaction: the place tells.
     if not numbered:
         return page.find(_selector(1))
-    if wanted.trigger is None or len(numbered) == 1:
-        return min(numbered, key=lambda pair: pair[0])[1]
-    trigger = wanted.trigger
-    return min(numbered, key=lambda pair: _distance(pair[1].box, trigger, snapshot, wanted))[1]
+    trigger, first = wanted.trigger, wanted.first()
+    if trigger is not None:
+        for _, element in numbered:
+            if _is_at(element, trigger, snapshot, wanted):
+                return element
+    (n, only), several = numbered[0], len(numbered) > 1
+    if several or n != 1 or (first is not None and _is_at(only, first, snapshot, wanted)):
+        return None
+    return only
 
 
 def _by_name(snapshot: Snapshot, wanted: Wanted) -> Element | None:
@@ -187,7 +196,10 @@ def _by_name(snapshot: Snapshot, wanted: Wanted) -> Element | None:
     trigger = wanted.trigger
     if trigger is None:
         return controls[0]
-    return min(controls, key=lambda one: _distance(one.box, trigger, snapshot, wanted))
+    nearest = min(controls, key=lambda one: _distance(one.box, trigger, snapshot, wanted))
+    # Far away the same words are another element: a link of the footer is not the button on top.
+    far = _FAR * sum(snapshot.size) / 2
+    return nearest if _distance(nearest.box, trigger, snapshot, wanted) <= far else None
 
 
 def _by_place(snapshot: Snapshot, wanted: Wanted) -> Element | None:
@@ -202,6 +214,12 @@ def _by_place(snapshot: Snapshot, wanted: Wanted) -> Element | None:
         if overlap >= _SAME_PLACE or (control and any(_at(element.box, one) for one in places)):
             scored.append((control, overlap, element))
     return max(scored, key=lambda one: one[:2], default=(False, 0.0, None))[2]
+
+
+def _is_at(element: Element, mark: PixelBox, snapshot: Snapshot, wanted: Wanted) -> bool:
+    """Whether an element stands where a mark is."""
+    places = _places(mark, snapshot, wanted)
+    return any(iou(element.box, one) >= _SAME_PLACE or _at(element.box, one) for one in places)
 
 
 def _at(box: PixelBox, place: PixelBox) -> bool:

@@ -25,6 +25,8 @@ from uiproof.vision.images import Rgb, decode
 
 MOST_PROBES = 16  # pages that are opened to find out why an interaction does nothing
 PROBE_SECONDS = 90.0  # after which no more are opened: a case has a time limit
+_NOT_FILLED_IN = frozenset({"button", "checkbox", "image", "radio", "range", "reset", "submit"})
+_CLICKED = frozenset({"a", "button", "summary"})
 # What a page may have that looks another way the next time, without anybody acting on it.
 _RESTLESS = re.compile(
     rb"set(?:Timeout|Interval)|requestAnimationFrame|random|Date\b|performance\.|crypto"
@@ -54,6 +56,7 @@ class Act:
     found: Found | None
     after: Seen | None = None  # None where nothing was acted on
     outcome: Outcome | None = None
+    action: Action | None = None  # what was done, where that is not what was asked for
 
 
 def look(stage: Stage) -> Seen:
@@ -71,7 +74,37 @@ def act(stage: Stage, wanted: Wanted) -> Act:
     before = _revealed(stage, found.element, loaded)
     element = _now(before.snapshot, found.element)
     after, outcome = do(stage, before, element, wanted.action)
-    return Act(loaded, before, Found(element, found.by), after, outcome)
+    other = instead(element, wanted.action)
+    if other is not None and not _did_anything(outcome):
+        after, outcome = do(stage, before, element, other)
+    else:
+        other = None
+    return Act(loaded, before, Found(element, found.by), after, outcome, other)
+
+
+def instead(element: Element, action: Action) -> Action | None:
+    """What a person would do next to an element of another kind than the one that was asked for.
+
+    A list is not only clicked, something in it is chosen; a field or a button that stands for a
+    slider is filled in or clicked.
+    """
+    if action.kind == "click" and element.tag == "select":
+        return Action("select")
+    if action.kind == "drag" and element.tag == "input" and element.type not in _NOT_FILLED_IN:
+        return Action("type")
+    if action.kind == "drag" and (element.tag in _CLICKED or element.role == "button"):
+        return Action("click")
+    return None
+
+
+def _did_anything(outcome: Outcome) -> bool:
+    changed, events = outcome.changes, outcome.events
+    seen = (
+        *(changed.appeared, changed.vanished, changed.moved, changed.resized),
+        *(changed.recoloured, changed.retexted, changed.restated),
+        *(events.dialogs, events.windows, events.navigations),
+    )
+    return changed.new_page or any(seen)
 
 
 def do(stage: Stage, before: Seen, element: Element, action: Action) -> tuple[Seen, Outcome]:
