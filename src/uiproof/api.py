@@ -283,7 +283,7 @@ def demo(
             "replay": f"replay:{reference.parent / 'generated'}",
         },
         "grounding-demo": {"ocr": "ocr@none", "centre": "centre", "centre-fixed": "centre-fixed"},
-        "interaction2code-demo": {"interactions": "blueprint"},
+        "interaction2code-shop": {"interactions": "blueprint"},
     }
     folder = Settings.from_environment().runs_dir / "demo" if out is None else Path(out)
     reports = {

@@ -18,6 +18,8 @@ from uiproof.benchmarks.interaction2code.summary import METRICS, summarise
 from uiproof.engine.types import Judge
 from uiproof.registry import Benchmark
 
+_PAGES = Path(__file__).parents[2] / "demo" / "interaction2code"
+
 
 def _judge(run: Path) -> Judge[Any, Any, Any]:
     # Judges need the browser and the vision libraries; listing benchmarks does not.
@@ -57,7 +59,7 @@ BENCHMARK = Benchmark(
     compared=compared,
     fingerprint=_fingerprint,
     layout="a folder for each page with action.json, N.png and N_mark.png.",
-    bundled={"interaction2code-demo": Path(__file__).parents[2] / "demo" / "interaction2code"},
+    bundled={"interaction2code-demo": _PAGES, "interaction2code-shop": _PAGES / "shop"},
 )
 
 __all__ = ["BENCHMARK"]
