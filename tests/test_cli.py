@@ -369,3 +369,5 @@ def test_the_demo_prints_a_table_and_writes_a_report_that_stands_alone(uiproof, 
     report = (tmp_path / "demo" / "report.html").read_text()
     assert report.lstrip().lower().startswith("<!doctype html>")
     assert not re.search(r"""(src|href)=["']https?://""", report)
+    for other in ("report-grounding.html", "report-interactions.html"):
+        assert (tmp_path / "demo" / other).is_file()
