@@ -91,7 +91,7 @@ class ProviderServer:
         return {
             "requests": len(self.log),
             "answered": self.answered.total(),
-            "answered_twice": sum(count - 1 for count in self.answered.values()),
+            "answered_twice": sum(count - 1 for count in self.answered.values() if count),
             "abandoned": self.abandoned.total(),
             "failed": self.failed,
             "most_at_once": self.most_at_once,
@@ -179,15 +179,15 @@ class ProviderServer:
     ) -> bool:
         answer = self.answer(asked) if callable(self.answer) else self.answer
         body = answer if isinstance(answer, dict) else success(asked, answer)
+        self.answered[asked.prompt] += 1  # before: who has the answer may look at the count at once
         try:
             if reader.at_eof():
                 raise ConnectionResetError
-            alive = await self._send(writer, 200, json.dumps(body).encode())
+            return await self._send(writer, 200, json.dumps(body).encode())
         except ConnectionError:
+            self.answered[asked.prompt] -= 1
             self.abandoned[asked.prompt] += 1
             raise
-        self.answered[asked.prompt] += 1
-        return alive
 
     async def _fail(
         self,
