@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import cv2
@@ -18,6 +19,8 @@ from uiproof.benchmarks.interaction2code.verifier import (
 from uiproof.boxes import PixelBox
 from uiproof.browser.changes import changes
 from uiproof.browser.snapshots import Action, Element, Events, Snapshot
+from uiproof.vision.images import Rgb
+from uiproof.vision.ocr import OcrLine, read_lines
 
 SIZE = (900, 600)
 
@@ -91,10 +94,12 @@ def judged(
     found: str | None = "interact1",
     again: Outcome | None = None,
     reverts: bool = False,
+    shown: tuple[Part, ...] = CLOSED,
+    read: Callable[[Rgb], Sequence[OcrLine]] | None = None,
 ) -> Verdict:
     """The verdict on a page that goes from one state to another; the reference opens the panel."""
     reference = ReferenceEvidence(
-        drawn(CLOSED),
+        drawn(shown),
         drawn(wanted),
         Action("click"),
         trigger=PixelBox(56, 116, 184, 164),
@@ -102,6 +107,7 @@ def judged(
         tags=("button",),
         visuals=visuals,
         reverts=reverts,
+        read=read,
     )
     state = snapshot(before)
     element = next((one for one in state.elements if one.id == found), None)
@@ -185,11 +191,23 @@ def test_a_neighbour_that_has_the_id_is_the_wrong_element():
     assert judged(before, (*before, PANEL)).failure == "c"
 
 
-@pytest.mark.parametrize("tag", ["a", "div", "select"])
+@pytest.mark.parametrize("tag", ["a", "select"])
 def test_another_kind_of_element_is_of_the_wrong_type(tag: str):
     before = swapped(CLOSED, open=changed(BUTTON, tag=tag))
     verdict = judged(before, (*before, PANEL))
     assert (verdict.failure, verdict.usable) == ("d", True)
+
+
+def test_another_kind_of_element_of_another_size_and_name_is_of_the_wrong_type():
+    box = changed(BUTTON, tag="select", text="Choose", box=(80, 140, 240, 176))
+    before = swapped(CLOSED, open=box)
+    lower = changed(PANEL, box=tuple(side + 12 * (n % 2) for n, side in enumerate(PANEL.box)))
+    assert judged(before, (*before, lower)).failure == "d"
+
+
+def test_an_area_that_looks_like_the_button_is_of_no_other_type():
+    before = swapped(CLOSED, open=changed(BUTTON, tag="div"))
+    assert judged(before, (*before, PANEL)).failure == "none"
 
 
 def test_the_element_elsewhere_is_at_the_wrong_position():
@@ -217,6 +235,30 @@ def test_a_text_on_another_element_is_an_effect_on_the_wrong_one():
     mine = swapped(CLOSED, garden=changed(TITLE, text="Opened now"))
     verdict = judged(after=mine, wanted=wanted, visuals=("text",))
     assert (verdict.failure, verdict.usable) == ("h", False)
+
+
+def test_a_message_at_another_field_is_an_effect_on_the_wrong_one():
+    first = Part(21, "Name", (60, 330, 300, 360), fill=(235, 235, 235), tag="input")
+    second = Part(22, "Street", (60, 430, 300, 460), fill=(235, 235, 235), tag="input")
+    message = Part(23, "Please fill this in", (60, 364, 300, 388), fill=(255, 220, 220))
+    before = (*CLOSED, first, second)
+    wanted = (*before, message)
+    at_second = changed(message, box=(60, 464, 300, 488))
+    anywhere = changed(message, box=(520, 40, 760, 64))
+    verdict = judged(before, (*before, at_second), wanted=wanted, shown=before)
+    assert (verdict.failure, verdict.usable) == ("h", False)
+    assert judged(before, (*before, anywhere), wanted=wanted, shown=before).failure == "f"
+
+
+def test_less_of_the_text_is_partial_and_other_text_is_a_wrong_function():
+    whole = changed(PANEL, text="Delivery takes three days")
+    some = changed(PANEL, text="Delivery")
+    other = changed(PANEL, text="Basket is empty")
+    failures = [
+        judged(after=(*CLOSED, one), wanted=(*CLOSED, whole), read=read_lines).failure
+        for one in (whole, some, other)
+    ]
+    assert failures == ["none", "i", "j"]
 
 
 def test_one_of_two_changes_is_a_partial_implementation():

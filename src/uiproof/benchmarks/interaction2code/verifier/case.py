@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import hypot
 
@@ -83,7 +84,11 @@ class Case:
 
     def texts(self) -> loose.Texts | None:
         """The words that came and went on both sides."""
-        return loose.read_changes(self.reference, self.generated.snapshot, self.outcome)
+        fields = self.reference.action.kind in ("type", "select")
+        own = {self.found.ref, *(one.ref for one in self._inside())} if fields else set()
+        return loose.read_changes(
+            self.scene, self.reference, self.generated.snapshot, self.outcome, own=frozenset(own)
+        )
 
     def changes(self) -> list[Unit]:
         """The changes of the generated page that can be seen."""
@@ -117,6 +122,12 @@ class Case:
         """Whether the generated page changes anything but that element."""
         return bool(looks.clusters(self.scene.changed & ~self.own_area(), least=looks.SPECK))
 
+    def only_on_itself(self, found: Sequence[Unit]) -> bool:
+        """Whether only the element that is acted on changes, and in the reference others do."""
+        if not found or not self.reference_changes_elsewhere():
+            return False
+        return all(one.element is not None and one.element.ref == self.found.ref for one in found)
+
     def nothing_happened(self) -> bool:
         """Whether a person would see no effect: nothing but what every such element does."""
         if self.outcome.changes.new_page:
@@ -129,11 +140,18 @@ class Case:
             ring = effects.ring(self.scene, self.found, whole=False)
             return not looks.clusters(self.scene.changed & ~ring, least=4)
         if self.found.tag in effects.FIELDS or "contenteditable" in self.found.state:
-            return True  # it shows what was typed or chosen, which it does without any script
+            # It shows what was typed or chosen, which it does without any script.
+            return self.reference.action.kind != "type" or not self._is_recoloured()
         if any(one.tag in effects.FIELDS for one in self._inside()):
             return not self._changed_texts()
         ring = effects.ring(self.scene, self.found, whole=False)
         return not looks.clusters(self.scene.changed & ~ring)
+
+    def _is_recoloured(self) -> bool:
+        """Whether most of the element changes, which letters that are typed in it do not do."""
+        box = looks.grown(self.found.box, 0, *self.scene.size)
+        part = self.scene.changed[box.top : box.bottom, box.left : box.right]
+        return part.size > 0 and float(part.mean()) > 0.5
 
     def _changed_texts(self) -> bool:
         return any(
@@ -188,6 +206,29 @@ class Case:
             return False
         pointed = self.generated.attempt(self.found, Action("hover"))
         return pointed is not None and self.has_effect(pointed)
+
+    def works_otherwise(self) -> str | None:
+        """How an element of another kind works, where the reference's action is not for it."""
+        related = identity.family(self.generated.snapshot, self.found)
+        chain = {one.ref for one in self.around(self.found)[1:]}
+        mine = [
+            one
+            for one in self.generated.snapshot.elements
+            if one.ref in related and one.ref not in chain
+        ]
+        kind = self.reference.action.kind
+        if self.found.tag == "select" and any(one.listeners for one in mine):
+            return "it opens a list"
+        if any(set(one.listeners) - set(_EVENTS[kind]) - set(_EVENTS["hover"]) for one in mine):
+            return "it listens to something else"
+        if kind in ("click", "hover"):
+            return None
+        clicked = self.generated.attempt(self.found, Action("click"))
+        if clicked is not None and looks.clusters(
+            build(self.reference, self.generated, clicked).changed, least=24
+        ):
+            return "clicking it does something"
+        return None
 
     def has_effect(self, outcome: Outcome) -> bool:
         """Whether an act had the effect of the reference, beyond the element itself."""

@@ -6,7 +6,6 @@ picture after, at the same place and, if it is not there, anywhere else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -169,7 +168,8 @@ def _judge(scene: Scene, unit: Unit) -> Seen:
         there = _moved(box, offset, scene.size)
         if _count(scene.reference_changed, there) >= looks.SPECK:
             return Seen(unit, "right")
-    if place := _found(scene, box):
+    # A thing that merely looks different is where it was, wherever the reference moves it.
+    if unit.kinds & {"appeared", "retexted", "moved"} and (place := _found(scene, box)):
         shift = box.left - place[0] + offset[0], box.top - place[1] + offset[1]
         if max(abs(shift[0]), abs(shift[1])) > _MOVED:
             return Seen(unit, "elsewhere", shift)
@@ -202,7 +202,8 @@ def _agrees(scene: Scene, unit: Unit, box: PixelBox, offset: tuple[int, int]) ->
     if int((changed & also).sum()) < _SHARED * int(changed.sum()):
         return False
     bad = scene.differing(theirs, mine) & changed
-    if not unit.kinds & {"appeared", "retexted"} or not any(unit.texts):
+    shows = "moved" in unit.kinds and unit.element is not None and unit.element.label.strip()
+    if not shows and (not unit.kinds & {"appeared", "retexted"} or not any(unit.texts)):
         far = looks.distance(theirs, mine)
         slack = _FLAT_SLACK if scene.sharp else 3 * _FLAT_SLACK
         return int(((far > looks.TOLERANCE) & changed).sum()) <= slack * int(changed.sum())
@@ -220,7 +221,9 @@ def _found(scene: Scene, box: PixelBox) -> tuple[int, int] | None:
     patch, left, top = _tight(scene.after, box)
     if patch.size == 0:
         return None
-    place = looks.find(patch, scene.reference_after)
+    offset = scene.offset(box)
+    expected = box.left + left + offset[0], box.top + top + offset[1]
+    place = looks.find(patch, scene.reference_after, near=expected)
     if place is None or place.fit < _FIT or not _fits(scene, patch, place):
         return None
     there = PixelBox(place.left, place.top, place.left + patch.shape[1], place.top + patch.shape[0])
@@ -294,15 +297,3 @@ def _pair(one: Rgb, box: PixelBox, other: Rgb, place: PixelBox) -> tuple[Rgb, Rg
 
 def _count(mask: Mask, box: PixelBox) -> int:
     return int(mask[box.top : box.bottom, box.left : box.right].sum())
-
-
-def union(boxes: Sequence[PixelBox]) -> PixelBox | None:
-    """The smallest box around some boxes."""
-    if not boxes:
-        return None
-    return PixelBox(
-        min(one.left for one in boxes),
-        min(one.top for one in boxes),
-        max(one.right for one in boxes),
-        max(one.bottom for one in boxes),
-    )

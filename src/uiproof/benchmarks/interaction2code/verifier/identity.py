@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import hypot
 from statistics import median
 
-from uiproof.benchmarks.interaction2code.categories import category_of, tag_categories
 from uiproof.benchmarks.interaction2code.verifier import looks, wording
 from uiproof.benchmarks.interaction2code.verifier.evidence import (
     GeneratedEvidence,
     ReferenceEvidence,
 )
+from uiproof.benchmarks.interaction2code.verifier.tagkinds import WORKING, kind_fits, kinds_of
 from uiproof.boxes import PixelBox
 from uiproof.browser.snapshots import Element, Snapshot
 
@@ -21,24 +20,9 @@ FAR = 0.12  # of the page's width, or of the window's height: on pages that do n
 _SAME_LOOK = 0.85
 _SEARCH = 12  # pixels around an element in which its picture is looked for
 _NEIGHBOURS = 6
+_BESIDE = 60  # pixels between an element and the place of one of another kind that it replaces
+_PUSHED = 240  # pixels around an element in which the reference may show it
 _LEAST_SIDE = 3
-
-# Categories that say how an element works; the others only say what it looks like.
-_WORKING = frozenset(
-    ("button", "link", "input", "textarea", "select", "option", "datalist", "detail", "summary")
-) | {"progress"}
-_SYNONYMS = {
-    **dict.fromkeys(("div", "section", "container", "card", "nav", "header", "li", "ul"), "area"),
-    **dict.fromkeys(("a", "anchor", "hyperlink"), "link"),
-    **dict.fromkeys(("checkbox", "radio", "slider", "range", "switch", "search"), "input"),
-    **dict.fromkeys(("img", "svg", "icon", "picture", "canvas"), "image"),
-    **dict.fromkeys(("p", "h1", "h2", "h3", "h4", "heading", "paragraph"), "text"),
-    **dict.fromkeys(("dropdown", "combobox", "listbox"), "select"),
-    "details": "detail",
-    "btn": "button",
-    "tab": "button",
-}
-_ALIKE = ({"select", "option", "datalist"}, {"detail", "summary"}, {"input", "progress"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +38,8 @@ class Identity:
     shift: tuple[int, int]  # from the reference's place to the found one
     kinds: tuple[str, ...]
     on_place: bool = True  # not only near the reference's place, but on it
+    near: bool = True  # at least so near that another kind of element explains the distance
+    stranger: bool = False  # the reference has the same thing at the same place: it is another one
 
     @property
     def same_element(self) -> bool:
@@ -76,11 +62,31 @@ def identify(
     at_place = _at_place(shift, trigger, found.box, reference, generated, found, close=close)
     same_look = looks_like(reference, generated, found)
     same_kind = kind_fits(reference.tags, kinds, alike=close or same_look)
-    same_text = same_look or _same_text(reference, found)  # reading takes time
-    still_there = not at_place and _still_there(reference, generated, trigger, found)
+    if same_look and at_place and not set(kinds) & WORKING:
+        same_kind = True  # nobody sees a difference between a button and an area that looks so
+    if reference.action.kind == "drag" and _is_no_slider(reference, found):
+        same_kind = False
+    same_text = (
+        same_look
+        or looks_like(reference, generated, found, recoloured=True)
+        or _same_text(reference, found)  # reading takes time
+    )
+    still_there = not same_look and _still_there(reference, generated, trigger, found)
     on_place = max(map(abs, shift)) <= NEAR or _overlap(trigger, found.box) >= 0.2
+    near = _gap(trigger, found.box) <= _BESIDE
+    stranger = not same_look and _is_in_reference(reference, generated, trigger, found)
     return Identity(
-        visible, at_place, same_look, same_text, still_there, same_kind, shift, kinds, on_place
+        visible,
+        at_place,
+        same_look,
+        same_text,
+        still_there,
+        same_kind,
+        shift,
+        kinds,
+        on_place,
+        near and not stranger,
+        stranger,
     )
 
 
@@ -131,9 +137,13 @@ def reads_like(name: str, label: str) -> bool:
 
 
 def looks_like(
-    reference: ReferenceEvidence, generated: GeneratedEvidence, element: Element
+    reference: ReferenceEvidence,
+    generated: GeneratedEvidence,
+    element: Element,
+    *,
+    recoloured: bool = False,
 ) -> bool:
-    """Whether an element looks like the reference's trigger, pixel for pixel."""
+    """Whether an element looks like the reference's trigger, if need be in other colours."""
     assert reference.trigger is not None
     patch = looks.crop(reference.before, reference.trigger)
     if looks.is_blank(patch):
@@ -151,12 +161,21 @@ def looks_like(
         place.top : place.top + patch.shape[0], place.left : place.left + patch.shape[1]
     ]
     # A field of buttons is alike in everything but the letters: those must agree.
-    return not looks.clusters(looks.differing(patch, there), least=3 * looks.SPECK)
+    if not looks.clusters(looks.differing(patch, there), least=3 * looks.SPECK):
+        return True
+    # On another ground the same sign has other colours.
+    return recoloured and looks.same_drawing(patch, there, slack=0.04)
 
 
 def _similar_size(one: PixelBox, other: PixelBox) -> bool:
     ratio = (one.width * one.height) / max(other.width * other.height, 1)
     return 0.4 <= ratio <= 2.5
+
+
+def _is_no_slider(reference: ReferenceEvidence, found: Element) -> bool:
+    """Whether the reference drags a slider and this is a field of another type."""
+    slider = {"input", "progress"} <= {one.strip().lower() for one in reference.tags}
+    return slider and found.tag == "input" and found.type != "range"
 
 
 def _same_text(reference: ReferenceEvidence, found: Element) -> bool:
@@ -224,6 +243,22 @@ def _overlap(one: PixelBox, other: PixelBox) -> float:
     return shared / (one.width * one.height + other.width * other.height - shared)
 
 
+def _holds_middle(one: PixelBox, other: PixelBox) -> bool:
+    """Whether the middle of one of two boxes is in the other."""
+    x, y = (one.left + one.right) / 2, (one.top + one.bottom) / 2
+    u, v = (other.left + other.right) / 2, (other.top + other.bottom) / 2
+    return (other.left <= x < other.right and other.top <= y < other.bottom) or (
+        one.left <= u < one.right and one.top <= v < one.bottom
+    )
+
+
+def _gap(one: PixelBox, other: PixelBox) -> float:
+    """How far two boxes are apart, from edge to edge."""
+    across = max(one.left - other.right, other.left - one.right, 0)
+    down = max(one.top - other.bottom, other.top - one.bottom, 0)
+    return hypot(across, down)
+
+
 def _neighbours_shift(
     reference: ReferenceEvidence, generated: GeneratedEvidence, found: Element
 ) -> tuple[int, int] | None:
@@ -255,13 +290,34 @@ def _still_there(
     found: Element,
 ) -> bool:
     patch = looks.crop(reference.before, trigger)
-    if looks.is_blank(patch) or _overlap(trigger, found.box) > 0.3:
+    if looks.is_blank(patch) or _holds_middle(trigger, found.box):
         return False
     height, width = generated.before.shape[:2]
     place = looks.find(patch, generated.before, within=looks.grown(trigger, NEAR, width, height))
     if place is None or place.fit < _SAME_LOOK:
         return False
     there = generated.before[
+        place.top : place.top + patch.shape[0], place.left : place.left + patch.shape[1]
+    ]
+    return not looks.clusters(looks.differing(patch, there), least=3 * looks.SPECK)
+
+
+def _is_in_reference(
+    reference: ReferenceEvidence, generated: GeneratedEvidence, trigger: PixelBox, found: Element
+) -> bool:
+    """Whether the reference has this element too, so that it did not replace the trigger."""
+    patch = looks.crop(generated.before, found.box)
+    named = len(wording.plain(found.label)) >= 3
+    if looks.is_blank(patch) or (not named and _holds_middle(trigger, found.box)):
+        return False
+    height, width = reference.before.shape[:2]
+    # Something with a name may also have been pushed, by what is missing, to where that was.
+    reach = _PUSHED if named else _SEARCH
+    around = looks.grown(found.box, reach, width, height)
+    place = looks.find(patch, reference.before, within=around)
+    if place is None or place.fit < _SAME_LOOK:
+        return False
+    there = reference.before[
         place.top : place.top + patch.shape[0], place.left : place.left + patch.shape[1]
     ]
     return not looks.clusters(looks.differing(patch, there), least=3 * looks.SPECK)
@@ -280,40 +336,3 @@ def family(snapshot: Snapshot, element: Element) -> set[int]:
         if one.parent in inside:
             inside.add(one.ref)
     return refs | inside
-
-
-def kinds_of(element: Element, snapshot: Snapshot) -> tuple[str, ...]:
-    """The tag categories of an element, by its tag, its role, and what it holds or is held by."""
-    by_ref = {one.ref: one for one in snapshot.elements}
-    chain = [element]
-    while chain[-1].parent in by_ref and len(chain) < 6:
-        chain.append(by_ref[chain[-1].parent])
-    inside_refs = {element.ref}
-    inside: list[Element] = []
-    for one in snapshot.elements:
-        if one.parent in inside_refs:
-            inside_refs.add(one.ref)
-            inside.append(one)
-    found = set(tag_categories(chain, inside)) | {category_of(element)}
-    # A link that is drawn like a button is a link all the same.
-    if element.tag == "a":
-        found.add("link")
-        if element.role != "button":
-            found.discard("button")
-    return tuple(sorted(found))
-
-
-def kind_fits(tags: Iterable[str], kinds: Sequence[str], *, alike: bool) -> bool:
-    """Whether an element of these kinds is one that the reference's tag categories allow."""
-    named = {one.strip().lower() for one in tags if one.strip()}
-    wanted = {_SYNONYMS.get(one, one) for one in named}
-    given = set(kinds)
-    for group in _ALIKE:
-        if wanted & group:
-            wanted |= group
-    if not wanted or wanted & given:
-        return True
-    if wanted & _WORKING:
-        return False
-    # What only looks like something may be a button or a link, unless all else is as it was.
-    return not given & (_WORKING if alike else _WORKING - {"button", "link"})

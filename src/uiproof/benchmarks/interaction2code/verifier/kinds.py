@@ -12,7 +12,6 @@ from uiproof.benchmarks.interaction2code.verifier.units import Unit
 from uiproof.boxes import PixelBox
 from uiproof.browser.snapshots import Snapshot
 
-_COMING = frozenset({"new component", "new window", "new page"})
 _SYNONYMS = {
     "colour": "color",
     "popup": "new window",
@@ -88,24 +87,20 @@ def given_kinds(
     return frozenset(kinds)
 
 
-def opposed(scene: Scene, found: Sequence[Unit], wanted: frozenset[str]) -> bool:
-    """Whether the one side shows something more and the other hides something."""
-    if not found:
-        return False
-    came = any(one.is_new for one in found)
-    went = any("vanished" in one.kinds for one in found)
-    # What is around something that went becomes smaller or moves up.
-    only_went = went and all(
-        "vanished" in one.kinds or not one.kinds - {"resized", "moved", "restyled"} for one in found
-    )
-    if wanted & _COMING and went and not came:
-        return True
-    if only_went:
-        return not _reference_hides(scene)
-    return came and not went and not wanted & _COMING and _reference_hides(scene)
+def only_hides(found: Sequence[Unit]) -> bool:
+    """Whether things went or were emptied, and the rest is what that does to their neighbours."""
+    went = [one for one in found if "vanished" in one.kinds or _shrinks(one)]
+    rest = [one for one in found if one not in went]
+    return bool(went) and all(not one.kinds - {"resized", "moved", "restyled"} for one in rest)
 
 
-def _reference_hides(scene: Scene) -> bool:
+def _shrinks(unit: Unit) -> bool:
+    """Whether an element says much less than before."""
+    went, came = sum(map(len, unit.gone)), sum(map(len, unit.texts))
+    return went > 0 and 3 * came <= went
+
+
+def reference_hides(scene: Scene) -> bool:
     """Whether there is clearly less on the reference afterwards."""
     before, after = (
         int((looks.edges(one) & scene.reference_changed).sum())

@@ -20,6 +20,7 @@ Gray = npt.NDArray[np.uint8]
 TOLERANCE = 40  # of 255: antialiasing differs by less where an edge is the same
 CHANGE = 3  # of 255: what one browser draws twice alike differs by less
 SPECK = 10  # pixels: less than the least letter that reads differently
+_AS_GOOD = 0.03  # places that fit a patch almost as well as the best
 _SQUARE = np.ones((3, 3), np.uint8)
 
 
@@ -124,6 +125,15 @@ def background(picture: Rgb) -> npt.NDArray[np.float64]:
     return np.asarray(np.median(flat[coarse == np.bincount(coarse).argmax()], axis=0))
 
 
+def foreground(picture: Rgb) -> npt.NDArray[np.float64]:
+    """The colour of what is drawn on a patch: of what is farthest from its background."""
+    flat = picture.reshape(-1, 3).astype(np.float64)
+    away = np.abs(flat - background(picture)).max(axis=1)
+    if not len(flat) or away.max() <= 32:
+        return background(picture)
+    return np.asarray(np.median(flat[away >= 0.7 * away.max()], axis=0))
+
+
 def ink(picture: Rgb) -> Mask:
     """What stands out from the background of a patch, whatever the colours."""
     if picture.size == 0:
@@ -171,8 +181,17 @@ class Place:
     fit: float
 
 
-def find(patch: Rgb, picture: Rgb, *, within: PixelBox | None = None) -> Place | None:
-    """The place on a picture that looks most like a patch; None for a patch without any drawing."""
+def find(
+    patch: Rgb,
+    picture: Rgb,
+    *,
+    within: PixelBox | None = None,
+    near: tuple[int, int] | None = None,
+) -> Place | None:
+    """The place on a picture that looks most like a patch; None for a patch without any drawing.
+
+    Of places that look the same, such as the stars of a rating, it is the one next to `near`.
+    """
     area = within or PixelBox(0, 0, picture.shape[1], picture.shape[0])
     ground = crop(picture, area)
     if (
@@ -185,4 +204,9 @@ def find(patch: Rgb, picture: Rgb, *, within: PixelBox | None = None) -> Place |
     fits = cv2.matchTemplate(gray(ground), gray(patch), cv2.TM_CCOEFF_NORMED)
     fits[~np.isfinite(fits)] = -1
     _, fit, _, (x, y) = cv2.minMaxLoc(fits)
+    if near is not None:
+        rows, columns = np.nonzero(fits >= fit - _AS_GOOD)
+        away = np.hypot(columns + area.left - near[0], rows + area.top - near[1])
+        nearest = int(away.argmin())
+        x, y = int(columns[nearest]), int(rows[nearest])
     return Place(max(area.left, 0) + int(x), max(area.top, 0) + int(y), float(fit))

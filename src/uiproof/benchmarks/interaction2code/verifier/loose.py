@@ -41,11 +41,16 @@ class Texts:
     went: tuple[str, ...]
     lines_before: tuple[OcrLine, ...] = ()
     lines: tuple[OcrLine, ...] = ()  # after
+    fresh: tuple[str, ...] = ()  # all lines of the reference in which anything changed
 
     @property
     def recall(self) -> float | None:
         """The share of the reference's new words that the generated page shows as new."""
         return wording.found_share(self.reference_came, self.came)
+
+    def for_unit(self, unit: Unit) -> tuple[str, ...]:
+        """What an element may say to say the same: words that stay count where it said others."""
+        return self.fresh if any(unit.gone) else self.reference_came
 
     @property
     def precision(self) -> float | None:
@@ -53,14 +58,37 @@ class Texts:
         return wording.found_share(self.came, self.reference_came)
 
 
-def read_changes(reference: ReferenceEvidence, before: Snapshot, outcome: Outcome) -> Texts | None:
-    """Read what came and went; None where nothing can read."""
+def is_new(scene: Scene, line: OcrLine) -> bool:
+    """Whether anything changed in a line of the reference."""
+    box = looks.grown(line.box, 0, *scene.size)
+    return bool(scene.reference_changed[box.top : box.bottom, box.left : box.right].any())
+
+
+def read_changes(
+    scene: Scene,
+    reference: ReferenceEvidence,
+    before: Snapshot,
+    outcome: Outcome,
+    *,
+    own: frozenset[int] = frozenset(),
+) -> Texts | None:
+    """Read what came and went; None where nothing can read.
+
+    Of the elements `own`, and at the reference's trigger if there are any, nothing is read: that a
+    field shows what was typed in it is no effect.
+    """
     if reference.read is None:
         return None
     # Whole pictures: they are read once for all pages that are compared with them.
-    old, new = tuple(reference.read(reference.before)), tuple(reference.read(reference.after))
+    old, new = (
+        tuple(line for line in reference.read(picture) if not own or not _at(line, reference))
+        for picture in (reference.before, reference.after)
+    )
     theirs = [wording.words(line.text for line in lines) for lines in (old, new)]
-    mine = [_page_words(snapshot) for snapshot in (before, outcome.snapshot)]
+    mine = [
+        wording.words(one.text for one in snapshot.elements if one.ref not in own)
+        for snapshot in (before, outcome.snapshot)
+    ]
     return Texts(
         _more(theirs[1], theirs[0]),
         _more(theirs[0], theirs[1]),
@@ -68,11 +96,16 @@ def read_changes(reference: ReferenceEvidence, before: Snapshot, outcome: Outcom
         _more(mine[0], mine[1]),
         old,
         new,
+        tuple(line.text for line in new if is_new(scene, line)),
     )
 
 
-def _page_words(snapshot: Snapshot) -> list[str]:
-    return wording.words(one.text for one in snapshot.elements)
+def _at(line: OcrLine, reference: ReferenceEvidence) -> bool:
+    box = reference.trigger
+    if box is None:
+        return False
+    x, y = (line.box.left + line.box.right) / 2, (line.box.top + line.box.bottom) / 2
+    return box.left <= x < box.right and box.top <= y < box.bottom
 
 
 def _more(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
@@ -133,11 +166,11 @@ def _judge(scene: Scene, texts: Texts | None, unit: Unit, outcome: Outcome) -> S
     if not changed_there:
         return Seen(unit, "extra")
     if "recoloured" in unit.kinds and unit.after is not None:
-        return Seen(unit, _colour_status(scene, box, there))
+        return Seen(unit, colour_status(scene, box, there))
     return Seen(unit, "right")
 
 
-def _colour_status(scene: Scene, box: PixelBox, there: PixelBox) -> Status:
+def colour_status(scene: Scene, box: PixelBox, there: PixelBox) -> Status:
     """Whether the reference becomes lighter, darker, redder … at a place in the same way."""
     mine = _mean(scene.after, box) - _mean(scene.before, box)
     theirs = _mean(scene.reference_after, there) - _mean(scene.reference_before, there)
@@ -161,24 +194,24 @@ def _judge_text(
     offset: tuple[int, int],
     changed_there: bool,
 ) -> Seen:
-    share = wording.found_share(unit.texts, texts.reference_came)
+    share = wording.found_share(unit.texts, texts.for_unit(unit))
     if (share or 0) < MOSTLY:
         return Seen(unit, "wrong" if changed_there else "extra")
     shifts = [
-        _shift(effects.tight_box(scene.after, leaf.box), line.box, offset)
+        shift(effects.tight_box(scene.after, leaf.box), line.box, offset)
         for leaf in (leaves(outcome.snapshot, unit.element) if unit.element else [])
         for line in texts.lines
-        if _same_line(leaf.text, line.text)
+        if same_line(leaf.text, line.text)
     ]
     if not shifts:
         return Seen(unit, "right" if changed_there else "elsewhere")
-    shift = min(shifts, key=lambda one: abs(one[0]) + abs(one[1]))
+    least = min(shifts, key=lambda one: abs(one[0]) + abs(one[1]))
     far = max(_AWAY, _AWAY_SHARE * scene.size[0])
-    away = abs(shift[0]) > far or abs(shift[1]) > _AWAY
-    return Seen(unit, "elsewhere", shift) if away else Seen(unit, "right")
+    away = abs(least[0]) > far or abs(least[1]) > _AWAY
+    return Seen(unit, "elsewhere", least) if away else Seen(unit, "right")
 
 
-def _shift(mine: PixelBox, theirs: PixelBox, offset: tuple[int, int]) -> tuple[int, int]:
+def shift(mine: PixelBox, theirs: PixelBox, offset: tuple[int, int]) -> tuple[int, int]:
     """From a line of the reference to a text of one or more lines, by the nearest of its edges."""
     across = (
         mine.left - theirs.left,
@@ -190,7 +223,8 @@ def _shift(mine: PixelBox, theirs: PixelBox, offset: tuple[int, int]) -> tuple[i
     return min((one + offset[0] for one in across), key=abs), down
 
 
-def _same_line(mine: str, theirs: str) -> bool:
+def same_line(mine: str, theirs: str) -> bool:
+    """Whether a line of the reference is a text, or one of the lines that it is broken into."""
     a, b = wording.plain(mine), wording.plain(theirs)
     return wording.likeness(a, b) >= wording.ALIKE or (len(b) >= 6 and b in a)
 

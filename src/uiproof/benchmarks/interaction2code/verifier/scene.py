@@ -214,7 +214,7 @@ def _anchors(reference: Rgb, before: Rgb, static: Mask, snapshot: Snapshot) -> t
             min(box.right + 160, width),
             min(box.bottom + 240, height),
         )
-        place = looks.find(patch, reference, within=window)
+        place = looks.find(patch, reference, within=window, near=(inside.left, inside.top))
         if place is not None and place.fit >= _FITS:
             found.append(Anchor(box, place.left - inside.left, place.top - inside.top))
     return tuple(found)

@@ -1,0 +1,278 @@
+"""An effect that is not the reference's: how far is it from it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from uiproof.benchmarks.interaction2code.verifier import (
+    contents,
+    effects,
+    kinds,
+    looks,
+    peers,
+    wording,
+)
+from uiproof.benchmarks.interaction2code.verifier.case import Case
+from uiproof.benchmarks.interaction2code.verifier.contents import Contents, existing
+from uiproof.benchmarks.interaction2code.verifier.effects import Assessment, Seen
+from uiproof.benchmarks.interaction2code.verifier.evidence import Verdict
+from uiproof.benchmarks.interaction2code.verifier.telling import DOING, listed, name_of, verdict
+from uiproof.benchmarks.interaction2code.verifier.trigger import trigger_failure
+from uiproof.benchmarks.interaction2code.verifier.units import Unit
+
+_BROADLY = 0.3  # share of the reference's change that is there in some form
+_HALF = 0.5
+_MOSTLY = 0.6
+_HARDLY = 0.15
+_AROUND = 25  # pixels around a change in which the reference's may lie
+_STRANGE = 9  # pixels around what is different before
+
+
+def incomplete(case: Case, assessed: Assessment) -> Verdict | None:
+    """What is wrong with an effect; None where only harmless things are."""
+    who = case.who
+    said = contents.compare(case, assessed)
+    wanted = kinds.wanted_kinds(case.reference, case.scene)
+    given = kinds.given_kinds(
+        case.scene, [one.unit for one in said.seen], case.outcome, case.generated.snapshot
+    )
+    facts = _facts(case, assessed, said)
+    if "new page" not in wanted and _leaves(case) and assessed.right_share < _MOSTLY:
+        return verdict("g", 0.8, *facts, "it goes to another page or opens a window")
+    if case.generated.found_by != "id" and not who.same_element:
+        return verdict("a", 0.7, *facts, "and it is not the reference's element")
+    failure = trigger_failure(case)
+    if failure is not None and _explains(case, failure, assessed, said, bool(wanted & given)):
+        return failure
+    if not who.same_kind and who.near and (way := case.works_otherwise()):
+        return verdict("d", 0.6, *facts, f"it is {listed(who.kinds)}, and {way}")
+    strange = who.stranger or not who.at_place
+    if strange and not who.same_element and not who.still_there:
+        return verdict("a", 0.5, *facts, "it is another element; the reference's is not there")
+    return _of_effect(case, assessed, said, wanted, given, facts)
+
+
+def _leaves(case: Case) -> bool:
+    """Whether it goes to another page, or opens a window or a dialog."""
+    events = case.outcome.events
+    replaced = kinds.page_replaced(case.generated.snapshot, case.outcome)
+    return replaced or bool(events.dialogs or events.windows)
+
+
+def _explains(
+    case: Case, failure: Verdict, assessed: Assessment, said: Contents, same_kind: bool
+) -> bool:
+    """Whether the effect is the reference's, roughly: then the trigger is what is wrong."""
+    if (said.recall or 0) >= _HALF:
+        return True
+    if failure.failure == "c":
+        alike = said.recall is None and assessed.right_share >= _HALF
+        return alike or (case.who.still_there and same_kind)
+    if said.having("right", "elsewhere"):
+        return True
+    if not case.reference_changes_elsewhere():
+        return True
+    own = effects.ring(case.scene, case.found, whole=True)
+    theirs = case.scene.reference_changed & ~own
+    near = looks.widened(case.scene.changed & ~own, 2 * _AROUND + 1)
+    return int((theirs & near).sum()) >= _BROADLY * int(theirs.sum())
+
+
+def _facts(case: Case, assessed: Assessment, said: Contents) -> list[str]:
+    counts = {status: len(said.having(status)) for status in ("right", "elsewhere", "wrong")}
+    facts = [
+        f"{DOING[case.reference.action.kind]} {name_of(case.found)}: "
+        f"{counts['right']} changes as in the reference, {counts['elsewhere']} elsewhere, "
+        f"{counts['wrong']} different, {len(said.having('extra'))} where it has none; "
+        f"{assessed.right_share:.0%} of the reference's change is right"
+    ]
+    if said.recall is not None:
+        facts.append(f"{said.recall:.0%} of the reference's new words are there")
+    if said.precision is not None:
+        facts.append(f"{said.precision:.0%} of the new words are the reference's")
+    return facts
+
+
+def _of_effect(
+    case: Case,
+    assessed: Assessment,
+    said: Contents,
+    wanted: frozenset[str],
+    given: frozenset[str],
+    facts: list[str],
+) -> Verdict | None:
+    right, elsewhere = said.having("right"), said.having("elsewhere")
+    wrong, extra = said.having("wrong"), said.having("extra")
+    found = [one.unit for one in said.seen]
+    if kinds.only_hides(found) and (failure := _hiding(case, said, facts)):
+        return failure
+    if case.reference.action.kind == "drag" and (to := _dragged(case, said)):
+        return verdict("h", 0.75, *facts, f"{to} moves, which the reference leaves")
+    if elsewhere:
+        if to := _on_another(case, said, elsewhere, [*extra, *wrong]):
+            return verdict("h", 0.75, *facts, f"it is on {to}, which the reference leaves")
+        if said.same and all(_within(case, one) for one in elsewhere):
+            return verdict("i", 0.6, *facts, "the words are there, what was around them is not")
+        if not right or not wrong:
+            one = max(elsewhere, key=lambda one: max(map(abs, one.shift)))
+            words = " ".join(one.unit.texts)[:40]
+            return verdict(
+                "f", 0.85, *facts, f"“{words}” is {one.shift[0]:+d},{one.shift[1]:+d} px off"
+            )
+    says_it = (said.precision or 0) >= contents.SAME
+    if not right and not elsewhere and not says_it and case.only_on_itself(found):
+        return verdict("g", 0.7, *facts, "only the element itself changes")
+    others = existing(extra) if not wrong and not elsewhere else []
+    if others and (right or wanted & given):
+        to = name_of(others[0].unit.element)
+        return verdict("h", 0.7, *facts, f"the change is on {to}, which the reference leaves")
+    if said.recall is not None and (said.precision or 0) < contents.SAME:
+        new = [one for one in extra if one.unit.is_new]
+        new += [one for one in wrong if "appeared" in one.unit.kinds]
+        for one in new:
+            if peer := peers.peer_like(case, one.unit):
+                to = name_of(peer)
+                return verdict("h", 0.6, *facts, f"it belongs to {to}, not to the reference's")
+    if not right:
+        return _nothing_right(case, assessed, said, wanted, given, facts)
+    speaks = any(any(one.unit.texts) for one in wrong) and not said.same
+    if wrong and (speaks or contents.other_numbers(said, wrong)):
+        return _contents(case, said, wrong, facts)
+    return _partly(case, assessed, said, facts)
+
+
+def _hiding(case: Case, said: Contents, facts: list[str]) -> Verdict | None:
+    """Something is hidden: what the reference hides, more than that, or what it does not hide?"""
+    if said.recall is not None or not kinds.reference_hides(case.scene):
+        return verdict("j", 0.7, *facts, "it hides something and the reference shows something")
+    if said.texts is None or not said.texts.went:
+        return None
+    theirs = wording.found_share(said.texts.went, said.texts.reference_went) or 0
+    if theirs < contents.SAME:
+        return verdict("j", 0.6, *facts, "it hides what the reference leaves")
+    return None
+
+
+def _on_another(
+    case: Case, said: Contents, elsewhere: Sequence[Seen], others: Sequence[Seen]
+) -> str | None:
+    """The element that has the effect instead of the reference's, if it is one."""
+    for one in elsewhere:
+        unit = one.unit
+        if "retexted" in unit.kinds and _is_another(case, said, unit):
+            return name_of(unit.element)
+        if unit.is_new and (peer := peers.peer_at(case, unit, one.shift)):
+            return name_of(peer)
+    changed = [one for one in existing(others) if "recoloured" in one.unit.kinds]
+    return name_of(changed[0].unit.element) if changed else None
+
+
+def _dragged(case: Case, said: Contents) -> str | None:
+    """What moves instead of the element that is dragged."""
+    moved = [one for one in said.seen if "moved" in one.unit.kinds and one.unit.element is not None]
+    if any(one.unit.element and one.unit.element.ref == case.found.ref for one in moved):
+        return None
+    others = [one.unit.element for one in moved if one.status != "right"]
+    return name_of(others[0]) if others else None
+
+
+def _is_another(case: Case, said: Contents, unit: Unit) -> bool:
+    """Whether an element that was there before is not the one that the reference changes.
+
+    It said something that the reference still says, or it is drawn though it said nothing: a field.
+    """
+    if any(unit.gone):
+        return said.texts is None or not contents.changes_there_too(unit, said.texts)
+    if unit.before is None:
+        return False
+    around = looks.grown(unit.before, 3, *case.scene.size)
+    return not looks.is_blank(looks.crop(case.scene.before, around))
+
+
+def _nothing_right(
+    case: Case,
+    assessed: Assessment,
+    said: Contents,
+    wanted: frozenset[str],
+    given: frozenset[str],
+    facts: list[str],
+) -> Verdict:
+    wrong = said.having("wrong")
+    if (said.precision or 0) >= contents.SAME and (said.recall or 0) > 0:
+        return _contents(case, said, wrong, facts)
+    if wanted and not wanted & given:
+        return verdict("g", 0.8, *facts, f"it changes {listed(given)}, not {listed(wanted)}")
+    if _only_looks(said):
+        if any(contents.colours_agree(case.scene, one.unit) for one in wrong):
+            return verdict("i", 0.6, *facts, "only the colours are the reference's")
+        return verdict("g", 0.7, *facts, "it shows and hides nothing, it only looks different")
+    silent = not any(any(one.unit.texts) for one in said.seen)
+    if silent and assessed.right_share >= _MOSTLY:
+        return verdict("i", 0.6, *facts, "it says nothing, and else is mostly right")
+    if wrong:
+        return _contents(case, said, wrong, facts)
+    return verdict("j", 0.65, *facts)
+
+
+def _only_looks(said: Contents) -> bool:
+    """Whether the reference shows or hides words, and the generated page recolours things."""
+    if said.texts is None or not (said.texts.reference_came or said.texts.reference_went):
+        return False
+    return not any(
+        one.unit.is_new or one.unit.texts or one.unit.gone or "moved" in one.unit.kinds
+        for one in said.seen
+    )
+
+
+def _within(case: Case, one: Seen) -> bool:
+    """Whether something new is inside of what is new in the reference, if that is not the page."""
+    most = 0.3 * case.scene.size[0] * case.scene.size[1]
+    box = one.unit.box
+    return one.unit.is_new and any(
+        part.box.width * part.box.height <= most
+        and part.box.left - _AROUND <= box.left
+        and part.box.top - _AROUND <= box.top
+        and part.box.right + _AROUND >= box.right
+        and part.box.bottom + _AROUND >= box.bottom
+        for part in case.scene.reference_parts()
+    )
+
+
+def _contents(case: Case, said: Contents, wrong: Sequence[Seen], facts: list[str]) -> Verdict:
+    """Something of another content where the reference changes: less of it, or not it at all?"""
+    if said.precision is not None and said.recall is not None:
+        if contents.other_numbers(said, wrong):
+            return verdict("j", 0.7, *facts, "and it says another number")
+        if said.precision >= contents.SAME and said.recall > 0:
+            return verdict("i", 0.7, *facts)
+    # Words that were not read well may look the same all the same.
+    shown = absent = 0
+    for one in wrong:
+        here, not_here = effects.missing_leaves(case.scene, case.outcome, one.unit)
+        shown, absent = shown + here, absent + not_here
+    if shown and not absent:
+        return verdict("i", 0.6, *facts, f"{shown} of its texts are in the reference")
+    return verdict("j", 0.6, *facts, f"{absent} of its texts are not in the reference")
+
+
+def _partly(case: Case, assessed: Assessment, said: Contents, facts: list[str]) -> Verdict | None:
+    scene = case.scene
+    right = [one.unit for one in said.having("right")]
+    shades = all(not one.kinds - {"recoloured", "restyled"} for one in right)
+    itself = any(one.element is not None and one.element.ref == case.found.ref for one in right)
+    if assessed.right_share < _HARDLY and shades and not itself:
+        return verdict("h", 0.5, *facts, "which is only a small part of what should change")
+    if said.recall is not None and said.recall < contents.ALL:
+        return verdict("i", 0.8, *facts, "the rest is missing")
+    own = effects.ring(scene, case.found, whole=True)
+    missing = scene.reference_changed & ~own
+    if scene.close:
+        # What the reference never showed cannot look as it does there.
+        missing &= scene.error & ~looks.widened(scene.static, _STRANGE)
+    if assessed.right_share < 1 and looks.clusters(missing):
+        if said.same and (words := contents.misplaced(case, said)):
+            return verdict("f", 0.6, *facts, f"“{words}” is there, at another place")
+        return verdict("i", 0.8, *facts, "the rest of the reference's change is missing")
+    if any(one.unit.is_new and any(one.unit.texts) for one in said.having("extra")):
+        return verdict("j", 0.5, *facts, "and it shows something that the reference does not")
+    return None
