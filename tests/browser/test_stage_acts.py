@@ -226,6 +226,11 @@ CARDS = """<div id="x" draggable="true" style="width:60px;height:30px"
         ('<input id="x" type="range" onchange="say(x.value)">', None, "75;"),
         ('<input id="x" type="range" value="90" onchange="say(x.value)">', None, "75;"),
         (CARDS, "200, 10", "got card;"),
+        (
+            '<input id="x" type="range" value="0" style="width:216px" onchange="say(x.value)">',
+            "50,0",
+            "75;",
+        ),
     ],
 )
 def test_drag_presses_moves_and_lets_go(
@@ -239,6 +244,7 @@ def test_drag_presses_moves_and_lets_go(
     [
         ("html", None, 720, 0),
         ("html", "0,300", 300, 0),
+        ("html", "120", 120, 0),
         ("html", "bottom", 4080, 0),
         ("#x", None, 0, 100),
         ("#x", "down 40", 0, 40),

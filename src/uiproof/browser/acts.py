@@ -215,7 +215,8 @@ class Actor:
         x, y = place["x"], place["y"]
         slider = self._field(place["ref"], "slider")["range"]
         margin = min(8.0, width / 4, height / 2)  # half of a slider's handle
-        if slider:
+        # Who says how far takes an element by its middle; else a slider is taken by its handle.
+        if slider and value is None:
             if slider["upright"]:
                 y = bottom - margin - slider["share"] * (height - 2 * margin)
             else:
@@ -243,6 +244,12 @@ class Actor:
         way = parse_way(value or "down", (moved["width"], moved["height"]))
         if way is None:
             return f"it is not clear how far to scroll: '{value}'"
+        if (
+            value
+            and len(_NUMBER.findall(value)) == 1
+            and not re.search("left|right", value.lower())
+        ):
+            way = (0.0, way[0] or way[1])  # a number alone is a way down
         self._tab.mouse.move(moved.get("x", place["x"]), moved.get("y", place["y"]))
         self._tab.mouse.wheel(*way)
         return None
@@ -284,7 +291,7 @@ def parse_keys(value: str) -> list[str]:
 def parse_way(value: str, size: tuple[float, float]) -> tuple[float, float] | None:
     """How far to drag or scroll, in pixels; None where the words say nothing about it.
 
-    Understood are `dx,dy`, a single number (to the right for a drag that says no way), `left`,
+    Understood are `dx,dy`, a single number (to the right; `scroll` takes it as down), `left`,
     `right`, `up`, `down` with or without a number, percentages of `size`, and `top` and `bottom`.
 
     ```python

@@ -197,7 +197,10 @@ def _by_name(snapshot: Snapshot, wanted: Wanted) -> Element | None:
     if trigger is None:
         return controls[0]
     nearest = min(controls, key=lambda one: _distance(one.box, trigger, snapshot, wanted))
-    # Far away the same words are another element: a link of the footer is not the button on top.
+    # The same words elsewhere are another element: a link of the footer is not the button on top,
+    # and of buttons that are all called the same each has its place.
+    if len(controls) > 1:
+        return nearest if _is_at(nearest, trigger, snapshot, wanted) else None
     far = _FAR * sum(snapshot.size) / 2
     return nearest if _distance(nearest.box, trigger, snapshot, wanted) <= far else None
 

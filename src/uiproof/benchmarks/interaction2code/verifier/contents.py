@@ -7,7 +7,8 @@ words that are the reference's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -56,11 +57,19 @@ def compare(case: Case, assessed: Assessment) -> Contents:
     seen = tuple(_judge(case, texts, one) for one in _of_weight(assessed.seen))
     # What looks the same need not have been read well.
     alike = [text for one in seen if one.status == "right" for text in one.unit.texts]
-    recall = wording.found_share(
-        texts.reference_came, (*texts.came, *alike, *_unharmed(case, texts))
-    )
-    precision = wording.found_share(texts.came, (*texts.reference_came, *alike))
+    given, wanted = (*texts.came, *alike, *_unharmed(case, texts)), (*texts.reference_came, *alike)
+    if case.reference.action.kind == "drag":  # how far, and so to which number, is anybody's guess
+        recall = wording.found_share(_masked(texts.reference_came), _masked(given))
+        precision = wording.found_share(_masked(texts.came), _masked(wanted))
+    else:
+        recall = wording.found_share(texts.reference_came, given)
+        precision = wording.found_share(texts.came, wanted)
     return Contents(seen, recall, precision, texts)
+
+
+def _masked(texts: Iterable[str]) -> list[str]:
+    """Texts in which all numbers are the same."""
+    return [re.sub(r"\d+", "0", text) for text in texts]
 
 
 def _unharmed(case: Case, texts: Texts) -> list[str]:

@@ -21,6 +21,7 @@ from uiproof.benchmarks.interaction2code.verifier.trigger import trigger_failure
 from uiproof.benchmarks.interaction2code.verifier.units import Unit
 
 _BROADLY = 0.3  # share of the reference's change that is there in some form
+_ALL_BUT = 0.97
 _HALF = 0.5
 _MOSTLY = 0.6
 _HARDLY = 0.15
@@ -46,10 +47,23 @@ def incomplete(case: Case, assessed: Assessment) -> Verdict | None:
         return failure
     if not who.same_kind and who.near and (way := case.works_otherwise()):
         return verdict("d", 0.6, *facts, f"it is {listed(who.kinds)}, and {way}")
+    if _is_all_there(case, assessed, said):
+        return None
     strange = who.stranger or not who.at_place
     if strange and not who.same_element and not who.still_there:
         return verdict("a", 0.5, *facts, "it is another element; the reference's is not there")
     return _of_effect(case, assessed, said, wanted, given, facts)
+
+
+def _is_all_there(case: Case, assessed: Assessment, said: Contents) -> bool:
+    """Whether nothing of substance is missing, and nothing else is said or changed."""
+    wrong = said.having("wrong")
+    if not wrong or said.having("elsewhere", "extra"):
+        return False
+    if case.reference.action.kind == "drag" and said.same:
+        return True  # nobody drags exactly as far, so the numbers may be others
+    complete = said.recall is None or said.recall >= contents.ALL
+    return assessed.right_share >= _ALL_BUT and complete and not contents.other_numbers(said, wrong)
 
 
 def _leaves(case: Case) -> bool:
@@ -245,6 +259,9 @@ def _contents(case: Case, said: Contents, wrong: Sequence[Seen], facts: list[str
             return verdict("j", 0.7, *facts, "and it says another number")
         if said.precision >= contents.SAME and said.recall > 0:
             return verdict("i", 0.7, *facts)
+        new = all(one.unit.is_new for one in wrong)
+        if new and said.recall >= contents.ALL and (words := contents.misplaced(case, said)):
+            return verdict("f", 0.6, *facts, f"“{words}” is there, at another place")
     # Words that were not read well may look the same all the same.
     shown = absent = 0
     for one in wrong:
