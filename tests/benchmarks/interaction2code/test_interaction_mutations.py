@@ -20,10 +20,7 @@ from mutations.session import Session
 SAMPLE = {
     "newsroom": ("f", "i"),
     "outfitters": ("c", "e"),
-    "signup": ("none", "b"),
     "library": ("a", "g"),
-    "handbook": ("d", "h"),
-    "dashboard": ("j",),
 }
 RIGHT_TYPES = 0.6  # of a page's few mutants: one of them is worth a fifth
 RIGHT_USABLE = 0.8

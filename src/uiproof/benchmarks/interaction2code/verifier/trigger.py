@@ -9,7 +9,7 @@ from uiproof.benchmarks.interaction2code.verifier.telling import listed, name_of
 
 
 def trigger_failure(case: Case) -> Verdict | None:
-    """Another element (c), another kind of element (d), another place (e), or None.
+    """Another element (c, or a without an id), of another kind (d), at another place (e), or None.
 
     An element of another kind also has another size and look: that it stands where the reference's
     stood, and nothing that looks like that one is left, decides before anything else.
@@ -26,9 +26,14 @@ def trigger_failure(case: Case) -> Verdict | None:
     if not who.at_place:
         if who.same_element:
             return verdict("e", 0.85, away)
+        if case.generated.found_by != "id":
+            return verdict("a", 0.7, f"{away} and is another element")
         return verdict("c", 0.8, f"{away} and neither looks nor reads like the reference's")
     if who.same_element:
         return None
+    if case.generated.found_by != "id":
+        # Nobody said that it is this one: something else flowed into the place of what is missing.
+        return verdict("a", 0.6, f"only {name} is there, which looks and reads differently")
     if not who.on_place or who.stranger:
         return verdict("c", 0.7, f"{name} is near the place, but looks and reads differently")
     if _reads_differently(case):
