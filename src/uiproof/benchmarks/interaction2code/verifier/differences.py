@@ -19,6 +19,7 @@ from uiproof.benchmarks.interaction2code.verifier.evidence import Verdict
 from uiproof.benchmarks.interaction2code.verifier.telling import DOING, listed, name_of, verdict
 from uiproof.benchmarks.interaction2code.verifier.trigger import trigger_failure
 from uiproof.benchmarks.interaction2code.verifier.units import Unit
+from uiproof.browser.snapshots import Element
 
 _BROADLY = 0.3  # share of the reference's change that is there in some form
 _ALL_BUT = 0.97
@@ -177,8 +178,23 @@ def _on_another(
             return name_of(unit.element)
         if unit.is_new and (peer := peers.peer_at(case, unit, one.shift)):
             return name_of(peer)
+        if said.texts is not None and (lost := _overwritten(case, unit, said.texts.reference_went)):
+            return name_of(lost)
     changed = [one for one in existing(others) if "recoloured" in one.unit.kinds]
     return name_of(changed[0].unit.element) if changed else None
+
+
+def _overwritten(case: Case, unit: Unit, going: Sequence[str]) -> Element | None:
+    """What something new took the place of, if the reference leaves that where it is."""
+    for gone in case.outcome.changes.vanished:
+        across = min(gone.box.right, unit.box.right) - max(gone.box.left, unit.box.left)
+        down = min(gone.box.bottom, unit.box.bottom) - max(gone.box.top, unit.box.top)
+        sizes = (one.width * one.height for one in (gone.box, unit.box))
+        if min(across, down) <= 0 or across * down < _HALF * min(sizes) or not gone.label.strip():
+            continue
+        if (wording.found_share([gone.label], going) or 0) < contents.SAME:
+            return gone
+    return None
 
 
 def _dragged(case: Case, said: Contents) -> str | None:
