@@ -45,5 +45,5 @@ bench: $(READY) ## speed, as ratios measured in one run
 	@$(BIN)/python bench/grounding.py
 
 clean: ## remove the environment, caches and what the demo made
-	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist report.html runs/demo
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist report*.html runs/demo
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
