@@ -72,6 +72,16 @@ class Snapshot:
     document: int = 0  # goes up when another document takes the place of this one
     cut: bool = False  # whether there were more elements than a snapshot holds
 
+    def inside(self, element: Element) -> list[Element]:
+        """The visible elements in an element, at any depth, in document order."""
+        refs = {element.ref}
+        found = []
+        for one in self.elements:
+            if one.parent in refs:
+                refs.add(one.ref)
+                found.append(one)
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Events:

@@ -17,7 +17,6 @@ from uiproof.benchmarks.interaction2code.visible import (
     font_size,
     grew,
     has_edges,
-    inside,
     kept_an_end,
     moved_house,
     shares_place,
@@ -176,13 +175,13 @@ def is_window(element: Element, after: Snapshot) -> bool:
     """Whether what appeared lies over the page like a window: a dialog, or a box before a veil."""
     if element.tag == "dialog" or element.role in {"dialog", "alertdialog"}:
         return True
-    if any(one.role in {"dialog", "alertdialog"} for one in inside(element, after)):
+    if any(one.role in {"dialog", "alertdialog"} for one in after.inside(element)):
         return True
     if element.style.get("position") not in _FLOATING:
         return False
     width, height = after.size
     covers = element.box.width >= 0.9 * width and element.box.height >= 0.6 * min(height, 800)
-    if covers and any(_is_in_the_middle(one.box, width) for one in inside(element, after)):
+    if covers and any(_is_in_the_middle(one.box, width) for one in after.inside(element)):
         return True
     big = element.box.width * element.box.height >= _WINDOW_AREA * width * min(height, 800)
     fixed = element.style.get("position") == "fixed"
@@ -193,7 +192,7 @@ def window_box(element: Element, after: Snapshot) -> PixelBox:
     """The box of what appeared; where it is a veil over the page, that of the window before it."""
     if element.box.width < 0.9 * after.size[0]:
         return element.box
-    within = (one.box for one in inside(element, after))
+    within = (one.box for one in after.inside(element))
     return next((box for box in within if _is_in_the_middle(box, after.size[0])), element.box)
 
 
@@ -279,7 +278,7 @@ def _switched(changes: Changes) -> bool:
 
 def _hides_its_box(trigger: Element, before: Snapshot) -> bool:
     """Whether this is a label without a field: the box that it ticks is drawn by other means."""
-    held = {category_of(one) for one in inside(trigger, before)}
+    held = {category_of(one) for one in before.inside(trigger)}
     return trigger.tag == "label" and not held & _FIELDS
 
 
@@ -313,7 +312,7 @@ def _is_message(element: Element, after: Snapshot) -> bool:
     """Whether what appeared is there to be read, and is no window, no menu and nothing to use."""
     if not element.label or is_window(element, after) or element.role in _CHOICES:
         return False
-    whole = (element, *inside(element, after))
+    whole = (element, *after.inside(element))
     if any(category_of(one) in _CONTROLS or one.role in _CHOICES for one in whole):
         return False
     texts = [one.text for one in whole if one.text]

@@ -129,17 +129,6 @@ def moved_house(before: Snapshot, after: Snapshot) -> bool:
     return False
 
 
-def inside(element: Element, snapshot: Snapshot) -> list[Element]:
-    """The elements in an element, at any depth; they follow it in document order."""
-    refs = {element.ref}
-    found = []
-    for one in snapshot.elements:
-        if one.parent in refs:
-            refs.add(one.ref)
-            found.append(one)
-    return found
-
-
 def font_size(element: Element) -> str:
     """The size of its letters."""
     return element.style.get("font-size", "")

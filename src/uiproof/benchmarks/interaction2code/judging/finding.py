@@ -15,7 +15,7 @@ What is acted on is the element with the id, with these exceptions:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -93,7 +93,7 @@ def acted_on(page: _Page, snapshot: Snapshot, element: Element, action: Action) 
         label = around or page.find(f"label[for={_quoted(element.id)}]")
         return label if label is not None and _seen(label) else element
     takes = _TAKES.get(action.kind)
-    inside = [one for one in _inside(snapshot, element) if _seen(one)]
+    inside = [one for one in snapshot.inside(element) if _seen(one)]
     if takes is not None:
         if takes(element):
             return element
@@ -317,17 +317,6 @@ _TAKES: dict[str, Callable[[Element], bool]] = {
     "drag": _takes_drag,
     "key": _takes_keys,
 }
-
-
-def _inside(snapshot: Snapshot, element: Element) -> Sequence[Element]:
-    """The elements in an element, in document order."""
-    refs = {element.ref}
-    found = []
-    for one in snapshot.elements:
-        if one.parent in refs:
-            refs.add(one.ref)
-            found.append(one)
-    return found
 
 
 def _plain(text: str) -> str:

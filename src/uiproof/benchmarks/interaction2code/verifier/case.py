@@ -85,7 +85,11 @@ class Case:
     def texts(self) -> loose.Texts | None:
         """The words that came and went on both sides."""
         fields = self.reference.action.kind in ("type", "select")
-        own = {self.found.ref, *(one.ref for one in self._inside())} if fields else set()
+        own = (
+            {self.found.ref, *(one.ref for one in self.generated.snapshot.inside(self.found))}
+            if fields
+            else set()
+        )
         return loose.read_changes(
             self.scene, self.reference, self.generated.snapshot, self.outcome, own=frozenset(own)
         )
@@ -142,7 +146,7 @@ class Case:
         if self.found.tag in effects.FIELDS or "contenteditable" in self.found.state:
             # It shows what was typed or chosen, which it does without any script.
             return self.reference.action.kind != "type" or not self._is_recoloured()
-        if any(one.tag in effects.FIELDS for one in self._inside()):
+        if any(one.tag in effects.FIELDS for one in self.generated.snapshot.inside(self.found)):
             return not self._changed_texts()
         ring = effects.ring(self.scene, self.found, whole=False)
         return not looks.clusters(self.scene.changed & ~ring)
@@ -159,15 +163,6 @@ class Case:
             and (unit.element is None or unit.element.tag not in effects.FIELDS)
             for unit in self.changes()
         )
-
-    def _inside(self) -> list[Element]:
-        refs = {self.found.ref}
-        inside: list[Element] = []
-        for one in self.generated.snapshot.elements:
-            if one.parent in refs:
-                refs.add(one.ref)
-                inside.append(one)
-        return inside
 
     def without_approach(self) -> Case:
         """The case without what merely pointing at the element does, or putting the caret in it."""
