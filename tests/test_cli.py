@@ -25,6 +25,7 @@ VERBS = [
     "generate",
     "audit",
     "diagnose",
+    "studio",
     "collect",
     "anchors",
     "stats",

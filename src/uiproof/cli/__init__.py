@@ -17,6 +17,7 @@ from uiproof.cli import (  # noqa: F401 - they add their verbs
     results,
     run,
     score,
+    studio,
 )
 from uiproof.cli.app import app
 from uiproof.endings import ending_well

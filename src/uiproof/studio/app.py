@@ -1,0 +1,150 @@
+"""The web app: one FastAPI application made of the rooms in `routes/`.
+
+app = make_app(Studio(runs=Path("runs"), store=Store(Path("runs/studio.sqlite3"))))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from uiproof.errors import InputError, UiproofError
+from uiproof.report.views import package_file
+from uiproof.studio.labels import Annotator
+from uiproof.studio.security import Gate, Security, Visitor, cookie_name, host_names
+from uiproof.studio.store import Store
+
+_NAMES = "_name"  # ending of the cookie with the name that the owner labels under
+
+
+@dataclass(frozen=True, slots=True)
+class Studio:
+    """What the studio shows and where it keeps what people do."""
+
+    runs: Path  # a folder with run directories at any depth
+    store: Store
+    datasets: tuple[Path, ...] = ()  # folders that the data set tools open
+    host: str = "127.0.0.1"
+    allowed_hosts: tuple[str, ...] = ()
+    gate: Gate = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = host_names(self.host, self.allowed_hosts)
+        object.__setattr__(self, "gate", Gate(self.store, names))
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """One request: the studio, who asks, and how to answer with a page."""
+
+    studio: Studio
+    request: Request
+    visitor: Visitor
+
+    @property
+    def store(self) -> Store:
+        """Where labels are."""
+        return self.studio.store
+
+    def person(self) -> Annotator | None:
+        """Under which name this visitor labels; None while the owner has not said."""
+        people = self.store.annotators()
+        wanted = self.visitor.annotator
+        if wanted is None:
+            chosen = self.request.cookies.get(cookie_name(self.request) + _NAMES, "")
+            wanted = int(chosen) if chosen.isdecimal() and chosen.isascii() else None
+            if wanted is None and len(people) == 1:
+                return people[0]
+        return next((person for person in people if person.id == wanted), None)
+
+    def owner_only(self) -> None:
+        """Raise where an annotator asks for what only the owner may see or do."""
+        if not self.visitor.owner:
+            raise ForbiddenError("Only who has started the studio can do this.")
+
+    def remember(self, response: Response, person: Annotator) -> None:
+        """Let the owner label under this name from now on."""
+        name = cookie_name(self.request) + _NAMES
+        response.set_cookie(name, str(person.id), httponly=True, samesite="strict")
+
+    def page(self, template: str, /, status: int = 200, **values: Any) -> HTMLResponse:
+        """A page or a piece of one; templates know `here`, `person` and `csrf` too."""
+        content = (
+            _environment(self.request)
+            .get_template(template)
+            .render(
+                here=self,
+                person=self.person(),
+                csrf=self.visitor.csrf(self.studio.gate.secret),
+                **values,
+            )
+        )
+        return HTMLResponse(content, status)
+
+
+class ForbiddenError(InputError):
+    """Somebody asked for what is not theirs."""
+
+
+def _here(request: Request) -> Here:
+    studio: Studio = request.app.state.studio
+    return Here(studio, request, request.scope["visitor"])
+
+
+Asked = Annotated[Here, Depends(_here)]
+
+
+def make_app(studio: Studio) -> FastAPI:
+    """The application; serve it with uvicorn."""
+    from uiproof.studio.routes import ROUTERS
+
+    app = FastAPI(title="uiproof studio", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.studio = studio
+    app.state.templates = _make_environment()
+    for router in ROUTERS:
+        app.include_router(router)
+
+    @app.get("/static/report.css", include_in_schema=False)
+    def report_css() -> Response:
+        return Response(package_file("report.css"), media_type="text/css")
+
+    @app.get("/", include_in_schema=False)
+    def home(here: Asked) -> Response:
+        return RedirectResponse("/runs" if here.visitor.owner else "/tasks", 303)
+
+    app.mount("/static", StaticFiles(packages=[("uiproof.studio", "static")]))
+    app.add_exception_handler(UiproofError, _explain)
+    app.add_middleware(Security, gate=studio.gate)
+    return app
+
+
+def _explain(request: Request, error: Exception) -> Response:
+    """Errors that users can meet, as a page or, for a script's request, as text."""
+    assert isinstance(error, UiproofError)
+    status = 403 if isinstance(error, ForbiddenError) else 400
+    if request.headers.get("hx-request") or request.headers.get("x-csrf-token"):
+        return PlainTextResponse(f"{error.message} {error.remedy}".strip(), status)
+    return _here(request).page(
+        "error.html", status=status, message=error.message, remedy=error.remedy
+    )
+
+
+def _make_environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("uiproof.studio"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _environment(request: Request) -> Environment:
+    environment: Environment = request.app.state.templates
+    return environment

@@ -1,0 +1,7 @@
+"""Data sets: boxes on screenshots, collected interactions."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+router = APIRouter()

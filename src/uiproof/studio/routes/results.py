@@ -1,0 +1,7 @@
+"""What people said: rates, tables, agreement, decisions."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+router = APIRouter()

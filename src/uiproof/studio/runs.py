@@ -1,0 +1,77 @@
+"""The runs that a studio shows: directories with a `run.json`, at any depth below one folder.
+
+A run is called by its path below that folder, which is what addresses and items name.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from uiproof.engine.rundir import RunDirectory
+from uiproof.errors import InputError
+
+_DEEPEST = 4
+_NOT_RUNS = frozenset({"artifacts", "references", "node_modules", "__pycache__"})
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    """One run directory."""
+
+    name: str
+    directory: RunDirectory
+    manifest: dict[str, Any]
+
+    @property
+    def benchmark(self) -> str:
+        """Of which benchmark it is."""
+        return str(self.manifest.get("benchmark", ""))
+
+    @property
+    def method(self) -> str:
+        """What answered: a model with its prompt, or a method that asks none."""
+        return str(self.manifest.get("method", self.name))
+
+    @property
+    def prompt(self) -> str:
+        """The prompt as it was asked for; empty for methods that have none."""
+        settings = self.manifest.get("settings")
+        asked = settings.get("prompt") if isinstance(settings, dict) else None
+        return asked if isinstance(asked, str) else ""
+
+    @property
+    def model(self) -> str:
+        """The method without its prompt."""
+        return self.method.removesuffix(f" {self.prompt}") if self.prompt else self.method
+
+
+def find_runs(folder: Path) -> list[FoundRun]:
+    """All runs below a folder, by name. Directories that are no runs, or damaged, are passed by."""
+    found = []
+    for place, below, names in os.walk(folder):
+        path = Path(place)
+        if "run.json" in names:
+            below.clear()
+            try:
+                found.append(open_run(folder, path.relative_to(folder).as_posix()))
+            except InputError:
+                continue
+        depth = len(path.relative_to(folder).parts)
+        below[:] = sorted(
+            name
+            for name in below
+            if depth < _DEEPEST and name not in _NOT_RUNS and not name.startswith(".")
+        )
+    return sorted(found, key=lambda run: run.name)
+
+
+def open_run(folder: Path, name: str) -> FoundRun:
+    """The run of a name; raises `InputError` if there is none, or if it lies elsewhere."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()) or not (path / "run.json").is_file():
+        raise InputError(f"There is no run {name!r} below {folder}.")
+    directory = RunDirectory(path)
+    return FoundRun(name, directory, directory.manifest)

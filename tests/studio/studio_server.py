@@ -1,0 +1,64 @@
+"""A real studio on a free port, in a thread of the test process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import uvicorn
+
+from uiproof.studio.app import Studio, make_app
+from uiproof.studio.store import Store
+
+
+@dataclass(frozen=True)
+class RunningStudio:
+    studio: Studio
+    url: str
+    clients: list[httpx.Client] = field(default_factory=list)
+
+    @property
+    def store(self) -> Store:
+        return self.studio.store
+
+    @property
+    def owner_url(self) -> str:
+        return f"{self.url}/?token={self.studio.gate.owner_token}"
+
+    def client(self, token: str | None = None) -> httpx.Client:
+        """Somebody who has opened the studio; changes carry the CSRF token."""
+        given = token or self.studio.gate.owner_token
+        visitor = self.studio.gate.visitor(given)
+        assert visitor is not None
+        headers = {"X-CSRF-Token": visitor.csrf(self.studio.gate.secret)}
+        client = httpx.Client(base_url=self.url, headers=headers, follow_redirects=True, timeout=60)
+        self.clients.append(client)
+        client.get("/tasks", params={"token": given})
+        return client
+
+
+@contextmanager
+def running_studio(runs: Path, datasets: tuple[Path, ...] = ()) -> Iterator[RunningStudio]:
+    runs.mkdir(parents=True, exist_ok=True)
+    studio = Studio(runs, Store(runs / "studio.sqlite3"), datasets)
+    config = uvicorn.Config(make_app(studio), port=0, log_level="error", access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    running = RunningStudio(studio, f"http://127.0.0.1:{port}")
+    try:
+        yield running
+    finally:
+        for client in running.clients:
+            client.close()
+        server.should_exit = True
+        thread.join(20)
+        studio.store.close()
