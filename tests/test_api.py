@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import uiproof
-from uiproof import api
+from uiproof import showcase
 from uiproof.engine.lock import locked
 from uiproof.errors import InputError, RunLockedError, UsageError
 
@@ -117,7 +117,7 @@ def test_the_demo_does_not_delete_other_runs(tmp_path):
 def test_the_demo_starts_afresh_where_an_earlier_one_was(tmp_path):
     make_run(tmp_path / "blueprint", "design2code-demo")
     (tmp_path / "blueprint" / "artifacts" / "1").mkdir(parents=True)
-    api._delete_demo(tmp_path / "blueprint", "design2code-demo")
+    showcase._delete_demo(tmp_path / "blueprint", "design2code-demo")
     assert [path.name for path in (tmp_path / "blueprint").iterdir()] == ["lock"]
 
 

@@ -26,6 +26,7 @@ VERBS = [
     "audit",
     "diagnose",
     "studio",
+    "merge",
     "collect",
     "anchors",
     "stats",

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from uiproof.api import demo, run, score_folders, score_interactions
+    from uiproof.api import run, score_folders, score_interactions
     from uiproof.benchmarks.design2code import score_page
     from uiproof.benchmarks.grounding.rescoring import score_predictions
     from uiproof.benchmarks.grounding.verbs import audit, diagnose_run, generate
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from uiproof.export import write_json
     from uiproof.hub import catalogue, fetch
     from uiproof.matrix import run_matrix
+    from uiproof.merging import merge
     from uiproof.models.budget import Budget
     from uiproof.models.chat import ModelOptions
     from uiproof.planning import plan
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from uiproof.report.details import compare_results, comparison_details
     from uiproof.report.tables import comparison
     from uiproof.settings import Settings
+    from uiproof.showcase import demo
 
     __version__: str
 
@@ -59,6 +61,7 @@ __all__ = [
     "examine",
     "fetch",
     "generate",
+    "merge",
     "plan",
     "run",
     "run_matrix",
@@ -84,11 +87,12 @@ _HOME = {
     "comparison": "uiproof.report.tables",
     "comparison_details": "uiproof.report.details",
     "dataset_statistics": "uiproof.benchmarks.interaction2code.analyses.statistics",
-    "demo": "uiproof.api",
+    "demo": "uiproof.showcase",
     "diagnose_run": "uiproof.benchmarks.grounding.verbs",
     "examine": "uiproof.doctor",
     "fetch": "uiproof.hub",
     "generate": "uiproof.benchmarks.grounding.verbs",
+    "merge": "uiproof.merging",
     "plan": "uiproof.planning",
     "run": "uiproof.api",
     "run_matrix": "uiproof.matrix",

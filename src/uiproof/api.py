@@ -1,4 +1,4 @@
-"""What people ask for: run methods on a data set, score folders, see a demo."""
+"""What people ask for: run methods on a data set, score folders."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("uiproof")
 
-_REPORTS = ("report.html", "report-grounding.html", "report-interactions.html")  # of the demo
-
 
 def run(
     dataset: str | Path,
@@ -40,6 +37,7 @@ def run(
     prompt: str | None = None,
     out: str | Path | None = None,
     limit: int | None = None,
+    shard: str | None = None,
     workers: int | None = None,
     executor: str = "processes",
     retry_failed: bool = False,
@@ -56,7 +54,8 @@ def run(
     `dataset` is a folder, a bundled name or one fetched with `uiproof data get`. `method` is a
     built-in method or a model; `prompt` is for models, `models` says how they are asked. Without
     `out` the run gets a folder of its own under `runs/`. Running again continues what is there;
-    failed cases are tried again only with `retry_failed`.
+    failed cases are tried again only with `retry_failed`. `shard="3/16"` does only the third of
+    sixteen parts, for `merge` to join.
     """
     from uiproof.registry import resolve_dataset
 
@@ -69,6 +68,7 @@ def run(
         out=out,
         models=models,
         budget=budget,
+        shard=shard,
     )
     return run_cell(
         cell,
@@ -76,6 +76,7 @@ def run(
         dataset,
         path,
         limit=limit,
+        shard=shard,
         workers=workers,
         executor=executor,
         retry_failed=retry_failed,
@@ -250,90 +251,6 @@ def _contours(*, on: bool) -> Iterator[None]:
             os.environ[variable] = before
 
 
-@dataclass(frozen=True, slots=True)
-class Demo:
-    """Runs of one benchmark on bundled data, and a report about them."""
-
-    benchmark: str
-    runs: tuple[RunDirectory, ...]
-    report: Path
-
-
-def demo(
-    out: str | Path | None = None,
-    *,
-    limit: int | None = None,
-    workers: int | None = None,
-    quiet: bool = False,
-) -> list[Demo]:
-    """Score the bundled data of every benchmark with built-in methods, and write reports.
-
-    Starts afresh each time: demo runs that are there are deleted, other runs never. Without `out`
-    the runs are in `runs/demo` and the reports, `report.html` first, in the current folder;
-    otherwise everything is in `out`.
-    """
-    from uiproof.export import check_writable
-    from uiproof.registry import resolve_dataset
-    from uiproof.report import write_report
-
-    _, reference = resolve_dataset("design2code-demo")
-    wanted = {
-        "design2code-demo": {
-            "blueprint": "blueprint",
-            "replay": f"replay:{reference.parent / 'generated'}",
-        },
-        "grounding-demo": {"ocr": "ocr@none", "centre": "centre", "centre-fixed": "centre-fixed"},
-        "interaction2code-shop": {"interactions": "blueprint"},
-    }
-    folder = Settings.from_environment().runs_dir / "demo" if out is None else Path(out)
-    reports = {
-        dataset: (Path() if out is None else folder) / name
-        for dataset, name in zip(wanted, _REPORTS, strict=True)
-    }
-    for dataset, methods in wanted.items():
-        check_writable(reports[dataset], makes_folders=True)
-        for name in methods:
-            _check_is_demo(folder / name, dataset)
-    shown = []
-    for dataset, methods in wanted.items():
-        runs = []
-        for name, method in methods.items():
-            _delete_demo(folder / name, dataset)
-            place = folder / name
-            runs.append(run(dataset, method, out=place, limit=limit, workers=workers, quiet=quiet))
-        write_report([one.path for one in runs], reports[dataset])
-        shown.append(Demo(runs[0].manifest["benchmark"], tuple(runs), reports[dataset]))
-    return shown
-
-
-def _check_is_demo(directory: Path, dataset: str) -> None:
-    from uiproof.engine.rundir import RunDirectory
-
-    if not (directory / "run.json").is_file():
-        return
-    found = RunDirectory(directory).manifest.get("dataset")
-    if found != dataset:
-        raise UsageError(
-            f"{directory} holds a run on {found}, which the demo does not delete.",
-            remedy="Give the demo another folder with --out.",
-        )
-
-
-def _delete_demo(directory: Path, dataset: str) -> None:
-    from uiproof.engine.lock import locked
-
-    if not (directory / "run.json").is_file():
-        return
-    with locked(directory / "lock"):
-        _check_is_demo(directory, dataset)
-        # The lock is ours and stays; `run.json` goes last, so that a run is one until then.
-        for path in sorted(directory.iterdir(), key=lambda path: path.name == "run.json"):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            elif path.name != "lock":
-                path.unlink()
-
-
 def _check_names(reference: Path, generated: Path, *, quiet: bool) -> None:
     from uiproof.benchmarks.design2code.cases import pages_in
 
@@ -379,14 +296,18 @@ def _check_pages(dataset: Path, generated: Replay, *, quiet: bool) -> None:
         )
 
 
-def _execute(*, workers: int | None = None, quiet: bool = False, **options: Any) -> RunDirectory:
+def _execute(
+    *, workers: int | None = None, shard: str | None = None, quiet: bool = False, **options: Any
+) -> RunDirectory:
     """`engine.run.execute` with what the environment says, also inside a notebook."""
     from uiproof.engine.run import execute
+    from uiproof.engine.shards import Shard
 
     settings = Settings.from_environment(workers=workers)
     call = partial(
         execute,
         workers=settings.workers,
+        shard=None if shard is None else Shard.parse(shard),
         case_timeout=settings.case_timeout,
         **options,
     )

@@ -37,6 +37,7 @@ def run_matrix(
     quiet: bool = False,
     models: ModelOptions | None = None,
     budget: Budget | None = None,
+    shard: str | None = None,
     **options: Any,
 ) -> Matrix:
     """Run every model with every prompt, and every built-in method once: one run after another.
@@ -53,8 +54,16 @@ def run_matrix(
     benchmark, path = resolve_dataset(str(dataset))
     # All methods are made before the first one runs: a wrong name is noticed at once.
     cells = make_cells(
-        benchmark, dataset, methods, prompts=prompts, out=out, models=models, budget=budget
+        benchmark,
+        dataset,
+        methods,
+        prompts=prompts,
+        out=out,
+        models=models,
+        budget=budget,
+        shard=shard,
     )
+    options["shard"] = shard
     number = 0
     runs: list[RunDirectory] = []
     stopped: list[tuple[str, UiproofError]] = []

@@ -38,11 +38,14 @@ def make_cells(
     out: str | Path | None = None,
     models: ModelOptions | None = None,
     budget: Budget | None = None,
+    shard: str | None = None,
 ) -> list[Cell]:
     """Every model with every prompt (or the default one), every other method once, none twice.
 
     With `out`, one run alone is in that directory, and of several each in a folder below it.
+    Without it, a shard has a folder of its own.
     """
+    ending = "" if shard is None else f"-shard-{shard.replace('/', '-of-')}"
     wanted: list[tuple[str, str | None]] = []
     for name in methods:
         wanted += [(name, prompt) for prompt in (prompts if is_model_name(name) else ())] or [
@@ -54,12 +57,13 @@ def make_cells(
             remedy="Leave --prompt away.",
         )
     cells: dict[str, Cell] = {}
-    for name, prompt in wanted:
-        method = make_method(benchmark, name, prompt=prompt, models=models, budget=budget)
+    for asked, prompt in wanted:
+        method = make_method(benchmark, asked, prompt=prompt, models=models, budget=budget)
         # A model's own name has no secrets in it and says which prompt.
-        label = method.name if is_model_name(name) or benchmark.composed else name
+        label = method.name if is_model_name(asked) or benchmark.composed else asked
         if out is None:
-            folder = Settings.from_environment().runs_dir / _slug(f"{Path(dataset).name}-{label}")
+            name = f"{Path(dataset).name}-{label}{ending}"
+            folder = Settings.from_environment().runs_dir / _slug(name)
         else:
             folder = Path(out) / _slug(label)
         cells.setdefault(label, Cell(label, method, folder))

@@ -16,7 +16,8 @@ from uiproof.engine.machine import default_workers
 from uiproof.engine.notebook import call_anywhere
 from uiproof.engine.progress import Progress, make_progress
 from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import BrokenCase, Case
+from uiproof.engine.shards import AnyCase, Shard
+from uiproof.engine.types import BrokenCase
 from uiproof.errors import MissingDependencyError, StorageError, UiproofError, WorkerStartError
 from uiproof.methods import Cell, make_cells
 from uiproof.models.catalogue import cost
@@ -71,6 +72,7 @@ def plan(
     prompts: Sequence[str] = (),
     out: str | Path | None = None,
     limit: int | None = None,
+    shard: str | None = None,
     workers: int | None = None,
     executor: str = "processes",
     retry_failed: bool = False,
@@ -87,7 +89,9 @@ def plan(
     from uiproof.registry import resolve_dataset
 
     benchmark, path = resolve_dataset(str(dataset))
-    cells = make_cells(benchmark, dataset, methods, prompts=prompts, out=out, models=models)
+    cells = make_cells(
+        benchmark, dataset, methods, prompts=prompts, out=out, models=models, shard=shard
+    )
     planned: set[tuple[str, Request]] = set()  # what two prompts ask alike is asked once
     tallies = [_Tally(cell, planned, retry_failed) for cell in cells]
     settings = Settings.from_environment(workers=workers)
@@ -99,7 +103,7 @@ def plan(
             case_timeout=settings.case_timeout,
             log=Path(scratch) / "workers.log",
         )
-        cases = list(islice(benchmark.cases(path), limit))
+        cases = list(_part(islice(benchmark.cases(path), limit), shard))
 
         def work(*, progress: Progress) -> None:
             asyncio.run(_tally(cases, tallies, pool, progress))
@@ -109,8 +113,12 @@ def plan(
     return [tally.plan(cases) for tally in tallies]
 
 
+def _part(cases: Iterable[AnyCase], shard: str | None) -> Iterable[AnyCase]:
+    return cases if shard is None else Shard.parse(shard).part(cases)
+
+
 async def _tally(
-    cases: Iterable[Case[Any, Any] | BrokenCase],
+    cases: Iterable[AnyCase],
     tallies: Sequence[_Tally],
     pool: Pool,
     progress: Progress,
@@ -124,7 +132,7 @@ async def _tally(
     progress.start(total=len(waiting), done=0, failed=0)
     window = asyncio.Semaphore(2 * pool.workers)
 
-    async def look(case: Case[Any, Any] | BrokenCase, wanting: Sequence[_Tally]) -> None:
+    async def look(case: AnyCase, wanting: Sequence[_Tally]) -> None:
         async with window:
             try:
                 if isinstance(case, BrokenCase):
@@ -198,7 +206,7 @@ class _Tally:
             self._costs.append(cost(model.endpoint, Usage(tokens, output)))
             self._most_costs.append(cost(model.endpoint, Usage(most_tokens, most)))
 
-    def plan(self, cases: Sequence[Case[Any, Any] | BrokenCase]) -> Plan:
+    def plan(self, cases: Sequence[AnyCase]) -> Plan:
         """What was counted."""
         return Plan(
             method=self._cell.label,

@@ -13,6 +13,7 @@ from uiproof.cli import (  # noqa: F401 - they add their verbs
     grounding,
     interaction,
     machine,
+    merge,
     opinion,
     results,
     run,

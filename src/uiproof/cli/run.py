@@ -83,6 +83,10 @@ def run(
         ),
     ] = None,
     limit: Limit = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="K/N", help="Only part K of N; `uiproof merge` joins the runs."),
+    ] = None,
     workers: Workers = None,
     executor: Where = Executor.processes,
     retry_failed: RetryFailed = False,
@@ -121,6 +125,7 @@ def run(
                   --prompt direct --prompt self-revision --max-cost 20
       uiproof run --dataset interaction2code-demo --method openai/gpt-4o \\
                   --prompt direct --prompt mark --prompt mark:all --prompt direct:T
+      uiproof run --dataset design2code --method blueprint --shard 3/16 --out shards/3
       uiproof run --dataset my/pages --method compatible:http://localhost:8000/v1#Qwen2.5-VL-7B
     """
     import uiproof
@@ -141,6 +146,7 @@ def run(
         "prompts": prompt or [],
         "out": out,
         "limit": limit,
+        "shard": shard,
         "workers": workers,
         "executor": executor.value,
         "retry_failed": retry_failed,

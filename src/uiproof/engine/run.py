@@ -21,6 +21,7 @@ from uiproof.engine.lock import locked
 from uiproof.engine.machine import default_workers
 from uiproof.engine.progress import Progress
 from uiproof.engine.rundir import FORMAT, RunDirectory, dataset_key
+from uiproof.engine.shards import AnyCase, Shard
 from uiproof.engine.storage import access
 from uiproof.engine.summary import summarise
 from uiproof.engine.types import BrokenCase, Case, CaseError, Method, Record, Score
@@ -40,8 +41,6 @@ from uiproof.errors import (
 
 if TYPE_CHECKING:
     from uiproof.registry import Benchmark
-
-AnyCase = Case[Any, Any] | BrokenCase
 
 # These are not about a case: the run stops, and can be continued afterwards.
 _STOPS_THE_RUN = (
@@ -63,6 +62,7 @@ def execute(
     executor: str = "processes",
     workers: int | None = None,
     limit: int | None = None,
+    shard: Shard | None = None,
     case_timeout: float = 300,
     retry_failed: bool = False,
     progress: Progress | None = None,
@@ -70,7 +70,8 @@ def execute(
     """Run a method on a data set, or continue the run that is in `directory`.
 
     Every case ends in the journal as scored or failed. What is there is not done again; with
-    `retry_failed`, failed cases are. `case_timeout` is for each stage of judging, in seconds;
+    `retry_failed`, failed cases are. With `shard` only its part of the data set is done; the limit
+    is that of the whole. `case_timeout` is for each stage of judging, in seconds;
     methods have time limits of their own. Ctrl-C ends the run cleanly with what is finished kept,
     and raises `KeyboardInterrupt`. Raises `RunMismatchError` when the directory holds a run with
     other settings and `RunLockedError` while somebody else writes to it.
@@ -98,6 +99,8 @@ def execute(
         "settings": dict(method.settings),
         "assisted": method.assisted,
         "limit": limit,
+        "shard": None if shard is None else str(shard),
+        "cases": _total(cases, limit) if shard is None else None,
         "executor": executor,
         "workers": workers,
         "fingerprint": dict(benchmark.fingerprint()),
@@ -108,7 +111,7 @@ def execute(
         run.describe(manifest)
         session = _Session(run, benchmark, method, pool, progress or Progress())
         try:
-            asyncio.run(session.run(cases, limit, retry_failed))
+            asyncio.run(session.run(cases, limit, shard, retry_failed))
         except BaseException:
             with suppress(OSError, UiproofError):  # why the run ended matters more
                 session.summarise(complete=False)
@@ -133,6 +136,13 @@ def _check_call(workers: int | None, limit: int | None) -> None:
         "execute() cannot be called from inside an event loop, such as that of a notebook.",
         remedy="Use `await asyncio.to_thread(execute, ...)` there.",
     )
+
+
+def _total(cases: Iterable[AnyCase], limit: int | None) -> int | None:
+    """How many cases a run will have at most; None where nobody can know."""
+    if not isinstance(cases, Sized):
+        return limit
+    return len(cases) if limit is None else min(len(cases), limit)
 
 
 class _Session:
@@ -162,12 +172,16 @@ class _Session:
         except InputError:
             self._earlier_timing = None
 
-    async def run(self, cases: Iterable[AnyCase], limit: int | None, retry_failed: bool) -> None:
+    async def run(
+        self,
+        cases: Iterable[AnyCase],
+        limit: int | None,
+        shard: Shard | None,
+        retry_failed: bool,
+    ) -> None:
         """Bring every case to its end that is not in the journal or has another answer now."""
         done, failed = self._done(retry_failed)
-        total = len(cases) if isinstance(cases, Sized) else limit
-        if total is not None and limit is not None:
-            total = min(total, limit)
+        wanted, total = _wanted(cases, limit, shard)
         # A summary that no longer fits the journal must not survive, even if this process dies.
         summary = self._run.path / "summary.json"
         with access(summary, "deleted"):
@@ -181,7 +195,7 @@ class _Session:
             journal = cleanup.enter_context(Journal(self._run.journal))
             try:
                 async with asyncio.TaskGroup() as tasks:
-                    for case in _unique(islice(cases, limit)):
+                    for case in wanted:
                         if case.id in done:
                             continue
                         await self._window.acquire()
@@ -294,6 +308,17 @@ class _Session:
         summary = summarise(self._run.records(), self._benchmark)
         timing = timing if self._finished else self._earlier_timing or timing
         self._run.write_summary({**summary, "complete": complete, "timing": timing})
+
+
+def _wanted(
+    cases: Iterable[AnyCase], limit: int | None, shard: Shard | None
+) -> tuple[Iterable[AnyCase], int | None]:
+    """The cases to be done, and how many they are where that is known."""
+    unique = _unique(islice(cases, limit))
+    if shard is None:
+        return unique, _total(cases, limit)
+    part = list(shard.part(unique))  # cases are small: what is rendered is not in them
+    return part, len(part)
 
 
 def _unique(cases: Iterable[AnyCase]) -> Iterator[AnyCase]:

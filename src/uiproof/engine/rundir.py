@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ _IDENTITY = {
     "method": "method",
     "settings": "method settings",
     "fingerprint": "environment",
+    "shard": "shard",
 }
 
 
@@ -123,12 +124,11 @@ class RunDirectory:
         self._write("summary.json", summary)
 
     def _check_same(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-        for key, label in _IDENTITY.items():
-            if difference := _difference(old.get(key), new[key], label):
-                raise RunMismatchError(
-                    f"{self.path} holds results of another run: {difference}.",
-                    remedy="Write to another directory, or delete this one to start again.",
-                )
+        if difference := mismatch(old, new):
+            raise RunMismatchError(
+                f"{self.path} holds results of another run: {difference}.",
+                remedy="Write to another directory, or delete this one to start again.",
+            )
         before, now = old.get("limit"), new["limit"]
         if now is not None and (before is None or now < before):
             raise RunMismatchError(
@@ -160,6 +160,18 @@ class RunDirectory:
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(self.path / name)
+
+
+def mismatch(
+    old: Mapping[str, Any], new: Mapping[str, Any], *, except_for: Container[str] = ()
+) -> str:
+    """Why results of two manifests do not belong together, in words; empty where they do."""
+    found = (
+        _difference(old.get(key), new.get(key), label)
+        for key, label in _IDENTITY.items()
+        if key not in except_for
+    )
+    return next(filter(None, found), "")
 
 
 def _difference(old: Any, new: Any, label: str) -> str:
