@@ -27,6 +27,7 @@ VERBS = [
     "diagnose",
     "studio",
     "merge",
+    "export",
     "collect",
     "anchors",
     "stats",

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from uiproof.report.tables import comparison
     from uiproof.settings import Settings
     from uiproof.showcase import demo
+    from uiproof.tabular import dataframe, write_table
 
     __version__: str
 
@@ -55,6 +56,7 @@ __all__ = [
     "compare_results",
     "comparison",
     "comparison_details",
+    "dataframe",
     "dataset_statistics",
     "demo",
     "diagnose_run",
@@ -72,6 +74,7 @@ __all__ = [
     "second_opinion",
     "write_json",
     "write_report",
+    "write_table",
 ]
 
 _HOME = {
@@ -86,6 +89,7 @@ _HOME = {
     "compare_results": "uiproof.report.details",
     "comparison": "uiproof.report.tables",
     "comparison_details": "uiproof.report.details",
+    "dataframe": "uiproof.tabular",
     "dataset_statistics": "uiproof.benchmarks.interaction2code.analyses.statistics",
     "demo": "uiproof.showcase",
     "diagnose_run": "uiproof.benchmarks.grounding.verbs",
@@ -103,6 +107,7 @@ _HOME = {
     "second_opinion": "uiproof.benchmarks.interaction2code.opinion",
     "write_json": "uiproof.export",
     "write_report": "uiproof.report",
+    "write_table": "uiproof.tabular",
 }
 
 

@@ -111,26 +111,37 @@ def replacing(target: str | Path, *, makes_folders: bool = False) -> Iterator[Te
 
     Behind a symbolic link the file is replaced, not the link. Devices and pipes are written to.
     """
-    target = Path(target)
     try:
-        if _is_stream(target):
-            with target.open("w", encoding="utf-8", newline="\n") as stream:
+        if _is_stream(Path(target)):
+            with Path(target).open("w", encoding="utf-8", newline="\n") as stream:
                 yield stream
             return
+        with (
+            replacing_file(target, makes_folders=makes_folders) as partial,
+            partial.open("x", encoding="utf-8", newline="\n") as stream,
+        ):
+            yield stream
+    except OSError as error:
+        raise access_error(Path(target), "written", error) from error
+
+
+@contextmanager
+def replacing_file(target: str | Path, *, makes_folders: bool = False) -> Iterator[Path]:
+    """Where to write a file that takes its place only when the block ends well."""
+    try:
         place = Path(os.path.realpath(target))
         if makes_folders:
             place.parent.mkdir(parents=True, exist_ok=True)
         partial = place.with_name(f".uiproof-{uuid4().hex}")
         try:
-            with partial.open("x", encoding="utf-8", newline="\n") as stream:
-                yield stream
+            yield partial
             if place.exists():
                 shutil.copymode(place, partial)
             partial.replace(place)
         finally:
             partial.unlink(missing_ok=True)
     except OSError as error:
-        raise access_error(target, "written", error) from error
+        raise access_error(Path(target), "written", error) from error
 
 
 def _obstacle(target: Path, makes_folders: bool) -> str:

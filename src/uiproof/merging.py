@@ -21,7 +21,7 @@ def merge(
     Raises `RunMismatchError` that says what differs where they do not belong together. With
     `partial`, shards may be missing or unfinished. The runs stay as they are.
     """
-    directories = [run if isinstance(run, RunDirectory) else RunDirectory(run) for run in runs]
+    directories = [RunDirectory.of(run) for run in runs]
     name = str(directories[0].manifest.get("benchmark")) if directories else ""
     known = benchmarks()
     if directories and name not in known:

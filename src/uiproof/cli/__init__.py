@@ -10,6 +10,7 @@ from typing import NoReturn
 from uiproof.cli import (  # noqa: F401 - they add their verbs
     cache,
     collect,
+    export,
     grounding,
     interaction,
     machine,

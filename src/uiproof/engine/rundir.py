@@ -46,6 +46,11 @@ class RunDirectory:
         self.path = Path(path)
         self.journal = self.path / "journal.jsonl"
 
+    @classmethod
+    def of(cls, run: RunDirectory | Path | str) -> RunDirectory:
+        """A run that may be named by its path."""
+        return run if isinstance(run, RunDirectory) else cls(run)
+
     @property
     def manifest(self) -> dict[str, Any]:
         """`run.json`: what was run, with which settings, where."""

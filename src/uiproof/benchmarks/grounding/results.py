@@ -96,7 +96,7 @@ class MethodMetrics:
 
 def metrics_of_run(run: RunDirectory | Path | str, *, by_area: bool = False) -> MethodMetrics:
     """The metrics of a run of the grounding benchmark; sizes by the short side or by the area."""
-    run = run if isinstance(run, RunDirectory) else RunDirectory(run)
+    run = RunDirectory.of(run)
     manifest = run.manifest
     return metrics_of(
         run.records(),
