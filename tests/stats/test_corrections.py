@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from uiproof.stats.corrections import benjamini_hochberg, holm
 from uiproof.stats.intervals import bootstrap_mean
@@ -14,6 +15,7 @@ from uiproof.stats.intervals import bootstrap_mean
 chances = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 
 
+@settings(deadline=None)
 @given(chances)
 def test_benjamini_hochberg_is_that_of_scipy(found):
     assert benjamini_hochberg(found) == pytest.approx(stats.false_discovery_control(found))
@@ -25,6 +27,28 @@ def test_holm_multiplies_the_smallest_by_all_the_next_by_one_less():
     assert holm([0.9, 0.8]) == pytest.approx([1, 1])
 
 
+@pytest.mark.parametrize("size", [1, 2, 30])
+def test_both_corrections_are_those_of_statsmodels(size):
+    found = np.round(np.random.default_rng(size).beta(0.3, 1, size), 2)  # some are equal
+    assert holm(found) == pytest.approx(multipletests(found, method="holm")[1])
+    assert benjamini_hochberg(found) == pytest.approx(multipletests(found, method="fdr_bh")[1])
+
+
+@settings(deadline=None)
+@given(chances, st.randoms(use_true_random=False))
+def test_each_comparison_keeps_its_correction_in_any_order(found, chance):
+    places = list(range(len(found)))
+    chance.shuffle(places)
+    for correct in (holm, benjamini_hochberg):
+        shuffled = correct([found[place] for place in places])
+        assert shuffled == pytest.approx(correct(found)[places])
+
+
+def test_no_comparisons_need_no_correction():
+    assert holm([]).size == benjamini_hochberg([]).size == 0
+
+
+@settings(deadline=None)
 @given(chances)
 def test_corrections_never_help_and_keep_the_order(found):
     for corrected in (holm(found), benjamini_hochberg(found)):
@@ -34,8 +58,9 @@ def test_corrections_never_help_and_keep_the_order(found):
 
 
 def test_what_is_no_chance_is_refused():
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        holm([0.5, 1.2])
+    for wrong in (1.2, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            holm([0.5, wrong])
 
 
 def test_the_corrected_bootstrap_is_that_of_scipy():

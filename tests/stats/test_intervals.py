@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from uiproof.stats.intervals import (
     bootstrap_mean,
@@ -24,6 +27,20 @@ def test_wilson_equals_scipy(successes, n, confidence):
     assert ours.n == n
     assert ours.low == pytest.approx(theirs.low, abs=1e-12)
     assert ours.high == pytest.approx(theirs.high, abs=1e-12)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 500), st.integers(0, 500), st.floats(0.5, 0.999))
+def test_wilson_equals_statsmodels_and_is_the_same_for_failures(successes, failures, confidence):
+    ours = wilson(successes, successes + failures, confidence)
+    if ours is None:
+        assert successes + failures == 0
+        return
+    theirs = proportion_confint(successes, successes + failures, 1 - confidence, "wilson")
+    assert (ours.low, ours.high) == pytest.approx(theirs, abs=1e-9)
+    assert 0 <= ours.low <= ours.mean <= ours.high <= 1
+    turned = wilson(failures, successes + failures, confidence)
+    assert (1 - turned.high, 1 - turned.low) == pytest.approx((ours.low, ours.high), abs=1e-12)
 
 
 def test_wilson_bounds_are_exact_at_the_ends_and_absent_without_cases():
@@ -83,7 +100,7 @@ def test_what_cannot_be_known_is_not_made_up():
     with pytest.raises(ValueError, match="finite"):
         bootstrap_mean([0.4, float("nan")])
     with pytest.raises(ValueError, match="confidence"):
-        bootstrap_mean([0.4, 0.5], confidence=95)
+        bootstrap_mean([0.4, 0.4], confidence=95)
 
 
 def test_the_same_seed_gives_the_same_interval_and_memory_chunks_do_not_matter(monkeypatch):
@@ -107,6 +124,47 @@ def test_a_paired_difference_sees_what_two_intervals_hide():
         paired_bootstrap_difference([1, 2], [1])
 
 
+def test_the_paired_bootstrap_is_that_of_scipy():
+    generator = np.random.default_rng(8)
+    a = generator.exponential(size=40)
+    b = a * generator.beta(2, 2, 40)
+    theirs = stats.bootstrap(
+        (a, b),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        paired=True,
+        n_resamples=20_000,
+        method="BCa",
+        rng=1,
+    ).confidence_interval
+    ours = paired_bootstrap_difference(a, b, resamples=20_000, method="bca")
+    width = theirs.high - theirs.low
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.03 * width)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 20), min_size=3, max_size=12), st.sampled_from([0.1, 0.7, 3.3]))
+def test_another_unit_gives_the_same_interval(values, unit):
+    # Means that are equal but for rounding must count as equal when bias is corrected.
+    for method in ("percentile", "bca"):
+        whole = bootstrap_mean(values, resamples=200, method=method)
+        scaled = bootstrap_mean(np.multiply(values, unit), resamples=200, method=method)
+        assert scaled[:3] == pytest.approx([one * unit for one in whole[:3]])
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=12), st.sampled_from(["percentile", "bca"]))
+def test_turning_two_methods_around_turns_their_difference_around(values, method):
+    zeros = np.zeros(len(values))
+    one, other = (
+        paired_bootstrap_difference(a, b, method=method)
+        for a, b in ((values, zeros), (zeros, values))
+    )
+    assert one.mean == pytest.approx(-other.mean)
+    assert one.low <= one.high
+    assert (one.low, one.high) == pytest.approx((-other.high, -other.low), abs=1e-9)
+    assert paired_permutation(values, zeros) == paired_permutation(zeros, values)
+
+
 @pytest.mark.parametrize("size", [6, 12, 60])
 def test_the_permutation_test_equals_scipys(size):
     generator = np.random.default_rng(size)
@@ -128,3 +186,24 @@ def test_the_permutation_test_at_its_ends():
     assert paired_permutation([1, 2, 3], [1, 2, 3]) == 1.0
     assert paired_permutation([1], [0]) == 1.0
     assert paired_permutation(np.ones(100), np.zeros(100)) == pytest.approx(1e-4)
+
+
+def test_the_permutation_test_flips_whole_groups():
+    generator = np.random.default_rng(4)
+    pages = np.repeat(np.arange(10), 6)
+    b = generator.random(60)
+    a = b + np.repeat(generator.normal(0.05, 0.1, 10), 6)
+    sums = (a - b).reshape(10, 6).sum(axis=1)
+    theirs = stats.permutation_test(
+        (sums, np.zeros(10)),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=np.inf,
+    ).pvalue
+    assert paired_permutation(a, b, clusters=pages) == pytest.approx(theirs)
+    # Copies of a page are no further evidence.
+    assert paired_permutation(a, b) < theirs
+    assert paired_permutation(a, b, clusters=np.arange(60)) == paired_permutation(a, b)
+    with pytest.raises(ValueError, match="one cluster"):
+        paired_permutation(a, b, clusters=[1])

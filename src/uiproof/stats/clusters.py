@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uiproof.stats.intervals import Interval, _finite, bootstrap_mean
+from uiproof.stats.intervals import Interval, _finite, _successes, bootstrap_mean
 
 __all__ = ["bootstrap_mean", "clustered_mean", "clustered_rate", "design_effect"]
 
@@ -60,9 +60,7 @@ def clustered_rate(
     Pagano 2015). Like Wilson's it keeps a width at 0 and 1. With fewer than two groups there are
     no bounds.
     """
-    sample = _finite(successes)
-    if not np.isin(sample, (0, 1)).all():
-        raise ValueError("successes are 0 or 1")
+    sample = _successes(successes)
     if sample.size == 0:
         return None
     group = _codes(clusters, sample.size)

@@ -65,7 +65,7 @@ def bootstrap_mean(
     interval of no width: a bootstrap cannot know what it has never seen. `bca` corrects for bias
     and skewness (Efron 1987), which matters for few and lopsided values.
     """
-    sample = _finite(values)
+    sample, tail = _finite(values), (1 - _checked(confidence)) / 2
     if sample.size == 0:
         return None
     if clusters is None:
@@ -86,7 +86,6 @@ def bootstrap_mean(
             for drawn in [generator.integers(sums.size, size=(rows, sums.size), dtype=np.int32)]
         ]
     )
-    tail = (1 - _checked(confidence)) / 2
     tails = (tail, 1 - tail)
     if method == "bca":
         tails = _corrected_tails(tails, means, mean, sums, counts)
@@ -100,7 +99,8 @@ def _corrected_tails(
     """Where in the drawn means the bounds lie, after bias and acceleration."""
     normal = NormalDist()
     # Means that equal the observed one lie half below it, as with sums of whole numbers.
-    below = (np.sum(means < mean) + np.sum(means <= mean)) / (2 * means.size)
+    noise = _NOISE * np.abs(sums).sum() / counts.sum()
+    below = (np.sum(means < mean - noise) + np.sum(means <= mean + noise)) / (2 * means.size)
     bias = normal.inv_cdf(float(np.clip(below, 1 / means.size, 1 - 1 / means.size)))
     without = (sums.sum() - sums) / (counts.sum() - counts)
     spread = without.mean() - without
@@ -119,25 +119,36 @@ def paired_bootstrap_difference(
     clusters: ArrayLike | None = None,
     resamples: int = 2000,
     seed: int = 0,
+    *,
+    method: Literal["percentile", "bca"] = "percentile",
 ) -> Interval | None:
     """The mean of `a - b`, measured on the same cases in the same order, with its interval.
 
-    An interval that holds 0 means that the two cannot be told apart on these cases.
+    An interval that holds 0 means that the two cannot be told apart on these cases. `clusters`
+    and `method` are those of `bootstrap_mean`.
     """
-    return bootstrap_mean(_differences(a, b), confidence, clusters, resamples, seed)
+    return bootstrap_mean(_differences(a, b), confidence, clusters, resamples, seed, method=method)
 
 
 def paired_permutation(
-    a: ArrayLike, b: ArrayLike, resamples: int = 9999, seed: int = 0
+    a: ArrayLike,
+    b: ArrayLike,
+    resamples: int = 9999,
+    seed: int = 0,
+    *,
+    clusters: ArrayLike | None = None,
 ) -> float | None:
     """How likely a mean difference as large as that of `a - b` is if a and b were the same.
 
     Two-sided: the signs of the differences are flipped in every way if there are few of them
-    (cases without a difference change nothing), at random otherwise. None if there are no cases.
+    (cases without a difference change nothing), at random otherwise. With `clusters`, which name
+    the group of each case, all signs of a group flip together. None if there are no cases.
     """
     differences = _differences(a, b)
     if differences.size == 0:
         return None
+    if clusters is not None:
+        differences, _ = _group_sums(differences, np.asarray(clusters))
     differences = differences[differences != 0]
     if differences.size == 0:
         return 1.0
@@ -164,6 +175,13 @@ def _finite(values: ArrayLike) -> Floats:
     array = np.asarray(values, dtype=np.float64).ravel()
     if not np.isfinite(array).all():
         raise ValueError("values must be finite; decide what a missing value counts as first")
+    return array
+
+
+def _successes(values: ArrayLike) -> Floats:
+    array = _finite(values)
+    if not np.isin(array, (0, 1)).all():
+        raise ValueError("successes are 0 or 1")
     return array
 
 

@@ -1,4 +1,4 @@
-"""Comparing shares, such as the accuracies of two methods: counts in, numbers out.
+"""Comparing shares, such as the accuracies of two methods, and what a comparison can notice.
 
 The interval of one share is `uiproof.stats.intervals.wilson`.
 """
@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uiproof.stats.intervals import wilson
+from uiproof.stats.intervals import _successes, wilson
 
 __all__ = [
     "McNemar",
     "detectable_difference",
+    "detectable_mean_difference",
     "detectable_paired_difference",
     "mcnemar",
     "mcnemar_p",
@@ -41,8 +42,11 @@ class McNemar(NamedTuple):
 
 
 def mcnemar(a: ArrayLike, b: ArrayLike) -> McNemar:
-    """Compare two methods that are right or wrong on the same cases, given in the same order."""
-    first, second = (np.asarray(x, dtype=bool).ravel() for x in (a, b))
+    """Compare two methods that are right or wrong on the same cases, given in the same order.
+
+    For cases in clusters `paired_permutation` with `clusters` is the test that knows of them.
+    """
+    first, second = (_successes(x) == 1 for x in (a, b))
     if first.size != second.size:
         raise ValueError(f"pairs need two arrays of one length, got {first.size} and {second.size}")
     both = int(np.sum(first & second))
@@ -106,6 +110,33 @@ def detectable_paired_difference(
     return _root(shortfall, discordant)
 
 
+def detectable_mean_difference(
+    spread: float, n: int, *, power: float = 0.8, confidence: float = 0.95
+) -> float | None:
+    """The mean difference that a paired t test notices on `n` cases with a score of both methods.
+
+    `spread` is the standard deviation of the differences between the scores of a case. From the
+    noncentral t distribution (Cohen 1988, chapter 2). None for a single case.
+    """
+    if not (spread >= 0 and n >= 1):
+        raise ValueError(f"a spread of at least one case was expected, got {spread} of {n}")
+    _quantiles(power, confidence)
+    if n < 2:
+        return None
+    from scipy.special import nctdtr, stdtrit
+
+    needed = stdtrit(n - 1, 0.5 + confidence / 2)
+
+    def shortfall(errors: float) -> float:
+        return float(power - 1 + nctdtr(n - 1, errors, needed))
+
+    limit = 1.0
+    while shortfall(limit) > 0:
+        limit *= 2
+    errors = _root(shortfall, limit)
+    return None if errors is None else errors * spread / sqrt(n)
+
+
 def _check_shares(share: float, n: float) -> None:
     if not 0 <= share <= 1 or n <= 0:
         raise ValueError(f"a share in 0-1 of at least one case was expected, got {share} of {n}")
@@ -121,7 +152,7 @@ def _quantiles(power: float, confidence: float) -> tuple[float, float]:
 def _root(falling: Callable[[float], float], limit: float) -> float | None:
     """Where a function that is positive at 0 first reaches 0, by bisection; None beyond `limit`."""
     low, high = 0.0, limit
-    if falling(high) > 0:
+    if limit <= 0 or falling(high) > 0:
         return None
     for _ in range(60):
         middle = (low + high) / 2
