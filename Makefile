@@ -9,10 +9,10 @@ READY := .venv/.ready
 # One test process per core, at most eight: each may hold a browser.
 PYTEST_ARGS ?= -n logical --maxprocesses 8
 
-.PHONY: help demo test check format setup lock bench clean
+.PHONY: help demo test check format setup lock bench screenshots clean
 
 help: ## this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## score built-in methods on bundled pages, print a table, write report.html
 	@$(BIN)/uiproof demo
@@ -43,6 +43,9 @@ bench: $(READY) ## speed, as ratios measured in one run
 	@$(BIN)/python bench/design2code.py
 	@$(BIN)/python bench/models.py
 	@$(BIN)/python bench/grounding.py
+
+screenshots: $(READY) ## pictures of the reports and the studio for the documentation
+	@$(BIN)/python scripts/screenshots.py
 
 clean: ## remove the environment, caches and what the demo made
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist report*.html runs/demo

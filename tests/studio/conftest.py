@@ -17,10 +17,15 @@ def studio(tmp_path):
 
 @pytest.fixture(scope="module")
 def browser():
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    # Browsers on a desktop keep frames of other origins in processes of their own.
+    arguments = ["--site-per-process"]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(
-            executable_path=find_chromium().path, args=arguments, chromium_sandbox=not arguments
+            executable_path=find_chromium().path,
+            args=arguments,
+            chromium_sandbox=os.geteuid() != 0,
         )
         yield opened
         opened.close()

@@ -21,6 +21,7 @@ class RunningStudio:
     studio: Studio
     url: str
     clients: list[httpx.Client] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)  # the paths of all requests so far
 
     @property
     def store(self) -> Store:
@@ -46,14 +47,22 @@ class RunningStudio:
 def running_studio(runs: Path, datasets: tuple[Path, ...] = ()) -> Iterator[RunningStudio]:
     runs.mkdir(parents=True, exist_ok=True)
     studio = Studio(runs, Store(runs / "studio.sqlite3"), datasets)
-    config = uvicorn.Config(make_app(studio), port=0, log_level="error", access_log=False)
+    app = make_app(studio)
+    asked: list[str] = []
+
+    async def noting(scope, receive, send):
+        if scope["type"] != "lifespan":
+            asked.append(scope["path"])
+        await app(scope, receive, send)
+
+    config = uvicorn.Config(noting, port=0, log_level="error", access_log=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    running = RunningStudio(studio, f"http://127.0.0.1:{port}")
+    running = RunningStudio(studio, f"http://127.0.0.1:{port}", asked=asked)
     try:
         yield running
     finally:

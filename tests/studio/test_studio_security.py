@@ -32,3 +32,29 @@ def test_every_answer_has_a_strict_policy(studio):
         policy = studio.client().get(address).headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
+
+
+def test_what_a_generated_page_could_send_is_refused_even_with_a_cookie(studio):
+    owner = studio.client()
+    sent_by_a_page = {"Origin": "null", "Sec-Fetch-Site": "cross-site"}
+    for address in ("/people", "/people/me", "/tasks/new", "/tasks/1/answer", "/tasks/1/undo"):
+        answer = owner.post(address, headers=sent_by_a_page, data={"name": "Eve"})
+        assert answer.status_code == 403
+    assert studio.store.annotators() == []
+
+
+def test_frames_can_be_read_but_not_written_and_get_no_cookie(studio):
+    assert httpx.post(studio.url + "/frame/x/").status_code == 403
+    answer = httpx.get(studio.url + "/frame/x/")
+    assert answer.status_code == 404
+    assert answer.headers["content-security-policy"].startswith("sandbox")
+    assert "set-cookie" not in answer.headers
+
+
+def test_an_annotators_token_opens_nothing_of_the_owner(studio):
+    ann = studio.client(studio.store.add_annotator("Ann").token)
+    for address in ("/people", "/tasks/new"):
+        assert ann.get(address).status_code == 403
+    page = ann.get("/tasks").text
+    assert studio.studio.gate.owner_token not in page
+    assert "People" not in page

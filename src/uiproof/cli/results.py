@@ -34,6 +34,9 @@ def compare(
     charts_dir: Annotated[
         Path | None, typer.Option(help="Draw charts into this folder. [default: EVAL_CHARTS_DIR]")
     ] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the tables as markdown.")
+    ] = False,
     json: Json = None,
 ) -> None:
     """Put the summaries of several runs side by side.
@@ -42,18 +45,25 @@ def compare(
     Examples:
       uiproof compare runs/demo/blueprint runs/demo/replay
       uiproof compare runs/* --json leaderboard.json
+      uiproof compare runs/* --markdown >> notes.md
       uiproof compare runs/grounding-* --charts-dir charts
     """
     import uiproof
     from uiproof.export import write_comparison
 
     if not runs:
-        typer.echo(uiproof.compare_results(results_dir, charts_dir=charts_dir))
+        typer.echo(uiproof.compare_results(results_dir, charts_dir=charts_dir, markdown=markdown))
         return
     check_json(json)
     if json is not None:
         write_comparison(runs, sys.stdout if json == "-" else json)
-    if json != "-":
+    if json == "-":
+        return
+    if markdown:
+        from uiproof.report.details import comparison_markdown
+
+        typer.echo(comparison_markdown(runs, charts_dir=charts_dir))
+    else:
         typer.echo(uiproof.comparison(runs))
         typer.echo(uiproof.comparison_details(runs, charts_dir=charts_dir), nl=False)
 

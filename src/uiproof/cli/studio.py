@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from uiproof.cli.app import app, group
+from uiproof.cli.options import Json
+from uiproof.endings import EXIT_FAILED_CASES
+
+if TYPE_CHECKING:
+    from uiproof.studio.store import Store
 
 studio_app = group(
     """Browse runs and annotate them in a web browser; labels in and out as files.
@@ -21,6 +26,9 @@ studio_app = group(
       uiproof studio                                      the runs in runs/
       uiproof studio --runs results --dataset screenshots/
       uiproof studio --host 0.0.0.0 --annotator Ann --annotator Ben --annotator Cleo
+      uiproof studio import human_evaluation/             published labels, or an export
+      uiproof studio results                              rates and agreement in the terminal
+      uiproof studio export labels/                       all tasks as files
     """
 )
 app.add_typer(studio_app, name="studio")
@@ -71,3 +79,198 @@ def studio(
         allowed_hosts=allow_host or (),
         say=say,
     )
+
+
+RunsAgain = Annotated[
+    Path | None, typer.Option("--runs", help="Folder with run directories. [default: runs]")
+]
+Tasks = Annotated[
+    list[int] | None,
+    typer.Option("--task", metavar="N", help="Only this task; repeatable. [default: all]"),
+]
+
+
+@studio_app.command("import")
+def import_(
+    context: typer.Context,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FOLDER|FILE", help="Label files, folders or zip files with them."),
+    ],
+    annotator: Annotated[
+        str, typer.Option(help="Whose labels published files hold; an export says it itself.")
+    ] = "published labels",
+    task: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Add to this task. [default: the one they belong to]"),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="What a new task is called.")] = None,
+    runs: RunsAgain = None,
+    store: StoreFile = None,
+) -> None:
+    """Import published label files or an export of a studio.
+
+    All of it is imported or nothing; importing the same thing again adds nothing. Exit code 1
+    when something in the files could not be read.
+
+    \b
+    Examples:
+      uiproof studio import human_evaluation/
+      uiproof studio import ann/ --annotator Ann
+      uiproof studio import labels.zip --store other.sqlite3
+    """
+    from uiproof.studio.exchange import import_labels
+
+    folder, opened = _opened(context, runs, store)
+    try:
+        done = import_labels(
+            opened, files, runs=folder, annotator=annotator, into=task, title=title
+        )
+    finally:
+        opened.close()
+    for one in done.tasks:
+        known = f", {one.known:,} known already" if one.known else ""
+        typer.echo(f"Task {one.task}, {one.title}: {one.labels:,} labels added{known}")
+    for problem in done.problems:
+        typer.echo(f"not read: {problem}", err=True)
+    if done.problems:
+        raise typer.Exit(EXIT_FAILED_CASES)
+
+
+@studio_app.command()
+def export(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write; new or empty.")],
+    task: Tasks = None,
+    runs: RunsAgain = None,
+    store: StoreFile = None,
+) -> None:
+    """Write labels as files: what counts, what each person said, and everything.
+
+    Each task gets a folder task-N of its own in DIR; a single --task goes into DIR itself.
+
+    \b
+    Examples:
+      uiproof studio export labels/
+      uiproof studio export labels/ --task 3
+    """
+    from uiproof.studio.exchange import export_task
+
+    _, opened = _opened(context, runs, store)
+    try:
+        for number in _chosen(opened, task):
+            place = folder if task and len(task) == 1 else folder / f"task-{number}"
+            files = export_task(opened, number, place)
+            typer.echo(f"Task {number}: {len(files)} files in {place}")
+    finally:
+        opened.close()
+
+
+@studio_app.command("export-data")
+def export_data(
+    context: typer.Context,
+    dataset: Annotated[
+        str, typer.Argument(metavar="DATASET", help="As it was named with --dataset.")
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A .zip file, or an empty folder.")],
+    only_done: Annotated[
+        bool, typer.Option("--only-done", help="Only what somebody has marked as done.")
+    ] = False,
+    runs: RunsAgain = None,
+    store: StoreFile = None,
+) -> None:
+    """Write a data set with the boxes and corrections that were made in the studio.
+
+    The data set itself stays as it is.
+
+    \b
+    Examples:
+      uiproof studio export-data screenshots/ grounding.zip
+      uiproof studio export-data interaction2code-demo corrected/
+    """
+    from uiproof.studio.exporting import export_dataset
+
+    _, opened = _opened(context, runs, store)
+    try:
+        count = export_dataset(opened, Path(dataset), out, only_done=only_done)
+    finally:
+        opened.close()
+    typer.echo(f"Data set: {out}, {count:,} files")
+
+
+@studio_app.command()
+def results(
+    context: typer.Context,
+    task: Tasks = None,
+    json: Json = None,
+    runs: RunsAgain = None,
+    store: StoreFile = None,
+) -> None:
+    """Print what people say: rates, comparisons, failures, agreement, the program beside them.
+
+    \b
+    Examples:
+      uiproof studio results
+      uiproof studio results --task 2 --json results.json
+    """
+    from uiproof.benchmarks.interaction2code.analyses.grid import console
+    from uiproof.cli.results import check_json
+    from uiproof.studio.agreement import gather
+    from uiproof.studio.result_tables import result_tables
+    from uiproof.studio.results import results_json
+    from uiproof.studio.verdicts import machine_agreement, read_facts
+
+    check_json(json)
+    folder, opened = _opened(context, runs, store)
+    try:
+        said = [gather(opened, number) for number in _chosen(opened, task)]
+    finally:
+        opened.close()
+    content = []
+    for one in said:
+        facts = read_facts(folder, one.items)
+        machine = machine_agreement(one, facts)
+        if json is not None:
+            content.append({**results_json(one, facts), "program": machine.as_json()})
+        if json != "-":
+            typer.echo(console(result_tables(one, facts, machine)) + "\n")
+    if json is not None:
+        _write_json(json, {"tasks": content})
+
+
+def _opened(context: typer.Context, runs: Path | None, store: Path | None) -> tuple[Path, Store]:
+    """The folder of runs and the studio's file; both may be named before or after the verb."""
+    from uiproof.errors import InputError
+    from uiproof.studio.server import STORE_NAME, open_store
+
+    given = context.parent.params if context.parent else {}
+    folder = runs or given.get("runs") or Path("runs")
+    file = store or given.get("store")
+    if context.command.name != "import" and not (file or folder / STORE_NAME).is_file():
+        raise InputError(
+            f"There is no studio file {file or folder / STORE_NAME}.",
+            remedy="Name the folder of runs with --runs, or the file with --store.",
+        )
+    return folder, open_store(folder, file)
+
+
+def _chosen(store: Store, tasks: list[int] | None) -> list[int]:
+    from uiproof.errors import InputError
+
+    chosen = tasks or sorted(task.id for task in store.tasks())
+    if not chosen:
+        raise InputError("This studio has no tasks.", remedy="Make one, or import labels.")
+    return chosen
+
+
+def _write_json(target: str, content: object) -> None:
+    import json
+
+    from uiproof.export import replacing
+
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    if target == "-":
+        typer.echo(text, nl=False)
+        return
+    with replacing(Path(target)) as stream:
+        stream.write(text)

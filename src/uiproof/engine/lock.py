@@ -6,12 +6,17 @@ import fcntl
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from uiproof.engine.storage import access
 from uiproof.errors import InputError, RunLockedError
+
+_LOOKS = 5  # `is_locked` holds a lock for a moment; trying again tells it from a writer
+_LOOK_SECONDS = 0.02
 
 
 @contextmanager
@@ -22,7 +27,7 @@ def locked(path: Path) -> Iterator[None]:
         file = path.open("ab", buffering=0)
     with file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(file)
         except BlockingIOError:
             raise RunLockedError(
                 f"{path.parent} is being written by {_holder(path)}.",
@@ -37,6 +42,27 @@ def locked(path: Path) -> Iterator[None]:
             file.truncate(0)
             file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
         yield
+
+
+def is_locked(path: Path) -> bool:
+    """Whether some process holds the lock file at `path` now; a look does not disturb anybody."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # there is none, or it cannot be locked: nobody writes here
+    return False
+
+
+def _take(file: IO[bytes]) -> None:
+    for _ in range(_LOOKS):
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_LOOK_SECONDS)
+    return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _holder(path: Path) -> str:

@@ -17,6 +17,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from uiproof.errors import InputError, UiproofError
 from uiproof.report.views import package_file
 from uiproof.studio.labels import Annotator
+from uiproof.studio.live import Lookout
+from uiproof.studio.reports import Reports
 from uiproof.studio.security import Gate, Security, Visitor, cookie_name, host_names
 from uiproof.studio.store import Store
 
@@ -33,6 +35,8 @@ class Studio:
     host: str = "127.0.0.1"
     allowed_hosts: tuple[str, ...] = ()
     gate: Gate = field(init=False)
+    lookout: Lookout = field(init=False, default_factory=Lookout)
+    reports: Reports = field(init=False, default_factory=Reports)
 
     def __post_init__(self) -> None:
         names = host_names(self.host, self.allowed_hosts)
@@ -85,7 +89,8 @@ class Here:
                 **values,
             )
         )
-        return HTMLResponse(content, status)
+        # Half a character (a lone surrogate) is possible in JSON and file names, not in a page.
+        return HTMLResponse(content.encode("utf-8", "replace"), status)
 
 
 class ForbiddenError(InputError):

@@ -19,12 +19,13 @@ from uiproof.studio.store import Store, now
 
 _LEASE_SECONDS = 30 * 60  # an item that somebody looks at is kept for them this long
 _LONGEST_NOTE = 4000
-_CURRENT = """
+_LAST = """
 SELECT item, annotator, action, value, note, at, seconds, max(id) FROM events
 WHERE action IN ('label', 'skip') AND item IN (SELECT id FROM items WHERE task = ?)
   AND id NOT IN (SELECT undoes FROM events WHERE undoes IS NOT NULL)
-GROUP BY item, annotator ORDER BY max(id)
 """
+_CURRENT = f"{_LAST} GROUP BY item, annotator ORDER BY max(id)"
+_CURRENT_OF_ONE = f"{_LAST} AND annotator = ? GROUP BY item"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +113,23 @@ def labels(store: Store, task: int) -> list[Label]:
 
 def decisions(store: Store, task: int) -> dict[int, Value]:
     """Items that were settled by a decision."""
+    return {one.item: one.value for one in decision_labels(store, task)}
+
+
+def decision_labels(store: Store, task: int) -> list[Label]:
+    """The decisions that count now, with who made them, when, and why."""
     kind = store.task(task).kind
     with store.reading() as db:
         rows = db.execute(
-            "SELECT item, value, max(id) FROM events WHERE action = 'decide' "
+            "SELECT item, annotator, value, note, at, max(id) FROM events WHERE action = 'decide' "
             "AND item IN (SELECT id FROM items WHERE task = ?) GROUP BY item",
             (task,),
         ).fetchall()
-    return {item: _value(kind, value) for item, value, _ in rows if value is not None}
+    return [
+        Label(item, annotator, _value(kind, value), note, at)
+        for item, annotator, value, note, at, _ in rows
+        if value is not None
+    ]
 
 
 def next_item(store: Store, task: int, annotator: int) -> Item | None:
@@ -136,11 +146,34 @@ def next_item(store: Store, task: int, annotator: int) -> Item | None:
     return store.item(queue[0])[0]
 
 
+def outlook(store: Store, task: int, annotator: int) -> tuple[Progress, Item | None]:
+    """How far this person is, and what comes after `next_item` as things are now."""
+    with store.reading() as db:
+        queue = _queue(db, task, annotator)
+        done = _progress(db, task, annotator, len(queue))
+    return done, store.item(queue[1])[0] if len(queue) > 1 else None
+
+
+def former_label(store: Store, item: int, annotator: int) -> Label | None:
+    """What this person said last about an item, even if they took it back."""
+    _, task = store.item(item)
+    with store.reading() as db:
+        row = db.execute(
+            "SELECT value, note, at, seconds FROM events WHERE item = ? AND annotator = ? "
+            "AND action = 'label' ORDER BY id DESC LIMIT 1",
+            (item, annotator),
+        ).fetchone()
+    return None if row is None else Label(item, annotator, _value(task.kind, row[0]), *row[1:])
+
+
 def progress(store: Store, task: int, annotator: int) -> Progress:
     """How far this person is."""
     with store.reading() as db:
-        own = [row[2] for row in db.execute(_CURRENT, (task,)) if row[1] == annotator]
-        left = len(_queue(db, task, annotator))
+        return _progress(db, task, annotator, len(_queue(db, task, annotator)))
+
+
+def _progress(db: sqlite3.Connection, task: int, annotator: int, left: int) -> Progress:
+    own = [row[2] for row in db.execute(_CURRENT_OF_ONE, (task, annotator))]
     return Progress(own.count("label"), own.count("skip"), left)
 
 
@@ -149,16 +182,19 @@ def _queue(db: sqlite3.Connection, task: int, annotator: int) -> list[int]:
     per_item = int(db.execute("SELECT per_item FROM tasks WHERE id = ?", (task,)).fetchone()[0])
     items = [row[0] for row in db.execute("SELECT id FROM items WHERE task = ?", (task,))]
     taken: Counter[int] = Counter()
-    own: dict[int, str] = {}
+    answered: set[int] = set()
+    skipped: dict[int, int] = {}
     acted = set()
-    for item, by, action, *_ in db.execute(_CURRENT, (task,)):
+    for item, by, action, *_, event in db.execute(_CURRENT, (task,)):
         acted.add((item, by))
-        if by == annotator:
-            own[item] = action
+        if by != annotator:
+            taken[item] += action == "label"
         elif action == "label":
-            taken[item] += 1
+            answered.add(item)
+        else:
+            skipped[item] = event
     labelled = taken.copy()
-    being_shown: set[int] = set()
+    being_shown: dict[int, float] = {}
     for item, by, at in db.execute(
         "SELECT item, annotator, at FROM shown WHERE item IN (SELECT id FROM items WHERE task = ?)",
         (task,),
@@ -166,15 +202,16 @@ def _queue(db: sqlite3.Connection, task: int, annotator: int) -> list[int]:
         if (item, by) in acted:
             continue
         if by == annotator:
-            being_shown.add(item)
+            being_shown[item] = at
         elif at > time.time() - _LEASE_SECONDS:
             taken[item] += 1
 
-    def place(item: int) -> tuple[bool, bool, int, str]:
+    def place(item: int) -> tuple[int, float, int, str]:
+        """Skipped ones go round; what was shown last stays, which after an undo is that one."""
         key = hashlib.blake2b(f"{annotator}/{item}".encode(), digest_size=8).hexdigest()
-        return own.get(item) == "skip", item not in being_shown, -labelled[item], key
+        return skipped.get(item, 0), -being_shown.get(item, 0.0), -labelled[item], key
 
-    open_ = [item for item in items if own.get(item) != "label" and taken[item] < per_item]
+    open_ = [item for item in items if item not in answered and taken[item] < per_item]
     return sorted(open_, key=place)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from uiproof.engine.rundir import RunDirectory
-from uiproof.errors import InputError
+from uiproof.errors import InputError, UiproofError
 
 _DEEPEST = 4
 _NOT_RUNS = frozenset({"artifacts", "references", "node_modules", "__pycache__"})
@@ -48,22 +48,35 @@ class FoundRun:
         return self.method.removesuffix(f" {self.prompt}") if self.prompt else self.method
 
 
+@dataclass(frozen=True, slots=True)
+class DamagedRun:
+    """A directory with a `run.json` that cannot be used."""
+
+    name: str
+    problem: str
+
+
 def find_runs(folder: Path) -> list[FoundRun]:
     """All runs below a folder, by name. Directories that are no runs, or damaged, are passed by."""
-    found = []
+    return [run for run in look_for_runs(folder) if isinstance(run, FoundRun)]
+
+
+def look_for_runs(folder: Path) -> list[FoundRun | DamagedRun]:
+    """All runs below a folder, by name, those that are damaged included."""
+    found: list[FoundRun | DamagedRun] = []
     for place, below, names in os.walk(folder):
         path = Path(place)
+        inside = path.relative_to(folder)
         if "run.json" in names:
             below.clear()
             try:
-                found.append(open_run(folder, path.relative_to(folder).as_posix()))
-            except InputError:
-                continue
-        depth = len(path.relative_to(folder).parts)
+                found.append(open_run(folder, inside.as_posix()))
+            except UiproofError as error:
+                found.append(DamagedRun(inside.as_posix(), error.message))
         below[:] = sorted(
             name
             for name in below
-            if depth < _DEEPEST and name not in _NOT_RUNS and not name.startswith(".")
+            if len(inside.parts) < _DEEPEST and name not in _NOT_RUNS and not name.startswith(".")
         )
     return sorted(found, key=lambda run: run.name)
 
@@ -71,7 +84,27 @@ def find_runs(folder: Path) -> list[FoundRun]:
 def open_run(folder: Path, name: str) -> FoundRun:
     """The run of a name; raises `InputError` if there is none, or if it lies elsewhere."""
     path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()) or not (path / "run.json").is_file():
-        raise InputError(f"There is no run {name!r} below {folder}.")
+    try:
+        inside = path.resolve().is_relative_to(folder.resolve())
+        there = inside and (path / "run.json").is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        there = False
+    if not there:
+        raise InputError(
+            f"There is no run {name!r} below {folder}.",
+            remedy="It may have been moved or deleted meanwhile.",
+        )
     directory = RunDirectory(path)
-    return FoundRun(name, directory, directory.manifest)
+    manifest = directory.manifest
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("benchmark"), str):
+        raise InputError(f"{path / 'run.json'} is damaged: it does not name a benchmark.")
+    return FoundRun(name, directory, manifest)
+
+
+def stamp(path: Path) -> tuple[int, int, int] | None:
+    """Changes when a file does; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -64,6 +64,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen()  # whoever opens the address at once waits, instead of being refused
     except OSError as error:
         listener.close()
         raise UsageError(

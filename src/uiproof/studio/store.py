@@ -39,6 +39,9 @@ CREATE TABLE IF NOT EXISTS items (
   "case" TEXT NOT NULL, model TEXT NOT NULL, prompt TEXT NOT NULL, run TEXT, baseline TEXT,
   UNIQUE (task, "case", model, prompt)
 );
+CREATE TABLE IF NOT EXISTS task_keys (
+  key TEXT PRIMARY KEY, task INTEGER NOT NULL REFERENCES tasks
+);
 CREATE TABLE IF NOT EXISTS events (
   id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, item INTEGER NOT NULL REFERENCES items,
   annotator INTEGER NOT NULL REFERENCES annotators, action TEXT NOT NULL, value TEXT,
@@ -183,6 +186,23 @@ class Store:
         if row is None:
             raise InputError(f"There is no item {id}.")
         return Item(*row), self.task(task[0])
+
+    def runs_of_case(self, task: int, case: str) -> list[str]:
+        """All runs that a task shows for a case, baselines too."""
+        with self.reading() as db:
+            rows = db.execute(
+                'SELECT run, baseline FROM items WHERE task = ? AND "case" = ? ORDER BY id',
+                (task, case),
+            ).fetchall()
+        return list(dict.fromkeys(run for row in rows for run in row if run is not None))
+
+    def renew_token(self, annotator: int) -> None:
+        """Give an annotator another token; the one they had opens nothing from now on."""
+        with self.writing() as db:
+            db.execute(
+                "UPDATE annotators SET token = ? WHERE id = ?",
+                (secrets.token_urlsafe(18), annotator),
+            )
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)

@@ -2,6 +2,182 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+import math
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Form
+from fastapi.responses import HTMLResponse, Response
+
+from uiproof.benchmarks.interaction2code.failures import FAILURES
+from uiproof.errors import InputError
+from uiproof.studio.app import Asked, ForbiddenError, Here
+from uiproof.studio.desk import EXPLAINED, answered, lay_out, value_of
+from uiproof.studio.labelling import labels, next_item, progress, save_label, skip, undo
+from uiproof.studio.labels import KINDS, Annotator, Item, Kind, Task
+from uiproof.studio.runs import find_runs, open_run
+from uiproof.studio.tasks import COMPARED, JUDGED, compare_items, judge_items, sample
 
 router = APIRouter()
+Answer = Annotated[dict[str, Any], Body()]
+_LONGEST_SECONDS = 24 * 3600
+
+
+@router.get("/tasks")
+def tasks(here: Asked) -> Response:
+    """All tasks, with how far people are: everybody for the owner, oneself for an annotator."""
+    person = here.person()
+    people = here.store.annotators() if here.visitor.owner else [person] if person else []
+    listed = []
+    for task in here.store.tasks():
+        far = [(one, progress(here.store, task.id, one.id)) for one in people]
+        said = len(labels(here.store, task.id)) if here.visitor.owner else 0
+        listed.append((task, said, [(one, how) for one, how in far if how.done or one == person]))
+    return here.page("tasks.html", section="tasks", tasks=listed, kinds=KINDS)
+
+
+@router.get("/tasks/new")
+def new_task(here: Asked) -> Response:
+    """The form for a new task."""
+    here.owner_only()
+    runs = [run for run in find_runs(here.studio.runs) if run.benchmark in COMPARED]
+    return here.page("task_new.html", section="tasks", runs=runs, kinds=KINDS, judged=JUDGED)
+
+
+@router.post("/tasks/new")
+def add_task(
+    here: Asked,
+    title: Annotated[str, Form()] = "",
+    kind: Annotated[str, Form()] = "",
+    runs: Annotated[list[str] | None, Form()] = None,
+    baseline: Annotated[str, Form()] = "",
+    per_item: Annotated[int, Form()] = 3,
+    size: Annotated[str, Form()] = "",
+    seed: Annotated[int, Form()] = 0,
+) -> Response:
+    """Make a task and go to the list."""
+    here.owner_only()
+    items = _chosen(here, kind, runs or [], baseline, size, seed)
+    checked: Kind = "compare" if kind == "compare" else "judge"
+    here.store.add_task(checked, title.strip() or KINDS[checked], items, per_item=per_item)
+    return Response(headers={"HX-Redirect": "/tasks"})
+
+
+@router.post("/tasks/new/count")
+def count_items(
+    here: Asked,
+    kind: Annotated[str, Form()] = "",
+    runs: Annotated[list[str] | None, Form()] = None,
+    baseline: Annotated[str, Form()] = "",
+    per_item: Annotated[int, Form()] = 3,
+    size: Annotated[str, Form()] = "",
+    seed: Annotated[int, Form()] = 0,
+) -> Response:
+    """How much work the form as it is would make, or why it cannot be done."""
+    here.owner_only()
+    try:
+        items = _chosen(here, kind, runs or [], baseline, size, seed)
+    except InputError as error:
+        return here.page("task_count.html", problem=f"{error.message} {error.remedy}", count=0)
+    return here.page("task_count.html", problem="", count=len(items), per_item=per_item)
+
+
+@router.get("/tasks/{task_id}")
+def annotate(here: Asked, task_id: int) -> Response:
+    """One's own queue in a task, an item at a time."""
+    task = here.store.task(task_id)
+    person = here.person()
+    if person is None:
+        people = here.store.annotators()
+        return here.page("name.html", section="tasks", title=task.title, people=people)
+    values = _desk(here, task, person, next_item(here.store, task.id, person.id))
+    return here.page("annotate.html", section="tasks", **values)
+
+
+@router.post("/tasks/{task_id}/answer")
+def answer(here: Asked, task_id: int, sent: Answer) -> dict[str, str]:
+    """Keep a label. Answers with what comes next, once the label is on disk."""
+    task, person = here.store.task(task_id), _person(here)
+    item, left = answered(here, person, task, sent.get("item"))
+    save_label(
+        here.store,
+        item.id,
+        person.id,
+        value_of(task, sent, result_left=left),
+        note=str(sent.get("note", "")),
+        seconds=_seconds(sent.get("seconds")),
+        nonce=_nonce(person, sent),
+    )
+    return _fragment(here, task, person)
+
+
+@router.post("/tasks/{task_id}/skip")
+def skip_item(here: Asked, task_id: int, sent: Answer) -> dict[str, str]:
+    """Put an item behind the others."""
+    task, person = here.store.task(task_id), _person(here)
+    item, _ = answered(here, person, task, sent.get("item"))
+    skip(here.store, item.id, person.id, nonce=_nonce(person, sent))
+    return _fragment(here, task, person)
+
+
+@router.post("/tasks/{task_id}/undo")
+def undo_last(here: Asked, task_id: int) -> dict[str, str]:
+    """Take back the last label or skip; answers with that item, as it was labelled."""
+    task, person = here.store.task(task_id), _person(here)
+    if undo(here.store, task.id, person.id) is None:
+        raise InputError("There is nothing to take back.")
+    return _fragment(here, task, person)
+
+
+def _fragment(here: Here, task: Task, person: Annotator) -> dict[str, str]:
+    values = _desk(here, task, person, next_item(here.store, task.id, person.id))
+    page: HTMLResponse = here.page("annotate_desk.html", **values)
+    return {"html": bytes(page.body).decode()}
+
+
+def _desk(here: Here, task: Task, person: Annotator, item: Item | None) -> dict[str, Any]:
+    desk = None if item is None else lay_out(here, task, person, item)
+    return {
+        "task": task,
+        "desk": desk,
+        "progress": desk.progress if desk else progress(here.store, task.id, person.id),
+        "failures": [(letter, FAILURES[letter], EXPLAINED[letter]) for letter in FAILURES],
+    }
+
+
+def _person(here: Here) -> Annotator:
+    person = here.person()
+    if person is None:
+        raise ForbiddenError("Say under which name you label.", remedy="Load the page again.")
+    return person
+
+
+def _chosen(
+    here: Here, kind: str, runs: list[str], baseline: str, size: str, seed: int
+) -> list[Item]:
+    """The items that the form stands for."""
+    opened = [open_run(here.studio.runs, name) for name in runs]
+    if kind == "compare":
+        if not baseline:
+            raise InputError("Choose the baseline.")
+        items = compare_items(opened, open_run(here.studio.runs, baseline))
+    elif kind == "judge":
+        items = judge_items(opened)
+    else:
+        raise InputError("Choose what people shall say.")
+    if not size.strip():
+        return items
+    if not (size.strip().isascii() and size.strip().isdecimal()):
+        raise InputError("The size of the sample is a number.")
+    return sample(items, int(size), seed=seed)
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, int | float) and math.isfinite(value) and 0 <= value < _LONGEST_SECONDS:
+        return float(value)
+    return None
+
+
+def _nonce(person: Annotator, sent: dict[str, Any]) -> str | None:
+    """The name of an attempt; people cannot take each other's."""
+    given = sent.get("nonce")
+    return f"{person.id}/{given[:64]}" if isinstance(given, str) and given else None

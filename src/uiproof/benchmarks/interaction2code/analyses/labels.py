@@ -92,7 +92,7 @@ def read_label_folder(folder: Path) -> LabelFolder:
         found = sorted(folder.rglob("*.json")) if folder.is_dir() else [folder]
     paths: dict[tuple[str, str, str], Path] = {}
     for path in found:
-        if parts := _name_parts(path):
+        if parts := name_parts(path):
             kind, prompt, model = parts
             if other := paths.get((kind, model, prompt)):
                 raise InputError(
@@ -173,7 +173,7 @@ def _vote(page: str, interaction: str, value: Any) -> Vote | None:
 
 
 def _read(path: Path, make: Callable[[str, str, Any], Entry | None]) -> LabelFile[Entry]:
-    parts = _name_parts(path)
+    parts = name_parts(path)
     if parts is None:
         raise InputError(
             f"{path.name} does not say whose labels it holds.",
@@ -197,7 +197,7 @@ def _read(path: Path, make: Callable[[str, str, Any], Entry | None]) -> LabelFil
     return LabelFile(parts[2], parts[1], tuple(labels.values()), tuple(problems))
 
 
-def _name_parts(path: Path) -> tuple[str, str, str] | None:
+def name_parts(path: Path) -> tuple[str, str, str] | None:
     """Kind, prompt and model, as the name of a file says."""
     match = _FILE.fullmatch(path.name)
     if match is None:

@@ -1,0 +1,14 @@
+"use strict";
+// Copies links. Without a secure connection browsers have no clipboard: then the link is selected.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const field = button.closest("article").querySelector("input[readonly]");
+  field.select();
+  try {
+    await navigator.clipboard.writeText(field.value);
+    studio.say("Copied.");
+  } catch {
+    studio.say("The link is selected; copy it with Ctrl+C.");
+  }
+});

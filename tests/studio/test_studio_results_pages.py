@@ -1,0 +1,236 @@
+"""The pages of results, decisions and imports in a real Chromium."""
+
+from __future__ import annotations
+
+import random
+import re
+import zipfile
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+from said_tasks import HOSTILE, many, noisy_task, say, written
+from studio_server import running_studio
+
+from uiproof.studio.agreement import disagreements, finals, gather
+from uiproof.studio.labelling import save_label
+from uiproof.studio.labels import Choice, Item, Judgement
+
+NAME = f"Ann {HOSTILE}"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A studio with a judged and a compared task, both about runs that are there."""
+    runs = tmp_path_factory.mktemp("studio") / "runs"
+    records = {}
+    for number, prompt in enumerate(("direct", "mark")):
+        records[prompt] = many(number, better=number / 2, pages=7)
+        written(runs / prompt, f"gpt {HOSTILE}", records[prompt], prompt=prompt)
+    with running_studio(runs) as server:
+        judged = [
+            Item(one.id, f"gpt {HOSTILE}", prompt, run=prompt)
+            for prompt, some in records.items()
+            for one in some
+        ]
+        compared = [
+            Item(one.id, "gpt", "mark", run="mark", baseline="direct") for one in records["mark"]
+        ]
+        chance = random.Random(1)
+        server.store.add_task("judge", f"Judged {HOSTILE}", judged, per_item=3)
+        server.store.add_task("compare", "Compared", compared, per_item=3)
+        for name in (NAME, "Ben", "Cleo"):
+            judgements = [
+                Judgement(bool(one.scores["usable"]) ^ (chance.random() < 0.2), chance.choice("bi"))
+                for some in records.values()
+                for one in some
+            ]
+            say(server.store, 1, name, judgements, note=HOSTILE if name == "Ben" else "")
+            votes = [Choice(chance.choice(["win", "win", "tie", "lose"])) for _ in compared]
+            say(server.store, 2, name, votes)
+        yield server
+
+
+@pytest.fixture
+def look(browser):
+    """Opens addresses of a studio as its owner; nothing may be complained about."""
+    contexts, complaints = [], []
+
+    def open_page(server, address, width=1280, person=NAME):
+        context = browser.new_context(viewport={"width": width, "height": 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.goto(server.owner_url)
+        people = {one.name: one.id for one in server.store.annotators()}
+        port = server.url.rpartition(":")[2]
+        if person in people:
+            cookie = {"name": f"uiproof_{port}_name", "value": str(people[person])}
+            context.add_cookies([{**cookie, "url": server.url}])
+        page.goto(server.url + address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/tasks/1/results", "/tasks/2/results", "/tasks/1/decide", "/tasks/1/items/1", "/import"],
+)
+def test_every_page_fits_and_has_no_serious_barrier_in_light_and_dark(place, look, address):
+    page = look(place, address)
+    for theme in ("light", "dark"):
+        page.evaluate("theme => localStorage.setItem('theme', theme)", theme)
+        page.goto(place.url + address)
+        if address.endswith("results"):
+            expect(page.locator("#runs")).to_contain_text("Metrics", timeout=30_000)
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        found = Axe().run(page).response["violations"]
+        serious = [one for one in found if one["impact"] in ("serious", "critical")]
+        assert not serious, [(one["id"], one["nodes"][0]["html"]) for one in serious]
+    for width in (390, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 844})
+        over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert over <= 0, width
+
+
+def test_the_results_show_rates_failures_agreement_and_the_program(place, look):
+    page = look(place, "/tasks/1/results")
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Judged {HOSTILE}")
+    rates = page.locator("#rates tbody tr")
+    expect(rates).to_have_count(2)
+    expect(rates.first).to_contain_text(f"gpt {HOSTILE}")
+    usable = [
+        final.answers["usable"]
+        for final in finals(gather(place.store, 1))
+        if final.item.prompt == "direct" and final.answers["usable"] is not None
+    ]
+    expect(rates.first).to_contain_text(f"{100 * sum(usable) / len(usable):.2f}")
+    expect(page.locator("#agreement")).to_contain_text(f"{NAME} & Ben")
+    program = page.locator("#runs")
+    expect(program).to_contain_text("Usability % by tag category", timeout=30_000)
+    expect(program).to_contain_text("Usable: who says what")
+    expect(program).to_contain_text("strict.part.text")
+    page.goto(place.url + "/tasks/2/results")
+    expect(page.locator("#comparisons tbody tr")).to_have_count(1)
+    expect(page.locator("#agreement")).to_contain_text("Krippendorff’s alpha, ordinal")
+    expect(page.locator("#runs")).to_contain_text("Points the same way", timeout=30_000)
+
+
+def test_agreement_renews_itself_while_people_label(tmp_path, look):
+    with running_studio(tmp_path / "runs") as studio:
+        task = noisy_task(studio.store, pages=4)
+        page = look(studio, f"/tasks/{task.id}/results", person="Ann")
+        fleiss = page.locator("#agreement tr", has_text="Fleiss").first
+        before = fleiss.inner_text()
+        expect(page.locator("#counts")).to_contain_text("48")
+        dora = studio.store.add_annotator("Dora").id
+        for item in studio.store.items(task.id):
+            save_label(studio.store, item.id, dora, Judgement(False, "j"))
+        expect(page.locator("#agreement")).to_contain_text("Ann & Dora", timeout=30_000)
+        assert fleiss.inner_text() != before
+        expect(page.locator("#counts")).to_contain_text("64")
+        page.get_by_role("link", name="Load them again").click()
+        expect(page.locator("#agreement .fresh")).to_have_count(0)
+
+
+def test_disputes_are_decided_with_the_keyboard_alone(tmp_path, look):
+    with running_studio(tmp_path / "runs") as studio:
+        store = studio.store
+        task = noisy_task(store, pages=6).id
+        left = disagreements(gather(store, task))
+        page = look(studio, f"/tasks/{task}/decide", person="Ann")
+        cards = page.locator(".dispute")
+        expect(cards).to_have_count(len(left))
+        order = [int(one.get_attribute("id").split("-")[1]) for one in cards.all()]
+        by_item = {one.item.id: one for one in left}
+        page.keyboard.press("j")
+        expect(cards.first).to_be_focused()
+        page.keyboard.press("2")
+        expect(cards.first).to_contain_text("decided:")
+        expect(cards.nth(1)).to_be_focused()
+        decided = gather(store, task).decisions[order[0]]
+        assert decided.value == by_item[order[0]].options()[1][0]
+        page.keyboard.press("o")
+        page.keyboard.press("u")  # "usable", as typed into a list of choices
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        page.keyboard.type("jjj because")
+        page.keyboard.press("Enter")
+        expect(cards.nth(1)).to_contain_text("decided: usable, no failure")
+        assert gather(store, task).decisions[order[1]].note == "jjj because"
+        expect(cards.nth(1)).to_be_focused()
+        page.keyboard.press("k")
+        expect(cards.first).to_be_focused()
+        page.keyboard.press("x")
+        expect(cards.first).not_to_contain_text("decided:")
+        assert order[0] not in gather(store, task).decisions
+        page.goto(f"{studio.url}/tasks/{task}/decide")
+        expect(page.locator(".dispute")).to_have_count(len(left) - 1)
+        expect(page.locator(".results-head")).to_contain_text(
+            f"{len(left) - 1} of {len(left)} disputed items are not decided"
+        )
+
+
+def test_an_item_can_be_looked_at_again_without_seeing_whose_it_is(place, look):
+    page = look(place, "/tasks/2/decide")
+    href = page.locator(".look-again").first.get_attribute("href")
+    assert re.fullmatch(r"/tasks/2/items/\d+", href)
+    page.goto(place.url + href)
+    expect(page.get_by_role("heading", name="Baseline")).to_be_visible()
+    expect(page.get_by_role("heading", name="Result")).to_be_visible()
+    assert "gpt" not in page.locator("main").inner_text()
+
+
+def test_what_was_exported_on_one_page_is_imported_on_another(tmp_path, look):
+    with (
+        running_studio(tmp_path / "one") as first,
+        running_studio(tmp_path / "two") as second,
+    ):
+        task = noisy_task(first.store).id
+        page = look(first, f"/tasks/{task}/results", person="Ann")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Export labels").click()
+        file = tmp_path / download.value.suggested_filename
+        download.value.save_as(file)
+        assert "labels.jsonl" in zipfile.ZipFile(file).namelist()
+        table = page.locator("#rates table").inner_text()
+        agreed = page.locator("#agreement").inner_text()
+        page = look(second, "/import")
+        page.locator("input[type=file]").set_input_files(file)
+        page.get_by_role("button", name="Import").click()
+        expect(page.locator("#imported")).to_contain_text("120 labels")
+        page.locator("#imported a").click()
+        expect(page.locator("#rates table")).to_be_visible()
+        assert page.locator("#rates table").inner_text() == table
+        assert page.locator("#agreement").inner_text() == agreed
+        page = look(second, "/import")
+        page.locator("input[type=file]").set_input_files(file)
+        page.get_by_role("button", name="Import").click()
+        expect(page.locator("#imported")).to_contain_text("nothing new")
+
+
+def test_the_published_files_uploaded_give_the_published_rates(tmp_path, look, shared_data):
+    folder = shared_data / "data" / "interaction2code"
+    files = sorted([*(folder / "human_failure").iterdir(), *(folder / "human_compare").iterdir()])
+    with running_studio(tmp_path / "runs") as studio:
+        page = look(studio, "/import")
+        page.locator("input[type=file]").set_input_files(files)
+        page.get_by_role("button", name="Import").click()
+        expect(page.locator("#imported")).to_contain_text("6,732 labels", timeout=60_000)
+        expect(page.locator("#imported")).to_contain_text("6,358 labels")
+        page.locator("#imported a").first.click()
+        rows = page.locator("#rates tbody tr")
+        expect(rows).to_have_count(18, timeout=60_000)
+        shown = [row.inner_text().split() for row in rows.all()[:9]]
+        assert [row[2] for row in shown] == [
+            *("46.26", "52.41", "63.10"),
+            *("72.73", "73.53", "80.21"),
+            *("65.51", "68.18", "76.20"),
+        ]
+        assert all(row[2] == row[-1] for row in shown)  # ours beside the published
