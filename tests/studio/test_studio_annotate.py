@@ -9,12 +9,12 @@ from annotate_runs import PAGE, make_run
 from studio_server import running_studio
 
 from uiproof.errors import InputError
-from uiproof.studio.desk import result_is_left
-from uiproof.studio.exhibits import exhibit
+from uiproof.studio.annotating.desk import result_is_left
+from uiproof.studio.annotating.exhibits import exhibit
+from uiproof.studio.annotating.tasks import compare_items, judge_items, sample
+from uiproof.studio.browsing.runs import find_runs, open_run
 from uiproof.studio.labelling import labels, next_item, skip, undo
 from uiproof.studio.labels import Choice, Item, Judgement
-from uiproof.studio.runs import find_runs, open_run
-from uiproof.studio.tasks import compare_items, judge_items, sample
 
 PAGES = {"shop/1": PAGE, "shop/2": PAGE, "blog/1": None}
 

@@ -10,11 +10,11 @@ from annotate_runs import PAGE, make_run
 from playwright.sync_api import expect
 from studio_server import running_studio
 
-from uiproof.studio.desk import result_is_left
+from uiproof.studio.annotating.desk import result_is_left
+from uiproof.studio.annotating.tasks import compare_items, judge_items
+from uiproof.studio.browsing.runs import open_run
 from uiproof.studio.labelling import labels
 from uiproof.studio.labels import Choice, Judgement
-from uiproof.studio.runs import open_run
-from uiproof.studio.tasks import compare_items, judge_items
 
 PAGES = {f"shop/{n}": f"{PAGE}<p>{n}" for n in range(4)}
 GREEDY = (

@@ -14,9 +14,9 @@ from uiproof.benchmarks.grounding.cases import cases
 from uiproof.benchmarks.grounding.data import read_dataset
 from uiproof.boxes import PixelBox
 from uiproof.engine.types import Case
-from uiproof.studio.boxes import read_boxes
-from uiproof.studio.datasets import BrokenSet, Library, dataset_id
-from uiproof.studio.exporting import export_dataset
+from uiproof.studio.datasets.boxes import read_boxes
+from uiproof.studio.datasets.exporting import export_dataset
+from uiproof.studio.datasets.sets import BrokenSet, Library, dataset_id
 
 BOX = {
     "id": "a",

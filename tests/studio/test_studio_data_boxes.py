@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from studio_server import RunningStudio, running_studio
 
 from uiproof.benchmarks.grounding.data import read_dataset
-from uiproof.studio.datasets import dataset_id
+from uiproof.studio.datasets.sets import dataset_id
 from uiproof.studio.edits import edits
 
 NAMES = (

@@ -19,8 +19,8 @@ from uiproof.benchmarks.interaction2code.graph import Graph
 from uiproof.benchmarks.interaction2code.layout import read_dataset
 from uiproof.benchmarks.interaction2code.marks import draw_mark, find_mark
 from uiproof.boxes import PixelBox
-from uiproof.studio.corrections import collected_page, read_page
-from uiproof.studio.datasets import dataset_id
+from uiproof.studio.datasets.corrections import collected_page, read_page
+from uiproof.studio.datasets.sets import dataset_id
 from uiproof.vision.images import encode_png
 
 TRIGGER = PixelBox(40, 60, 200, 100)

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 from uiproof.benchmarks.interaction2code.analyses.labels import read_label_folder
 from uiproof.cli import app
 from uiproof.errors import InputError
-from uiproof.studio.agreement import gather
-from uiproof.studio.exchange import export_task, import_labels
+from uiproof.studio.exchange.exchange import export_task, import_labels
 from uiproof.studio.labelling import decide, save_label, undo
 from uiproof.studio.labels import Choice, Item, Judgement
-from uiproof.studio.results import results_json, task_results
+from uiproof.studio.outcomes.agreement import gather
+from uiproof.studio.outcomes.results import results_json, task_results
 from uiproof.studio.store import Store
 
 RATES = {

@@ -11,10 +11,10 @@ from said_tasks import HOSTILE, noisy_task, published, say
 from studio_server import running_studio
 
 from uiproof.errors import InputError
-from uiproof.studio import packing
-from uiproof.studio.exchange import export_task, import_labels
+from uiproof.studio.exchange import packing
+from uiproof.studio.exchange.exchange import export_task, import_labels
+from uiproof.studio.exchange.packing import safe_word
 from uiproof.studio.labels import Item, Judgement
-from uiproof.studio.packing import safe_word
 from uiproof.studio.routes import exchange
 from uiproof.studio.store import Store
 

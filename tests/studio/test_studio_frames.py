@@ -7,7 +7,7 @@ import pytest
 from annotate_runs import PAGE, make_run
 from studio_server import running_studio
 
-from uiproof.studio.frames import (
+from uiproof.studio.annotating.frames import (
     MOST_PAGE_BYTES,
     Seen,
     disarmed,
@@ -16,8 +16,8 @@ from uiproof.studio.frames import (
     seal,
     unseal,
 )
-from uiproof.studio.runs import open_run
-from uiproof.studio.tasks import judge_items
+from uiproof.studio.annotating.tasks import judge_items
+from uiproof.studio.browsing.runs import open_run
 
 
 @pytest.fixture(scope="module")

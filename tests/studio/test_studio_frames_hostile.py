@@ -13,10 +13,10 @@ from annotate_runs import PAGE, make_run
 from playwright.sync_api import expect
 from studio_server import running_studio
 
+from uiproof.studio.annotating.tasks import judge_items
+from uiproof.studio.browsing.runs import open_run
 from uiproof.studio.labelling import labels
 from uiproof.studio.labels import Judgement
-from uiproof.studio.runs import open_run
-from uiproof.studio.tasks import judge_items
 
 
 class Attacker:

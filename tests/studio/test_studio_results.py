@@ -8,12 +8,12 @@ import pytest
 from said_tasks import noisy_task, outcome, say, scored, without_page, written
 
 from uiproof.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
-from uiproof.studio.agreement import agreement, disagreements, finals, gather
 from uiproof.studio.labelling import decide, save_label, undo
 from uiproof.studio.labels import Choice, Item, Judgement
-from uiproof.studio.results import results_json, task_results
+from uiproof.studio.outcomes.agreement import agreement, disagreements, finals, gather
+from uiproof.studio.outcomes.results import results_json, task_results
+from uiproof.studio.outcomes.verdicts import machine_agreement, read_facts
 from uiproof.studio.store import Store
-from uiproof.studio.verdicts import machine_agreement, read_facts
 
 GOOD, BAD, PARTLY = Judgement(True), Judgement(False, "b"), Judgement(True, "i", ("f",))
 

@@ -12,9 +12,9 @@ from playwright.sync_api import expect
 from said_tasks import HOSTILE, many, noisy_task, say, written
 from studio_server import running_studio
 
-from uiproof.studio.agreement import disagreements, finals, gather
 from uiproof.studio.labelling import save_label
 from uiproof.studio.labels import Choice, Item, Judgement
+from uiproof.studio.outcomes.agreement import disagreements, finals, gather
 
 NAME = f"Ann {HOSTILE}"
 

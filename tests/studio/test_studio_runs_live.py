@@ -17,8 +17,8 @@ from uiproof.engine.journal import encode
 from uiproof.engine.lock import is_locked, locked
 from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.types import Record
-from uiproof.studio.live import Lookout
-from uiproof.studio.runs import find_runs, open_run
+from uiproof.studio.browsing.live import Lookout
+from uiproof.studio.browsing.runs import find_runs, open_run
 
 
 def begun(folder: Path, name: str, **manifest) -> Path:

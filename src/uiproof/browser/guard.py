@@ -84,23 +84,12 @@ class Guard:
 
     def _asset(self, url_path: str) -> tuple[str, bytes] | None:
         """Name and content of the regular file inside the page's folder that a URL means."""
-        folder = self._source.folder
-        relative = unquote(url_path.removeprefix(self._root)).lstrip("/")
-        if folder is None or "\0" in relative:
-            return None
+        path = self._source.own_file(unquote(url_path.removeprefix(self._root)).lstrip("/"))
         try:
-            # Resolving follows symbolic links, so a link that leads outside is outside.
-            path = (folder / relative).resolve(strict=True)
-            if not path.is_file() or not path.is_relative_to(folder.resolve()):
-                return None
-            if path in self._source.withheld:
-                return None
-            if self._source.only is not None and relative not in self._source.only:
-                return None
-            if path.stat().st_size > MAX_ASSET_BYTES:
+            if path is None or path.stat().st_size > MAX_ASSET_BYTES:
                 return None
             return path.name, path.read_bytes()
-        except (OSError, ValueError):
+        except OSError:
             return None
 
     def _headers(self, content_type: str) -> dict[str, str]:

@@ -62,6 +62,21 @@ class PageSource:
         """The same page with other HTML."""
         return replace(self, html=html.encode("utf-8", "replace"), charset="utf-8")
 
+    def own_file(self, relative: str) -> Path | None:
+        """The regular file of its folder that a relative address means, if it may use that."""
+        if self.folder is None or "\0" in relative:
+            return None
+        try:
+            # Resolving follows symbolic links, so a link that leads outside is outside.
+            path = (self.folder / relative).resolve(strict=True)
+            if not path.is_file() or not path.is_relative_to(self.folder.resolve()):
+                return None
+        except (OSError, ValueError):
+            return None
+        if path in self.withheld or (self.only is not None and relative not in self.only):
+            return None
+        return path
+
     @cached_property
     def key(self) -> str:
         """A digest of the HTML and of which files it may use, for caches of rendered pages."""

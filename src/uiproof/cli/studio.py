@@ -119,7 +119,7 @@ def import_(
       uiproof studio import ann/ --annotator Ann
       uiproof studio import labels.zip --store other.sqlite3
     """
-    from uiproof.studio.exchange import import_labels
+    from uiproof.studio.exchange.exchange import import_labels
 
     folder, opened = _opened(context, runs, store)
     try:
@@ -154,7 +154,7 @@ def export(
       uiproof studio export labels/
       uiproof studio export labels/ --task 3
     """
-    from uiproof.studio.exchange import export_task
+    from uiproof.studio.exchange.exchange import export_task
 
     _, opened = _opened(context, runs, store)
     try:
@@ -188,7 +188,7 @@ def export_data(
       uiproof studio export-data screenshots/ grounding.zip
       uiproof studio export-data interaction2code-demo corrected/
     """
-    from uiproof.studio.exporting import export_dataset
+    from uiproof.studio.datasets.exporting import export_dataset
 
     _, opened = _opened(context, runs, store)
     try:
@@ -215,10 +215,10 @@ def results(
     """
     from uiproof.benchmarks.interaction2code.analyses.grid import console
     from uiproof.cli.results import check_json
-    from uiproof.studio.agreement import gather
-    from uiproof.studio.result_tables import result_tables
-    from uiproof.studio.results import results_json
-    from uiproof.studio.verdicts import machine_agreement, read_facts
+    from uiproof.studio.outcomes.agreement import gather
+    from uiproof.studio.outcomes.results import results_json
+    from uiproof.studio.outcomes.tables import result_tables
+    from uiproof.studio.outcomes.verdicts import machine_agreement, read_facts
 
     check_json(json)
     folder, opened = _opened(context, runs, store)

@@ -16,10 +16,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from uiproof.errors import InputError, UiproofError
 from uiproof.report.views import package_file
+from uiproof.studio.browsing.live import Lookout
+from uiproof.studio.browsing.reports import Reports
 from uiproof.studio.labels import Annotator
-from uiproof.studio.live import Lookout
-from uiproof.studio.reports import Reports
-from uiproof.studio.security import Gate, Security, Visitor, cookie_name, host_names
+from uiproof.studio.security import YEAR, Gate, Security, Visitor, cookie_name, host_names
 from uiproof.studio.store import Store
 
 _NAMES = "_name"  # ending of the cookie with the name that the owner labels under
@@ -63,8 +63,6 @@ class Here:
         if wanted is None:
             chosen = self.request.cookies.get(cookie_name(self.request) + _NAMES, "")
             wanted = int(chosen) if chosen.isdecimal() and chosen.isascii() else None
-            if wanted is None and len(people) == 1:
-                return people[0]
         return next((person for person in people if person.id == wanted), None)
 
     def owner_only(self) -> None:
@@ -75,7 +73,7 @@ class Here:
     def remember(self, response: Response, person: Annotator) -> None:
         """Let the owner label under this name from now on."""
         name = cookie_name(self.request) + _NAMES
-        response.set_cookie(name, str(person.id), httponly=True, samesite="strict")
+        response.set_cookie(name, str(person.id), max_age=YEAR, httponly=True, samesite="strict")
 
     def page(self, template: str, /, status: int = 200, **values: Any) -> HTMLResponse:
         """A page or a piece of one; templates know `here`, `person` and `csrf` too."""

@@ -27,7 +27,7 @@ from uiproof.studio.store import Store
 
 _SAFE = frozenset({"GET", "HEAD"})
 _OPEN = ("/static/", "/frame/")  # nothing secret, or opened by an address nobody can guess
-_YEAR = 365 * 24 * 3600
+YEAR = 365 * 24 * 3600  # seconds; how long cookies last
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _settled(request: Request, cookie: str, visitor: Visitor | None) -> Response
     # Two slashes at the beginning would name another host.
     response = RedirectResponse("/" + target.lstrip("/"), 303)
     response.set_cookie(
-        cookie, visitor.token, max_age=_YEAR, httponly=True, samesite="strict", path="/"
+        cookie, visitor.token, max_age=YEAR, httponly=True, samesite="strict", path="/"
     )
     return response
 

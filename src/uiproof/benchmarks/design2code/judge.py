@@ -39,6 +39,7 @@ from uiproof.benchmarks.design2code.views import (
 )
 from uiproof.browser import Limits, PageSource, Renderer
 from uiproof.browser.fingerprint import fingerprint
+from uiproof.browser.keeping import keep_page
 from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.types import Judge, Score
 from uiproof.errors import InputError, MissingDependencyError
@@ -152,7 +153,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         """Write what a report shows of a case; returns where it is, inside the run."""
         folder = run.artifact_dir(case_id)
         (folder / "generated.png").write_bytes(generated.png)
-        (folder / "generated.html").write_bytes(answer.html)
+        keep_page(answer, folder / "generated.html")
         kept = {
             "reference": self._references.picture(reference),
             "generated": folder / "generated.png",

@@ -51,6 +51,7 @@ from uiproof.benchmarks.interaction2code.verifier.evidence import (
 )
 from uiproof.boxes import PixelBox
 from uiproof.browser import Limits, PageSource, Renderer
+from uiproof.browser.keeping import keep_page
 from uiproof.browser.stage import Stage
 from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.types import Judge, Score
@@ -302,7 +303,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
             "page": folder / "page.html",
         }
         kept["generated_before"].write_bytes(played.act.before.png)
-        kept["page"].write_bytes(answer.page.html)
+        keep_page(without_the_truth(answer.page, case.truth.graph), kept["page"])
         if played.act.after is not None:
             kept["generated_after"] = folder / "generated_after.png"
             kept["generated_after"].write_bytes(played.act.after.png)

@@ -10,12 +10,12 @@ from fastapi.responses import HTMLResponse, Response
 
 from uiproof.benchmarks.interaction2code.failures import FAILURES
 from uiproof.errors import InputError
+from uiproof.studio.annotating.desk import EXPLAINED, answered, lay_out, value_of
+from uiproof.studio.annotating.tasks import COMPARED, JUDGED, compare_items, judge_items, sample
 from uiproof.studio.app import Asked, ForbiddenError, Here
-from uiproof.studio.desk import EXPLAINED, answered, lay_out, value_of
+from uiproof.studio.browsing.runs import find_runs, open_run
 from uiproof.studio.labelling import labels, next_item, progress, save_label, skip, undo
 from uiproof.studio.labels import KINDS, Annotator, Item, Kind, Task
-from uiproof.studio.runs import find_runs, open_run
-from uiproof.studio.tasks import COMPARED, JUDGED, compare_items, judge_items, sample
 
 router = APIRouter()
 Answer = Annotated[dict[str, Any], Body()]

@@ -14,12 +14,12 @@ from starlette.background import BackgroundTask
 
 from uiproof.errors import InputError
 from uiproof.studio.app import Asked
-from uiproof.studio.boxes import exported_boxes
-from uiproof.studio.corrections import exported_pages
-from uiproof.studio.datasets import BrokenSet, DataSet, InteractionSet, ScreenshotSet
+from uiproof.studio.datasets.boxes import exported_boxes
+from uiproof.studio.datasets.corrections import exported_pages
+from uiproof.studio.datasets.exporting import safe_name, write_files
+from uiproof.studio.datasets.pictures import is_huge, media_type, scaled_down, thumbnail, version
+from uiproof.studio.datasets.sets import BrokenSet, DataSet, InteractionSet, ScreenshotSet
 from uiproof.studio.edits import Edit, edits
-from uiproof.studio.exporting import safe_name, write_files
-from uiproof.studio.pictures import is_huge, media_type, scaled_down, thumbnail, version
 from uiproof.studio.routes import data_boxes, data_pages
 from uiproof.studio.routes.data_common import library
 

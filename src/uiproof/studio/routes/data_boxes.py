@@ -12,10 +12,10 @@ from pydantic import BaseModel
 from uiproof.boxes import PixelBox
 from uiproof.errors import InputError
 from uiproof.studio.app import Asked, Here
-from uiproof.studio.boxes import TYPES, current_boxes, read_boxes, read_edges
-from uiproof.studio.datasets import ScreenshotSet
+from uiproof.studio.datasets.boxes import TYPES, current_boxes, read_boxes, read_edges
+from uiproof.studio.datasets.pictures import is_huge
+from uiproof.studio.datasets.sets import ScreenshotSet
 from uiproof.studio.edits import edits
-from uiproof.studio.pictures import is_huge
 from uiproof.studio.routes.data_common import (
     Change,
     as_attribute,

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from uiproof.errors import InputError
 from uiproof.studio.app import Here
-from uiproof.studio.datasets import Library
+from uiproof.studio.datasets.sets import Library
 from uiproof.studio.edits import Edit, EditConflictError, edits, save_edit
 
 

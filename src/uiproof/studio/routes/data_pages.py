@@ -9,9 +9,9 @@ from uiproof.benchmarks.interaction2code.graph import TAG_CATEGORIES, VISUAL_CAT
 from uiproof.browser.snapshots import ACTION_KINDS
 from uiproof.errors import InputError
 from uiproof.studio.app import Asked, Here
-from uiproof.studio.boxes import Size
-from uiproof.studio.corrections import PageState, current_page, read_page, usable_nodes
-from uiproof.studio.datasets import InteractionSet
+from uiproof.studio.datasets.boxes import Size
+from uiproof.studio.datasets.corrections import PageState, current_page, read_page, usable_nodes
+from uiproof.studio.datasets.sets import InteractionSet
 from uiproof.studio.edits import edits
 from uiproof.studio.routes.data_common import (
     Change,

@@ -15,10 +15,10 @@ from starlette.requests import ClientDisconnect
 
 from uiproof.errors import InputError
 from uiproof.studio.app import Asked, Here
-from uiproof.studio.exchange import Imported, export_task, import_labels
-from uiproof.studio.importing import PUBLISHED
-from uiproof.studio.packing import MOST_BYTES, safe_word, zipped
-from uiproof.studio.parcels import check_text
+from uiproof.studio.exchange.exchange import Imported, export_task, import_labels
+from uiproof.studio.exchange.importing import PUBLISHED
+from uiproof.studio.exchange.packing import MOST_BYTES, safe_word, zipped
+from uiproof.studio.exchange.parcels import check_text
 
 router = APIRouter()
 

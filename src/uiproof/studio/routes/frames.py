@@ -7,9 +7,8 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
-from uiproof.studio.app import Asked, Studio
-from uiproof.studio.exhibits import Exhibit, exhibit
-from uiproof.studio.frames import (
+from uiproof.studio.annotating.exhibits import Exhibit, exhibit
+from uiproof.studio.annotating.frames import (
     FILE_POLICY,
     INDEX,
     Seen,
@@ -20,6 +19,7 @@ from uiproof.studio.frames import (
     page_policy,
     unseal,
 )
+from uiproof.studio.app import Asked, Studio
 
 router = APIRouter()
 # Keys are made anew at every start and name one file, so what they open can be kept for a while.

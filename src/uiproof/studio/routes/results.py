@@ -17,8 +17,12 @@ from fastapi.responses import JSONResponse, Response
 from uiproof.benchmarks.interaction2code.analyses.labels import OUTCOMES
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 from uiproof.errors import InputError
-from uiproof.studio import result_charts
-from uiproof.studio.agreement import (
+from uiproof.studio.annotating.desk import lay_out, result_is_left
+from uiproof.studio.app import Asked, Here
+from uiproof.studio.labelling import decide
+from uiproof.studio.labels import Annotator, Value, value_from_json
+from uiproof.studio.outcomes import charts
+from uiproof.studio.outcomes.agreement import (
     FACETS,
     Disagreement,
     FacetAgreement,
@@ -28,12 +32,8 @@ from uiproof.studio.agreement import (
     disagreements,
     gather,
 )
-from uiproof.studio.app import Asked, Here
-from uiproof.studio.desk import lay_out, result_is_left
-from uiproof.studio.labelling import decide
-from uiproof.studio.labels import Annotator, Value, value_from_json
-from uiproof.studio.results import category_tables, results_json, task_results
-from uiproof.studio.verdicts import machine_agreement, read_facts
+from uiproof.studio.outcomes.results import category_tables, results_json, task_results
+from uiproof.studio.outcomes.verdicts import machine_agreement, read_facts
 
 router = APIRouter()
 
@@ -55,7 +55,7 @@ def results(here: Asked, task: int) -> Response:
         agreements=_agreements(here, said, stamp),
         stamp=stamp,
         opened=stamp,
-        charts=result_charts,
+        charts=charts,
         failures=FAILURES,
     )
 
@@ -75,7 +75,7 @@ def live_agreement(here: Asked, task: int, seen: int = 0, opened: int = 0) -> Re
         agreements=_agreements(here, said, stamp),
         stamp=stamp,
         opened=opened,
-        charts=result_charts,
+        charts=charts,
     )
 
 
@@ -92,7 +92,7 @@ def beside_runs(here: Asked, task: int) -> Response:
         task=said.task,
         machine=found,
         categories=category_tables(said, facts),
-        charts=result_charts,
+        charts=charts,
     )
 
 

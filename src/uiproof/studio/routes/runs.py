@@ -24,8 +24,8 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from uiproof.errors import InputError
 from uiproof.report.html import report_file
 from uiproof.studio.app import Asked, Here
-from uiproof.studio.live import RunState
-from uiproof.studio.runs import FoundRun, open_run
+from uiproof.studio.browsing.live import RunState
+from uiproof.studio.browsing.runs import FoundRun, open_run
 
 router = APIRouter(prefix="/runs")
 

@@ -41,7 +41,8 @@ from uiproof.benchmarks.interaction2code.analyses.labels import (
 from uiproof.benchmarks.interaction2code.failures import NONE
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
 from uiproof.browser.snapshots import Action
-from uiproof.studio.agreement import (
+from uiproof.studio.labels import Item
+from uiproof.studio.outcomes.agreement import (
     FACETS,
     FacetAgreement,
     Final,
@@ -50,8 +51,7 @@ from uiproof.studio.agreement import (
     disagreements,
     finals,
 )
-from uiproof.studio.labels import Item
-from uiproof.studio.verdicts import CaseFacts, Facts
+from uiproof.studio.outcomes.verdicts import CaseFacts, Facts
 
 WHOLE_PAGE = "0"  # where published files want the number of an interaction
 

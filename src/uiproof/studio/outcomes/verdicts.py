@@ -24,9 +24,9 @@ from uiproof.registry import Metric, benchmarks
 from uiproof.stats.agreement import Agreement, cohen_kappa
 from uiproof.stats.correlation import Correlation, accuracy, rank_correlation
 from uiproof.stats.intervals import Interval
-from uiproof.studio.agreement import Facet, Final, Said, finals
+from uiproof.studio.browsing.runs import FoundRun, open_run
 from uiproof.studio.labels import Item
-from uiproof.studio.runs import FoundRun, open_run
+from uiproof.studio.outcomes.agreement import Facet, Final, Said, finals
 
 _USABLE = "usable"
 _STEPS = {"lose": -1, "tie": 0, "win": 1}

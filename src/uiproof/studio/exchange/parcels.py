@@ -23,8 +23,8 @@ from typing import Any
 
 from uiproof.engine.storage import access
 from uiproof.errors import InputError
-from uiproof.studio.agreement import Said
 from uiproof.studio.labels import KINDS, Item, Kind, Label, Value, value_from_json
+from uiproof.studio.outcomes.agreement import Said
 
 NAME = "labels.jsonl"
 FORMAT = 1

@@ -10,9 +10,9 @@ from uiproof.benchmarks.interaction2code.analyses.labels import OUTCOMES
 from uiproof.stats.agreement import Agreement
 from uiproof.stats.correlation import Correlation
 from uiproof.stats.intervals import Interval
-from uiproof.studio.agreement import FACETS, FacetAgreement, Said, agreement
-from uiproof.studio.results import TaskResults, task_results
-from uiproof.studio.verdicts import Facts, MachineAgreement
+from uiproof.studio.outcomes.agreement import FACETS, FacetAgreement, Said, agreement
+from uiproof.studio.outcomes.results import TaskResults, task_results
+from uiproof.studio.outcomes.verdicts import Facts, MachineAgreement
 
 _FACETS = {"usable": "usable or not", "failure": "what mainly fails", "outcome": "win, tie or lose"}
 

@@ -15,7 +15,7 @@ from typing import Any
 from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.types import Record
 from uiproof.errors import InputError
-from uiproof.studio.runs import open_run
+from uiproof.studio.browsing.runs import open_run
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom in pixels of the page
 

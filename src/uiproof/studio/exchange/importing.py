@@ -19,12 +19,12 @@ from uiproof.benchmarks.interaction2code.analyses.labels import (
 )
 from uiproof.engine.storage import access
 from uiproof.errors import InputError
+from uiproof.studio.browsing.runs import FoundRun, find_runs
+from uiproof.studio.exchange.packing import safe_word
+from uiproof.studio.exchange.parcels import NAME, Entry, Parcel, read_parcel
 from uiproof.studio.labels import Choice, Item, Judgement, Kind
-from uiproof.studio.packing import safe_word
-from uiproof.studio.parcels import NAME, Entry, Parcel, read_parcel
-from uiproof.studio.results import WHOLE_PAGE
-from uiproof.studio.runs import FoundRun, find_runs
-from uiproof.studio.verdicts import cases_of
+from uiproof.studio.outcomes.results import WHOLE_PAGE
+from uiproof.studio.outcomes.verdicts import cases_of
 
 PUBLISHED = "published labels"
 _BASELINE = ("gemini", "direct")  # what the published comparisons compare with

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from uiproof.errors import InputError
+from uiproof.studio.annotating.exhibits import Box, Exhibit, Picture, exhibit
+from uiproof.studio.annotating.frames import Part, Seen, seal, unseal
 from uiproof.studio.app import Here
-from uiproof.studio.exhibits import Box, Exhibit, Picture, exhibit
-from uiproof.studio.frames import Part, Seen, seal, unseal
 from uiproof.studio.labelling import Progress, former_label, outlook
 from uiproof.studio.labels import Annotator, Choice, Item, Judgement, Task, Value
 

@@ -19,10 +19,10 @@ from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
 from uiproof.boxes import PixelBox
 from uiproof.browser.snapshots import ACTION_KINDS, Action
 from uiproof.errors import InputError
-from uiproof.studio.boxes import Size, edges, read_edges, read_text
-from uiproof.studio.datasets import InteractionSet
+from uiproof.studio.datasets.boxes import Size, edges, read_edges, read_text
+from uiproof.studio.datasets.exporting import File
+from uiproof.studio.datasets.sets import InteractionSet
 from uiproof.studio.edits import Edit, edits
-from uiproof.studio.exporting import File
 from uiproof.studio.store import Store
 
 _MOST_CATEGORIES = 40

@@ -23,7 +23,7 @@ from uiproof.engine.lock import is_locked
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import InputError, UiproofError
 from uiproof.report.leaderboard import leaderboard
-from uiproof.studio.runs import FoundRun, look_for_runs, stamp
+from uiproof.studio.browsing.runs import FoundRun, look_for_runs, stamp
 
 State = Literal["running", "finished", "interrupted", "failed", "damaged"]
 

@@ -26,10 +26,10 @@ from uiproof.benchmarks.grounding.data import (
 from uiproof.benchmarks.grounding.loaders import data_folder
 from uiproof.boxes import Box, PixelBox
 from uiproof.errors import InputError
-from uiproof.studio.datasets import SCREENSHOTS, ScreenshotSet, Shot
+from uiproof.studio.datasets.exporting import File, safe_name, without_suffix
+from uiproof.studio.datasets.pictures import media_type
+from uiproof.studio.datasets.sets import SCREENSHOTS, ScreenshotSet, Shot
 from uiproof.studio.edits import Edit, edits
-from uiproof.studio.exporting import File, safe_name, without_suffix
-from uiproof.studio.pictures import media_type
 from uiproof.studio.store import Store
 
 TYPES = tuple(kind.value for kind in ElementType)

@@ -28,12 +28,12 @@ from uiproof.benchmarks.interaction2code.analyses.labels import (
 from uiproof.engine.storage import access
 from uiproof.errors import InputError
 from uiproof.export import replacing
-from uiproof.studio.agreement import FACETS, Final, Said, facet_of, finals, gather
-from uiproof.studio.importing import PUBLISHED, read_files, run_finder
+from uiproof.studio.exchange.importing import PUBLISHED, read_files, run_finder
+from uiproof.studio.exchange.packing import safe_word, unpacked
+from uiproof.studio.exchange.parcels import NAME, Entry, Parcel, check_text, lines_of
 from uiproof.studio.labels import Item
-from uiproof.studio.packing import safe_word, unpacked
-from uiproof.studio.parcels import NAME, Entry, Parcel, check_text, lines_of
-from uiproof.studio.results import comparison_files, failure_files
+from uiproof.studio.outcomes.agreement import FACETS, Final, Said, facet_of, finals, gather
+from uiproof.studio.outcomes.results import comparison_files, failure_files
 from uiproof.studio.store import Store, now
 
 _One = TypeVar("_One", Label, Vote)

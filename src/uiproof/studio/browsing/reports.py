@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from uiproof.engine.lock import is_locked
 from uiproof.errors import InputError
 from uiproof.report.html import Linked, report_page
-from uiproof.studio.runs import FoundRun, stamp
+from uiproof.studio.browsing.runs import FoundRun, stamp
 
 ADDRESS = "/runs"
 _KEPT = 12  # reports that are held in memory

@@ -26,7 +26,7 @@ from uiproof.benchmarks.grounding.loaders.images import image_size
 from uiproof.benchmarks.interaction2code import layout
 from uiproof.benchmarks.interaction2code.graph import Graph
 from uiproof.errors import InputError, UiproofError
-from uiproof.studio.pictures import SUFFIXES, kept_inside, media_type
+from uiproof.studio.datasets.pictures import SUFFIXES, kept_inside, media_type
 
 SCREENSHOTS = "screenshots"  # the format of a folder that holds nothing but pictures
 _MOST_SCREENSHOTS = 50_000

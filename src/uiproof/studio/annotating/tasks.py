@@ -13,8 +13,8 @@ import random
 from collections.abc import Sequence
 
 from uiproof.errors import InputError
+from uiproof.studio.browsing.runs import FoundRun
 from uiproof.studio.labels import Item
-from uiproof.studio.runs import FoundRun
 
 JUDGED = frozenset({"interaction2code"})
 COMPARED = frozenset({"interaction2code", "design2code"})

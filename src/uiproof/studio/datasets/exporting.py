@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from uiproof.engine.storage import access
 from uiproof.errors import UsageError
-from uiproof.studio.pictures import SUFFIXES
+from uiproof.studio.datasets.pictures import SUFFIXES
 from uiproof.studio.store import Store
 
 _PACKED = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".zip", ".woff2", ".mp4"}
@@ -36,9 +36,9 @@ def export_dataset(store: Store, path: Path, out: Path, *, only_done: bool = Fal
     grounding format, interactions in the published layout. `out` becomes a zip file if it is called
     so, else a folder, which must be empty. The data set itself is only read.
     """
-    from uiproof.studio.boxes import exported_boxes
-    from uiproof.studio.corrections import exported_pages
-    from uiproof.studio.datasets import ScreenshotSet, open_dataset
+    from uiproof.studio.datasets.boxes import exported_boxes
+    from uiproof.studio.datasets.corrections import exported_pages
+    from uiproof.studio.datasets.sets import ScreenshotSet, open_dataset
 
     data_set = open_dataset(path)
     if isinstance(data_set, ScreenshotSet):

@@ -105,7 +105,6 @@ def page_policy(own: str) -> str:
             "object-src 'none'",
             "base-uri 'none'",
             "frame-ancestors 'self'",
-            "webrtc 'block'",
         )
     )
 

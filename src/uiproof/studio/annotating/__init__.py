@@ -1,0 +1,1 @@
+"""What people look at: tasks, and each item blind and behind glass."""

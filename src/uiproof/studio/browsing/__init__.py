@@ -1,0 +1,1 @@
+"""Runs, and what the report shows of them, live."""

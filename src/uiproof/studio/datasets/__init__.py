@@ -1,0 +1,1 @@
+"""Data sets: boxes on screenshots, and corrections of collected interactions."""

@@ -1,0 +1,1 @@
+"""Labels in and out as files."""

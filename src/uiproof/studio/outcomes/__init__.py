@@ -1,0 +1,1 @@
+"""What people said, counted: agreement, rates, and the program beside them."""
