@@ -43,6 +43,7 @@ bench: $(READY) ## speed, as ratios measured in one run
 	@$(BIN)/python bench/design2code.py
 	@$(BIN)/python bench/models.py
 	@$(BIN)/python bench/grounding.py
+	@$(BIN)/python bench/report.py
 
 screenshots: $(READY) ## pictures of the reports and the studio for the documentation
 	@$(BIN)/python scripts/screenshots.py

@@ -270,6 +270,9 @@ def test_runs_are_compared_side_by_side(uiproof, words):
     written = json.loads(uiproof("compare", "run0", "run1", "--json", "-").stdout)
     assert [run["metrics"]["same"]["mean"] for run in written["runs"]] == [1.0, 0.5]
     assert [run["failed"] for run in written["runs"]] == [0, 1]
+    markdown = uiproof("compare", "run0", "run1", "--markdown").stdout.splitlines()
+    assert markdown[0].startswith("| Method | n | Failed |")
+    assert [line.split(" | ")[1:3] for line in markdown[2:4]] == [["2", "0"], ["2", "1"]]
 
 
 def test_list_shows_data_sets_methods_and_what_is_not_here(uiproof):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -23,13 +24,15 @@ def case_card(
     *,
     run: Markup | None,
     codes: str,
+    anchor: str,
 ) -> Markup:
     """A card as an item of a list; `panes` and `pictures` end with the whole screenshot."""
     about = tag("div", _verdict(case), _instruction(case), _facts(case, run))
+    card = partial(
+        tag, "li", class_="find", id=anchor, data_values=codes, data_title=case.record.id
+    )
     if scene is None:
-        return tag(
-            "li", tag("div", about, class_="about"), _more(case), class_="find", data_values=codes
-        )
+        return card(tag("div", about, class_="about"), _more(case))
     whole, missing = panes[-1], pictures[-1] is None
     if missing and len(panes) > 2:
         # Two empty pictures would not even say where they are.
@@ -40,13 +43,10 @@ def case_card(
         tag("span", "no screenshot", class_="quiet") if missing else "",
         class_="overview",
     )
-    return tag(
-        "li",
+    return card(
         _zoomed(case, scene, panes[:-1], pictures[:-1]),
         tag("div", overview, about, class_="about"),
         _more(case),
-        class_="find",
-        data_values=codes,
     )
 
 

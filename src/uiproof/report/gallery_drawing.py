@@ -80,13 +80,18 @@ def panes(scene: Scene) -> list[Pane]:
     if target is None or click is None:
         only = target or click
         if only is None:
-            return [Pane("", PixelBox(0, 0, scene.width, scene.height))]
+            return [whole(scene)]
         return [Pane("", _around(only, scene, _WIDE))]
     both = _around(target.union(click), scene, _WIDE)
     if both.width <= 2 * _around(target, scene, _WIDE).width:
         return [Pane("", both)]
     wanted = _around(target, scene, _TALL)
     return [Pane("Target", wanted), Pane("Click", _moved(wanted, click, scene))]
+
+
+def whole(scene: Scene) -> Pane:
+    """All of the screenshot."""
+    return Pane("", PixelBox(0, 0, scene.width, scene.height))
 
 
 def drawing(

@@ -11,6 +11,7 @@ from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.types import Record
 from uiproof.errors import UsageError
 from uiproof.registry import Metric, benchmarks
+from uiproof.report.running import summary_of
 from uiproof.stats.intervals import paired_bootstrap_difference
 
 _PRIMARY = ("final", "mean_without_clip")  # what a leaderboard is sorted by, in this order
@@ -44,6 +45,8 @@ class Row:
     cells: tuple[Cell, ...]
     usage: Mapping[str, Any] | None = None  # what its models took
     answers: Mapping[str, int] = field(default_factory=dict)  # how many were fenced, empty, …
+    running: bool = False  # not finished and not interrupted: what is there is what there is so far
+    total: int | None = None  # how many cases a running run will have, if that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +72,14 @@ class Leaderboard:
         return sorted(self.rows, key=rank)
 
 
-def leaderboard(named: Sequence[RunDirectory | Path | str]) -> Leaderboard:
-    """Read the summaries and the scores of all cases; scores are never computed here."""
-    runs = [run if isinstance(run, RunDirectory) else RunDirectory(run) for run in named]
+def leaderboard(
+    named: Sequence[RunDirectory | Path | str], *, running: bool = False
+) -> Leaderboard:
+    """Read the summaries and the scores of all cases; scores are never computed here.
+
+    With `running`, a run that has no summary yet is taken as far as it is.
+    """
+    runs = [RunDirectory.of(run) for run in named]
     if not runs:
         raise UsageError("There is no run to show.", remedy="Name at least one run directory.")
     kinds = {str(run.manifest["benchmark"]) for run in runs}
@@ -81,8 +89,12 @@ def leaderboard(named: Sequence[RunDirectory | Path | str]) -> Leaderboard:
             remedy="Name runs of one benchmark only.",
         )
     benchmark = kinds.pop()
-    metrics = _metrics(benchmark, runs[0].summary)
-    rows = [_row(run, name, metrics) for run, name in zip(runs, _names(runs), strict=True)]
+    summaries = [summary_of(run) if running else run.summary for run in runs]
+    metrics = _metrics(benchmark, summaries[0])
+    rows = [
+        _row(run.manifest, summary, name, metrics)
+        for run, summary, name in zip(runs, summaries, _names(runs), strict=True)
+    ]
     if len(runs) > 1:
         scores = [case_scores(run.records(), metrics) for run in runs]
         rows = _compared(rows, scores, len(metrics))
@@ -136,8 +148,9 @@ def _names(runs: Sequence[RunDirectory]) -> list[str]:
     ]
 
 
-def _row(run: RunDirectory, name: str, metrics: Sequence[Metric]) -> Row:
-    manifest, summary = run.manifest, run.summary
+def _row(
+    manifest: Mapping[str, Any], summary: Mapping[str, Any], name: str, metrics: Sequence[Metric]
+) -> Row:
     return Row(
         name=name,
         dataset=str(manifest.get("dataset", "")),
@@ -148,6 +161,8 @@ def _row(run: RunDirectory, name: str, metrics: Sequence[Metric]) -> Row:
         cells=tuple(_cell(look_up(summary["scores"], metric.key)) for metric in metrics),
         usage=summary.get("usage"),
         answers=_answers(summary),
+        running=bool(summary.get("running")),
+        total=summary.get("total"),
     )
 
 

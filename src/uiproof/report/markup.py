@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-_VOID = frozenset({"input", "br", "img"})
+_VOID = frozenset({"input", "br", "img", "link"})
 
 
 class Markup(str):

@@ -7,25 +7,29 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
+from uiproof.boxes import PixelBox
 from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.types import Record
-from uiproof.report.images import data_uris, digest
 from uiproof.report.leaderboard import Leaderboard, look_up
+from uiproof.report.pictures import Cut, Limits, Pictures
 from uiproof.report.views import package_file, safe_json
 
-_LEAST_FOR_IMAGES = 6_000_000
 _LONGEST_TEXT = 160  # of a block; the whole text of a page is not the point of a report
 _SIDES = ("reference", "generated")
+_WHOLE = Limits(pixels=6_000_000, bytes=300_000, width=900)
+_THUMBNAIL = Limits(pixels=90_000, bytes=8_000)  # the top of a page, as wide as high
 
 
 class Pages:
     """The view for Design2Code, and for benchmarks that have none of their own."""
 
-    styles: ClassVar[tuple[str, ...]] = ("pages.css",)
-    scripts: ClassVar[tuple[str, ...]] = ("pages.js", "viewer.js")
+    styles: ClassVar[tuple[str, ...]] = ("viewer.css", "pages.css")
+    scripts: ClassVar[tuple[str, ...]] = ("compare.js", "dialog.js", "pages.js", "viewer.js")
 
-    def __init__(self, board: Leaderboard, runs: Sequence[RunDirectory]) -> None:
-        self._images = _Images()
+    def __init__(
+        self, board: Leaderboard, runs: Sequence[RunDirectory], pictures: Pictures
+    ) -> None:
+        self._pictures = pictures
         self._details: list[str] = []
         self._cases = [
             self._case(number, run, record, board)
@@ -37,27 +41,26 @@ class Pages:
         """What the list of cases shows."""
         return {"results": len(self._cases), "cases": self._cases}
 
-    def body(self, room: int) -> Iterator[str]:
-        """Sections and viewer, then the data of the cases, then their pictures."""
-        pieces = [package_file("pages.html")]
-        pieces += [
-            f'<script type="application/json" id="case-{number}">{detail}</script>\n'
-            for number, detail in enumerate(self._details)
-        ]
-        yield from pieces
-        paths = self._images.paths
-        budget = max(room - sum(map(len, pieces)) - 100 * len(paths), _LEAST_FOR_IMAGES)
-        for number, uri in data_uris(paths, budget):
-            yield f'<script type="text/plain" id="image-{number}">{uri}</script>\n'
+    def places(self) -> Mapping[tuple[int, str], int]:
+        """The position of each case in the list, by run and id."""
+        return {(one["run"], one["id"]): place for place, one in enumerate(self._cases)}
+
+    def body(self) -> Iterator[str]:
+        """Sections and viewer, then the data of the cases."""
+        yield package_file("pages.html")
+        yield package_file("viewer.html")
+        for number, detail in enumerate(self._details):
+            yield f'<script type="application/json" id="case-{number}">{detail}</script>\n'
 
     def _case(
         self, number: int, run: RunDirectory, record: Record, board: Leaderboard
     ) -> dict[str, Any]:
         """What is known at once; the rest goes to the details and is parsed when it is opened."""
         shown = {
-            side: self._images.add(run.artifact(record.artifacts[side]))
+            side: numbers
             for side in _SIDES
             if side in record.artifacts
+            and (numbers := self._numbers(run.artifact(record.artifacts[side])))
         }
         self._details.append(safe_json(_detail(record)))
         return {
@@ -70,21 +73,15 @@ class Pages:
             "images": shown,
         }
 
-
-class _Images:
-    """Numbers screenshots; equal ones share a number, so a reference is stored once."""
-
-    def __init__(self) -> None:
-        self.paths: dict[str, Path] = {}
-        self._numbers: dict[str, str] = {}
-
-    def add(self, path: Path) -> str | None:
-        key = digest(path)
-        if key is None:
+    def _numbers(self, path: Path) -> list[int | None] | None:
+        """The picture of a page, and of its top for the list; None if it cannot be read."""
+        size = self._pictures.size(path)
+        if size is None:
             return None
-        number = self._numbers.setdefault(key, str(len(self._numbers)))
-        self.paths.setdefault(number, path)
-        return number
+        width, height = size
+        whole = Cut(path, PixelBox(0, 0, width, height), _WHOLE)
+        top = Cut(path, PixelBox(0, 0, width, min(width, height)), _THUMBNAIL)
+        return [self._pictures.add(whole), self._pictures.add(top)]
 
 
 def _detail(record: Record) -> dict[str, Any]:

@@ -26,6 +26,46 @@ const isNumber = (value) => typeof value === "number";
 const shown = (value, digits) => (isNumber(value) ? value.toFixed(digits) : "not measured");
 const colourOf = (run) => `run-${run % COLOURS}`;
 
+// ---- pictures: in this page, or where a server makes them; shown when they are about to be seen
+
+const pictureSource = (number) =>
+  data.pictures === null ? (byId(`picture-${number}`)?.textContent ?? null) : `${data.pictures}/${number}`;
+
+const frameOf = (picture) => picture.closest("svg") ?? picture; // only what has a box can be observed
+const aboutToBeSeen = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    aboutToBeSeen.unobserve(target);
+    for (const picture of target.matches("svg") ? target.querySelectorAll("[data-picture]") : [target]) loadPicture(picture);
+  }
+}, { rootMargin: "400px" });
+
+function loadPicture(picture) {
+  const source = pictureSource(picture.dataset.picture);
+  const name = picture instanceof SVGElement ? "href" : "src";
+  if (picture.hasAttribute(name)) return;
+  if (source === null) pictureMissing(picture);
+  else {
+    picture.addEventListener("error", () => pictureMissing(picture), { once: true });
+    picture.setAttribute(name, source);
+  }
+}
+
+function pictureMissing(picture) {
+  const frame = frameOf(picture);
+  frame.parentElement?.classList.add("none");
+  if (frame === picture) picture.replaceWith("no picture");
+}
+
+function showPictures(root) {
+  for (const picture of root.querySelectorAll("[data-picture]")) aboutToBeSeen.observe(frameOf(picture));
+}
+
+// Pictures come last in the file, so that everything else is there at once.
+const whenComplete = (act) => (document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", act) : act());
+
+window.addEventListener("beforeprint", () => document.querySelectorAll("[data-picture]").forEach(loadPicture));
+
 // ---- theme
 
 const THEMES = ["auto", "light", "dark"];
@@ -84,10 +124,15 @@ function boardRow(row) {
   named.append(make("span", {}, row.name));
   const name = make("th", { scope: "row" }, named);
   if (row.assisted) name.append(make("span", { class: "badge", title: "This method was given the truth" }, "assisted"));
-  if (!row.complete) name.append(make("span", { class: "badge warn" }, "unfinished"));
+  if (row.running) name.append(make("span", { class: "badge warn running" }, soFar(row.n, row.total)));
+  else if (!row.complete) name.append(make("span", { class: "badge warn" }, "unfinished"));
   const failed = make("td", { class: row.failed ? "bad" : "" }, row.failed);
   return make("tr", {}, name, make("td", {}, row.n), failed,
     ...row.cells.map((cell, index) => boardCell(cell, data.metrics[index])));
+}
+
+function soFar(n, total) {
+  return `running, ${n}${isNumber(total) ? ` of ${total}` : ""} so far`;
 }
 
 function boardCell(cell, metric) {
@@ -135,3 +180,4 @@ byId("subtitle").textContent = [datasets, `${data.rows.length} ${several ? "runs
 byId("notes").append(...data.notes.map((note) => make("li", {}, note)));
 drawBoard();
 drawRuns();
+whenComplete(() => showPictures(document));

@@ -1,76 +1,67 @@
 "use strict";
-// One case, large: side by side, swipe and blink, with the matched text blocks drawn over the pages.
+// One pair of pages, large, with the text blocks drawn over them and lines between those that match.
 
-const viewer = byId("viewer");
-const stage = byId("stage");
 const WIDE = 1000; // overlays are drawn in units of a thousandth of the page's width
-const BLINK_MS = 700;
 const TOTALS = ["final", "mean_without_clip"];
 const SIDES = ["reference", "generated"];
-const view = { position: 0, index: 0, mode: null, timer: null, detail: null, pairs: [], rects: new Map() };
+const view = { index: 0, detail: null, pairs: [], rects: new Map(), panes: null };
 
-function openViewer(position) {
-  view.mode ??= window.innerWidth < 700 ? "swipe" : "side"; // two pages do not fit beside on a phone
-  show(listed[position], position);
-  if (!viewer.open) viewer.showModal();
-  stage.focus({ preventScroll: true });
+function openListed(position) {
+  const shownCases = listed;
+  openViewer({
+    count: shownCases.length,
+    position,
+    show: (at) => showPages(shownCases[at]),
+    back: (at) => document.querySelector(`.card[data-case="${shownCases[at]}"]`)?.focus(),
+  });
 }
 
-function show(index, position) {
+// Called by the list of the worst and best.
+function openCase(index) {
+  if (!listed.includes(index)) {
+    byId("controls").reset();
+    byId("sort").value = data.primary ?? "id";
+    drawCases();
+  }
+  openListed(listed.indexOf(index));
+}
+
+function showPages(index) {
   view.index = index;
-  view.position = position;
   view.detail = JSON.parse(byId(`case-${index}`).textContent);
   view.pairs = view.detail.matches.filter(([g, r]) => view.detail.blocks.generated[g] && view.detail.blocks.reference[r]);
-  const one = data.cases[index];
-  byId("viewer-title").textContent = one.id;
-  byId("viewer-place").textContent = `${position + 1} of ${listed.length}`;
-  byId("previous").disabled = position === 0;
-  byId("next").disabled = position === listed.length - 1;
-  const runs = [...data.cases.keys()].filter((i) => data.cases[i].id === one.id);
-  byId("viewer-runs").hidden = runs.length < 2;
-  byId("viewer-runs").replaceChildren(...runs.map((i) => {
-    const button = make("button", { type: "button", "aria-pressed": i === index }, data.rows[data.cases[i].run].name);
-    button.addEventListener("click", () => show(i, view.position));
-    return button;
-  }));
+  const { id } = data.cases[index];
+  titleViewer(id);
+  const runs = [...data.cases.keys()].filter((i) => data.cases[i].id === id);
+  fillSegments("viewer-choices", runs.map((i) => ({ label: data.rows[data.cases[i].run].name, on: i === index, choose: () => showPages(i) })));
+  markMode();
   drawStage();
   drawFacts();
-  stage.scrollTop = 0;
-}
-
-function step(by) {
-  const position = view.position + by;
-  if (position >= 0 && position < listed.length) show(listed[position], position);
 }
 
 // ---- the two pages
 
+viewing.redraw = drawStage;
+
 function drawStage() {
-  clearInterval(view.timer);
   view.rects.clear();
-  for (const button of byId("viewer-modes").children) button.setAttribute("aria-pressed", button.dataset.mode === view.mode);
-  viewer.classList.toggle("no-blocks", !byId("viewer-blocks").checked);
-  const panes = make("div", { class: `panes ${view.mode}` }, ...SIDES.map(pane));
-  stage.replaceChildren(panes);
-  if (view.mode === "side") panes.append(draw("svg", { class: "link", "aria-hidden": "true" }));
-  if (view.mode === "swipe") addSwipe(panes);
-  if (view.mode === "blink") addBlink(panes);
+  const { images } = data.cases[view.index];
+  const sides = SIDES.map((name) => ({
+    name,
+    label: name === "reference" ? "Reference" : "Generated",
+    source: images[name] ? pictureSource(images[name][0]) : null,
+    missing: name === "generated" ? "There is no picture of a generated page." : "There is no picture of the reference.",
+  }));
+  view.panes = drawComparison(stage, viewing.mode, sides, (name, image, sheet) => {
+    sheet.append(overlay(name, image));
+    drawLinks();
+  });
+  if (viewing.mode === "side") view.panes.append(draw("svg", { class: "links", "aria-hidden": "true" }));
+  resized.disconnect();
+  resized.observe(view.panes);
 }
 
-function pane(side) {
-  const figure = make("figure", { class: `pane ${side}` }, make("figcaption", {}, side === "reference" ? "Reference" : "Generated"));
-  const source = imageSource(data.cases[view.index].images[side]);
-  if (source === null) {
-    figure.append(make("p", { class: "missing" }, side === "generated" ? "There is no picture of a generated page." : "There is no picture of the reference."));
-    return figure;
-  }
-  const image = make("img", { alt: `${side} page` });
-  const sheet = make("div", { class: "sheet" }, image);
-  image.addEventListener("load", () => sheet.append(overlay(side, image)), { once: true });
-  image.src = source;
-  figure.append(sheet);
-  return figure;
-}
+const resized = new ResizeObserver(() => drawLinks());
 
 function overlay(side, image) {
   const height = (WIDE * image.naturalHeight) / image.naturalWidth;
@@ -104,67 +95,34 @@ function similarityColour(similarity) {
 }
 
 function highlight(key) {
-  for (const rect of stage.querySelectorAll(".block.active")) rect.classList.remove("active");
-  const rects = Object.values((key !== null && view.rects.get(key)) || {});
-  for (const rect of rects) rect.classList.add("active");
-  drawLink(rects);
+  for (const shape of stage.querySelectorAll(".active")) shape.classList.remove("active");
+  if (key !== null) {
+    for (const rect of Object.values(view.rects.get(key) ?? {})) rect.classList.add("active");
+    const link = stage.querySelector(`.links [data-key="${key}"]`);
+    link?.classList.add("active");
+    link?.parentElement.append(link); // above the others
+  }
   drawHover(key);
 }
 
-function drawLink(rects) {
-  const link = stage.querySelector(".link");
-  if (!link) return;
-  link.replaceChildren();
-  if (rects.length < 2) return;
-  const frame = link.getBoundingClientRect();
-  const [a, b] = rects.map((rect) => rect.getBoundingClientRect()).sort((p, q) => p.left - q.left);
-  link.append(draw("line", {
-    x1: a.right - frame.left, y1: a.top + a.height / 2 - frame.top,
-    x2: b.left - frame.left, y2: b.top + b.height / 2 - frame.top,
-  }));
-}
-
-function addSwipe(panes) {
-  const slider = make("input", { type: "range", min: 0, max: 100, step: 0.5, value: 50, class: "slider", "aria-label": "How much of the reference is shown" });
-  const set = (value) => {
-    slider.value = value;
-    panes.style.setProperty("--cut", `${slider.value}%`);
-  };
-  slider.addEventListener("input", () => set(slider.value));
-  const drag = (event) => {
-    const frame = panes.getBoundingClientRect();
-    set(((event.clientX - frame.left) / frame.width) * 100);
-  };
-  panes.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
-    event.preventDefault();
-    panes.setPointerCapture(event.pointerId);
-    drag(event);
+// A line from each block to its match, and how alike their texts are.
+function drawLinks() {
+  const links = stage.querySelector(".links");
+  if (!links) return;
+  const frame = links.getBoundingClientRect();
+  const lines = [];
+  view.pairs.forEach(([, , similarity], number) => {
+    const { reference, generated } = view.rects.get(`pair-${number}`) ?? {};
+    if (!reference || !generated) return;
+    const [a, b] = [reference, generated].map((rect) => rect.getBoundingClientRect());
+    const [x1, x2] = [a.right - frame.left, b.left - frame.left];
+    const [y1, y2] = [a, b].map((box) => box.top + box.height / 2 - frame.top);
+    const score = draw("text", { x: x2 - 4, y: y2 + 4, "text-anchor": "end" });
+    score.textContent = similarity.toFixed(2);
+    const line = draw("line", { x1, y1, x2, y2, stroke: similarityColour(similarity) });
+    lines.push(draw("g", { "data-key": `pair-${number}` }, line, score));
   });
-  panes.addEventListener("pointermove", (event) => panes.hasPointerCapture(event.pointerId) && drag(event));
-  panes.append(make("div", { class: "cut", "aria-hidden": "true" }));
-  stage.prepend(make("div", { class: "mode-bar" }, make("span", {}, "Reference"), slider, make("span", {}, "Generated")));
-  set(50);
-}
-
-function addBlink(panes) {
-  const name = make("strong", { class: "blink-name" });
-  const toggle = (generated) => {
-    panes.classList.toggle("second", generated);
-    name.textContent = panes.classList.contains("second") ? "Generated" : "Reference";
-  };
-  const pause = make("button", { type: "button" });
-  const run = (on) => {
-    clearInterval(view.timer);
-    view.timer = on ? setInterval(() => toggle(), BLINK_MS) : null;
-    pause.textContent = on ? "Pause" : "Play";
-  };
-  const swap = make("button", { type: "button" }, "Switch");
-  pause.addEventListener("click", () => run(view.timer === null));
-  swap.addEventListener("click", () => { run(false); toggle(); });
-  stage.prepend(make("div", { class: "mode-bar" }, name, pause, swap));
-  toggle(false);
-  run(!window.matchMedia("(prefers-reduced-motion: reduce)").matches);
+  links.replaceChildren(...lines);
 }
 
 // ---- what is known about the case
@@ -257,24 +215,11 @@ function blockTable() {
   return make("details", { class: "all-blocks" }, make("summary", {}, "All blocks"), make("table", {}, make("thead", {}, head), body));
 }
 
-// ---- controls
+// ---- what is drawn over the pages
 
-byId("previous").addEventListener("click", () => step(-1));
-byId("next").addEventListener("click", () => step(1));
-byId("close").addEventListener("click", () => viewer.close());
-byId("viewer-blocks").addEventListener("change", (event) => viewer.classList.toggle("no-blocks", !event.target.checked));
-byId("viewer-modes").addEventListener("click", (event) => {
-  const { mode } = event.target.dataset;
-  if (mode) { view.mode = mode; drawStage(); }
-});
-viewer.addEventListener("close", () => {
-  clearInterval(view.timer);
-  document.querySelector(`.card[data-case="${listed[view.position]}"]`)?.focus();
-});
-viewer.addEventListener("keydown", (event) => {
-  if (event.target.matches("input[type=range]") || event.altKey || event.ctrlKey || event.metaKey) return;
-  const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (by === undefined) return;
-  event.preventDefault();
-  step(by);
-});
+function applyOptions() {
+  viewer.classList.toggle("no-blocks", !byId("viewer-blocks").checked);
+  viewer.classList.toggle("no-lines", !byId("viewer-lines").checked);
+}
+byId("viewer-options").addEventListener("change", applyOptions);
+applyOptions();

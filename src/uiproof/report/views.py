@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Protocol
 
 from uiproof.engine.rundir import RunDirectory
 from uiproof.report.leaderboard import Leaderboard
+from uiproof.report.pictures import Pictures
 
 
 class CaseView(Protocol):
-    """The part of a page about the cases; made from a leaderboard and its runs."""
+    """The part of a page about the cases; made from a leaderboard, its runs and its pictures."""
 
     styles: ClassVar[tuple[str, ...]]  # files of this package, after those of the page itself
     scripts: ClassVar[tuple[str, ...]]
@@ -21,24 +22,28 @@ class CaseView(Protocol):
         """What the scripts know beside the leaderboard; `results` is the number of cases."""
         ...
 
-    def body(self, room: int) -> Iterator[str]:
-        """The HTML, piece by piece; together about `room` characters if that is possible."""
+    def places(self) -> Mapping[tuple[int, str], int]:
+        """What the scripts' `openCase` wants for a case, by run and id; not all need have one."""
+        ...
+
+    def body(self) -> Iterator[str]:
+        """The HTML, piece by piece."""
         ...
 
 
-def case_view(board: Leaderboard, runs: Sequence[RunDirectory]) -> CaseView:
+def case_view(board: Leaderboard, runs: Sequence[RunDirectory], pictures: Pictures) -> CaseView:
     """The view for runs of one benchmark."""
     if board.benchmark == "grounding":
         from uiproof.report.gallery import Gallery
 
-        return Gallery(board, runs)
+        return Gallery(board, runs, pictures)
     if board.benchmark == "interaction2code":
         from uiproof.report.interactions import Interactions
 
-        return Interactions(board, runs)
+        return Interactions(board, runs, pictures)
     from uiproof.report.pages import Pages
 
-    return Pages(board, runs)
+    return Pages(board, runs, pictures)
 
 
 def package_file(name: str) -> str:

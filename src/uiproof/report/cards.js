@@ -1,0 +1,72 @@
+"use strict";
+// A card large: for interactions both sides before or after, compared; for clicks the screenshot.
+
+const MOMENTS = { before: "Before", after: "After", difference: "Difference" };
+const chosen = { moment: "after" };
+
+for (const { element } of cards) {
+  const button = make("button", { type: "button", class: "enlarge", "aria-label": `Look at ${element.dataset.title}` }, "Look closer");
+  button.addEventListener("click", () => openCard(element));
+  element.prepend(button);
+}
+
+// Called by the list of the worst and best.
+function openCase(place) {
+  const card = byId(`card-${place}`);
+  const group = card.closest(".group");
+  if (group) group.open = true;
+  openCard(card);
+}
+
+function openCard(card) {
+  const listed = cards.map(({ element }) => element).filter((element) => !element.hidden && !element.closest(".group:not([open])"));
+  if (!listed.includes(card)) listed.unshift(card);
+  openViewer({
+    count: listed.length,
+    position: listed.indexOf(card),
+    show: (position) => showCard(listed[position]),
+    back: (position) => listed[position].querySelector(".enlarge").focus(),
+  });
+}
+
+function showCard(card) {
+  titleViewer(card.dataset.title);
+  byId("viewer-options").hidden = true;
+  const compared = "after" in card.dataset;
+  byId("viewer-modes").hidden = !compared;
+  if (compared) showInteraction(card);
+  else {
+    fillSegments("viewer-choices", []);
+    clearInterval(blinking);
+    const whole = card.querySelector(".overview svg");
+    stage.replaceChildren(whole ? large(whole) : make("p", { class: "missing" }, "There is no picture of this case."));
+    viewing.redraw = () => {};
+  }
+  const facts = [...card.querySelectorAll(".about > div:not(.overview), .states, .zoomed, details")].map((part) => part.cloneNode(true));
+  for (const details of facts.filter((part) => part.matches("details"))) details.open = true;
+  const lookedAt = compared ? ".states" : ".none";
+  byId("facts").replaceChildren(...facts.filter((part) => !part.matches(lookedAt)));
+  byId("facts").querySelectorAll("[data-picture]").forEach(loadPicture);
+}
+
+function large(drawing) {
+  const copy = drawing.cloneNode(true);
+  copy.querySelectorAll("[data-picture]").forEach(loadPicture);
+  return make("div", { class: "large" }, copy);
+}
+
+function showInteraction(card) {
+  const pictures = (moment) => card.dataset[moment].split(" ").map((number) => (number === "-" ? null : pictureSource(number)));
+  fillSegments("viewer-choices", Object.entries(MOMENTS).map(([moment, label]) => ({
+    label,
+    on: moment === chosen.moment,
+    choose: () => { chosen.moment = moment; showInteraction(card); },
+  })));
+  const [reference, generated] = pictures(chosen.moment);
+  const side = (name, source) => ({ name, source, label: `${name === "reference" ? "Reference" : "Generated"} ${chosen.moment}`, missing: "There is no such picture." });
+  const whole = chosen.moment !== "difference"; // parts of pages cannot lie on each other
+  byId("viewer-modes").hidden = !whole;
+  viewing.redraw = () => drawComparison(stage, whole ? viewing.mode : "side", [side("reference", reference), side("generated", generated)]);
+  markMode();
+  viewing.redraw();
+}

@@ -1,0 +1,257 @@
+"""What the reports of all benchmarks have in common, in a real browser and from disk."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from large_runs import MAKERS, failed, write
+from page_checks import EVIL, INTRUDERS, loaded, poisoned, serious
+from playwright.sync_api import expect
+
+from uiproof.report import write_report
+from uiproof.report.html import Embedded, report_page
+
+BENCHMARKS = list(MAKERS)
+CASES = 8
+# What names files, and what the program itself chose from a few words.
+OWN_WORDS = frozenset({"image", "failure", "verdict", "kind"})
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """A report about two runs of each benchmark, one case of which failed."""
+    found = {}
+    for benchmark, make in MAKERS.items():
+        folder = tmp_path_factory.mktemp(benchmark)
+        first = make(folder / "first", CASES, method="first", size=(640, 480))
+        records = list(make(folder / "second", CASES, seed=1, size=(640, 480)).records())
+        records[-1] = failed(records[-1], "The model said nothing.")
+        second = write(folder / "second", benchmark, "second", records)
+        found[benchmark] = write_report([first, second], folder / "report.html")
+    return found
+
+
+def card(page, benchmark):
+    return page.locator(".card" if benchmark == "design2code" else ".find")
+
+
+def open_first(page, benchmark):
+    found = card(page, benchmark).filter(visible=True).first
+    (found if benchmark == "design2code" else found.locator(".enlarge")).click()
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_a_report_is_opened_sorted_filtered_and_a_case_looked_at(look, reports, benchmark):
+    page = look(reports[benchmark])
+    methods = page.locator("#leaderboard tbody th .named")
+    page.get_by_role("button", name="Method", exact=True).click()
+    assert methods.all_text_contents() == ["first", "second"]
+    page.get_by_role("button", name="Method", exact=True).click()
+    assert methods.all_text_contents() == ["second", "first"]
+    form = "#controls" if benchmark == "design2code" else "#filters"
+    run = page.locator(f"{form} label", has_text=re.compile("^Run")).locator("select")
+    run.select_option(label="second")
+    visible = card(page, benchmark).filter(visible=True)
+    expect(visible.first).to_contain_text("second")
+    assert not any("first" in text for text in visible.all_inner_texts())
+    page.locator(f"{form} #search").fill("nothing is called like this")
+    expect(visible).to_have_count(0)
+    page.locator(f"{form} #search").fill("")
+    open_first(page, benchmark)
+    expect(page.locator("#viewer")).to_be_visible()
+    title = page.locator("#viewer-title").text_content()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#viewer-title")).not_to_have_text(title)
+    page.keyboard.press("Escape")
+    expect(page.locator("#viewer")).to_be_hidden()
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_distributions_and_extremes_are_those_of_the_records(look, reports, benchmark):
+    page = look(reports[benchmark])
+    metric = {"design2code": "Text", "grounding": "IoU", "interaction2code": "SSIM"}[benchmark]
+    figure = page.locator(".distribution").filter(
+        has=page.locator("figcaption", has_text=re.compile(f"^{metric}$"))
+    )
+    bars = figure.locator(".strip").first.locator("title").all_text_contents()
+    counted = sum(int(re.search(r": (\d+) of", text)[1]) for text in bars)
+    assert counted == CASES
+    page.locator("#extremes-run").select_option(label="first")
+    page.locator("#extremes-metric").select_option(label=metric)
+    lists = {kind: page.locator(f"#{kind} .extreme") for kind in ("worst", "best")}
+    scores = {
+        kind: [float(text) for text in found.locator("span:last-child").all_text_contents()]
+        for kind, found in lists.items()
+    }
+    assert scores["worst"] == sorted(scores["worst"])
+    assert scores["best"] == sorted(scores["best"], reverse=True)
+    assert len(scores["worst"]) == len(scores["best"]) == CASES // 2
+    assert max(scores["worst"]) <= min(scores["best"])
+    name = lists["best"].first.locator(".case-id").text_content()
+    lists["best"].first.click()
+    expect(page.locator("#viewer-title")).to_have_text(name)
+
+
+@pytest.mark.parametrize("benchmark", ["design2code", "interaction2code"])
+def test_pictures_of_both_sides_are_swiped_by_finger_and_blinked(look, reports, benchmark):
+    page = look(reports[benchmark], width=390, height=800, has_touch=True, is_mobile=True)
+    open_first(page, benchmark)
+    panes = page.locator(".panes.swipe")  # two pages do not fit beside each other
+    loaded(page, page.locator("#stage img"))
+    frame = panes.bounding_box()
+    finger = page.context.new_cdp_session(page)
+    y = frame["y"] + min(frame["height"], 200) / 2
+
+    def touch(kind, share=None):
+        points = [] if share is None else [{"x": frame["x"] + share * frame["width"], "y": y}]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 0.5)
+    for share in (0.45, 0.4, 0.3, 0.2):
+        touch("touchMove", share)
+    touch("touchEnd")
+    cut = panes.evaluate("e => parseFloat(e.style.getPropertyValue('--cut'))")
+    assert cut == pytest.approx(20, abs=3)
+    page.get_by_role("button", name="Blink").click()
+    expect(page.locator(".blink-name")).to_contain_text("Generated")
+
+
+def test_both_sides_of_an_interaction_are_seen_before_after_and_as_a_difference(look, reports):
+    page = look(reports["interaction2code"])
+    first = page.locator(".find").first
+    labels = first.locator("figcaption").all_text_contents()
+    moments = ("before", "after", "difference")
+    assert labels == [f"{side} {when}" for side in ("reference", "generated") for when in moments]
+    first.locator(".enlarge").click()
+    captions = page.locator("#stage figcaption")
+    expect(captions).to_have_text(["Reference after", "Generated after"])
+    loaded(page, page.locator("#stage img"))
+    for moment in ("Before", "Difference"):
+        page.locator("#viewer-choices").get_by_role("button", name=moment).click()
+        expect(captions).to_have_text([f"{s} {moment.lower()}" for s in ("Reference", "Generated")])
+        loaded(page, page.locator("#stage img"))
+    expect(page.locator("#viewer-modes")).to_be_hidden()  # parts do not lie on each other
+    expect(page.locator("#facts")).to_contain_text("the page looks otherwise")
+
+
+def test_a_click_is_seen_large_with_target_click_and_looks(look, reports):
+    page = look(reports["grounding"])
+    page.locator("#filters label", has_text=re.compile("^Platform")).locator(
+        "select"
+    ).select_option("desktop")
+    page.locator(".find:visible").first.locator(".enlarge").click()
+    for drawn in (".line.truth", ".line.click", ".look", "image[href]"):
+        expect(page.locator(f"#stage {drawn}")).to_have_count(1)
+    whole = page.locator("#stage svg").bounding_box()
+    assert whole["width"] > 700
+    expect(page.locator("#facts")).to_contain_text("px from the target")
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_the_analyses_of_the_paper_are_there(look, reports, benchmark):
+    page = look(reports[benchmark])
+    titles = page.locator("#analyses h3").all_text_contents()
+    expected = {
+        "design2code": "Parts of the scores, both profiles",
+        "grounding": "Two methods on the same elements",
+        "interaction2code": "Failures (Table 7, Fig. 9)",
+    }
+    assert expected[benchmark] in titles
+    charts = page.locator(".chart:visible img")
+    charts.first.scroll_into_view_if_needed()
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    loaded(page, charts)
+    assert charts.count() == {"design2code": 1, "grounding": 3, "interaction2code": 7}[benchmark]
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark"), (1920, "light")])
+def test_everything_fits_and_axe_finds_nothing_serious(browser, reports, benchmark, width, scheme):
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
+    )
+    page = context.new_page()
+    page.goto(reports[benchmark].as_uri())
+    fits = "document.documentElement.scrollWidth <= innerWidth"
+    assert page.evaluate(fits)
+    if width != 1920:
+        assert serious(page) == []
+    open_first(page, benchmark)
+    assert page.evaluate(fits)
+    assert page.locator(".viewer-bar, #facts").evaluate_all(
+        "all => all.every((e) => e.scrollWidth <= e.clientWidth)"
+    )
+    if width != 1920:
+        assert serious(page) == []
+    context.close()
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_nothing_of_a_hostile_run_becomes_more_than_text(look, tmp_path, benchmark):
+    made = MAKERS[benchmark](tmp_path / "run", 3, size=(320, 240))
+    records = [
+        replace(
+            record,
+            id=record.id + EVIL,
+            details=poisoned(dict(record.details), OWN_WORDS)
+            | {"notes": [EVIL], "assisted": {"matched_text": EVIL, "region_errors": [EVIL]}},
+            flags=("answer:" + EVIL,),
+            seconds={"score" + EVIL: 1.0},
+            answer_key=EVIL,
+        )
+        for record in made.records()
+    ]
+    error = failed(records[-1], EVIL)
+    records[-1] = replace(error, error=replace(error.error, code=EVIL, remedy=EVIL))
+    names = {"dataset": EVIL, "settings": {EVIL: EVIL}, "fingerprint": {"browser": EVIL}}
+    run = write(tmp_path / "run", benchmark, EVIL, records, **names)
+    second = MAKERS[benchmark](tmp_path / "second", 3, method=EVIL + "2", size=(320, 240))
+    page = look(write_report([run, second], tmp_path / "report.html", title=EVIL))
+    assert page.title().startswith("\"'></title>")
+    for text in (EVIL[:40], "<script>window.hacked=1</script>"):
+        assert text in page.locator("main").inner_text()
+    count = card(page, benchmark).count()
+    assert count >= 5
+    open_first(page, benchmark)
+    hostile = 0
+    for _ in range(count):
+        hostile += "<x-evil onclick=steal()>" in page.locator("#viewer").inner_text()
+        assert page.evaluate(INTRUDERS) == []
+        page.keyboard.press("ArrowRight")
+    assert hostile >= 2
+    page.keyboard.press("Escape")
+    assert page.evaluate(INTRUDERS) == []
+    assert page.evaluate("window.hacked") is None
+    policy = page.locator("meta[http-equiv]").get_attribute("content")
+    assert "default-src 'none'; img-src data:;" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_500_cases_are_all_there_and_stay_below_30_megabytes(look, tmp_path, benchmark):
+    run = MAKERS[benchmark](tmp_path / "run", 500, size=(96, 64))
+    report = write_report([run], tmp_path / "report.html")
+    assert report.stat().st_size < 30_000_000
+    page = look(report)
+    index = json.loads(page.locator("#index").text_content())
+    assert index["results"] == 500
+    expect(page.locator("#subtitle")).to_contain_text("500 results")
+    if benchmark == "design2code":
+        expect(page.locator("#count")).to_contain_text("500 of 500")
+    else:
+        expect(card(page, benchmark)).to_have_count(500)
+    # Only what is about to be seen is decoded.
+    assert page.locator("[data-picture][src], [data-picture][href]").count() < 60
+
+
+def test_a_budget_that_is_too_small_makes_pictures_small(tmp_path, monkeypatch):
+    monkeypatch.setattr("uiproof.report.html._LEAST_FOR_PICTURES", 50_000)
+    for benchmark, make in MAKERS.items():
+        run = make(tmp_path / benchmark, 12)
+        page = "".join(report_page([run], pictures=Embedded()))
+        text = len(page.split('id="picture-')[0])
+        most = text + (len(page) - text) // 2
+        assert sum(map(len, report_page([run], pictures=Embedded(most)))) <= most
