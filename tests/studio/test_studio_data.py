@@ -239,7 +239,7 @@ def test_somebody_without_a_name_is_asked_for_one(tmp_path):
         page = client.get(f"/data/{dataset_id(shots)}/shot", params={"name": "2.png"}).text
         answer = save(client, shots, "2.png", [BOX])
     assert "Who are you?" in page
-    assert (answer.status_code, "name" in answer.text) == (400, True)
+    assert (answer.status_code, "name" in answer.text) == (403, True)
 
 
 @pytest.mark.parametrize(

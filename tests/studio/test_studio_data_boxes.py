@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from data_sets import HOSTILE, annotated, digest, screenshot, unpack
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
+from studio_looks import barriers, overflows
 from studio_server import RunningStudio, running_studio
 
 from uiproof.benchmarks.grounding.data import read_dataset
@@ -337,12 +337,5 @@ def test_lists_and_editor_fit_every_screen_and_are_accessible(world, open_editor
             page.goto(address)
             if address == editor:
                 page.locator("#list button").first.click()
-            found = Axe().run(page).response["violations"]
-            serious = [one for one in found if one["impact"] in ("serious", "critical")]
-            assert not serious, [(one["id"], one["nodes"][0]["html"]) for one in serious]
-            for width in (390, 1280, 1920):
-                page.set_viewport_size({"width": width, "height": 844})
-                over = page.evaluate(
-                    "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-                )
-                assert over <= 0, (address, width)
+            assert barriers(page) == []
+            assert overflows(page) == [], address

@@ -7,9 +7,9 @@ import re
 import zipfile
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from said_tasks import HOSTILE, many, noisy_task, say, written
+from studio_looks import barriers, overflows
 from studio_server import running_studio
 
 from uiproof.studio.labelling import save_label
@@ -90,13 +90,8 @@ def test_every_page_fits_and_has_no_serious_barrier_in_light_and_dark(place, loo
         if address.endswith("results"):
             expect(page.locator("#runs")).to_contain_text("Metrics", timeout=30_000)
         page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-        found = Axe().run(page).response["violations"]
-        serious = [one for one in found if one["impact"] in ("serious", "critical")]
-        assert not serious, [(one["id"], one["nodes"][0]["html"]) for one in serious]
-    for width in (390, 1280, 1920):
-        page.set_viewport_size({"width": width, "height": 844})
-        over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-        assert over <= 0, width
+        assert barriers(page) == []
+    assert overflows(page) == []
 
 
 def test_the_results_show_rates_failures_agreement_and_the_program(place, look):

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from going_runs import going_run
 from playwright.sync_api import expect
+from studio_looks import barriers
 from studio_server import running_studio
 
 sys.path.append(str(Path(__file__).parents[1] / "report"))
@@ -54,11 +54,6 @@ def look(browser):
 
 def row(page, text):
     return page.locator("tr", has=page.get_by_text(text, exact=True))
-
-
-def serious(page):
-    found = Axe().run(page).response["violations"]
-    return [one["id"] for one in found if one["impact"] in ("serious", "critical")]
 
 
 def test_the_list_follows_a_run_that_is_going_on(look, studio):
@@ -148,7 +143,7 @@ def test_the_filter_hides_what_has_not_all_of_its_words(look, tmp_path):
 def test_an_empty_folder_says_how_to_make_runs(look, studio):
     page = look(studio)
     expect(page.locator("#list")).to_contain_text("uiproof demo --out")
-    assert serious(page) == []
+    assert barriers(page) == []
 
 
 def test_hostile_texts_are_only_text(look, tmp_path):
@@ -257,4 +252,4 @@ def test_nothing_overflows_and_everybody_can_read_it(look, place, scheme):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width, address
         assert page.evaluate(CONTRAST) == []
-        assert serious(page) == []
+        assert barriers(page) == []

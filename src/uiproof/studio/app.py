@@ -65,6 +65,15 @@ class Here:
             wanted = int(chosen) if chosen.isdecimal() and chosen.isascii() else None
         return next((person for person in people if person.id == wanted), None)
 
+    def named_person(self) -> Annotator:
+        """The same for what needs a name; raises where none was said."""
+        person = self.person()
+        if person is None:
+            raise ForbiddenError(
+                "Say under which name you work.", remedy="People, at the top, is where to do that."
+            )
+        return person
+
     def owner_only(self) -> None:
         """Raise where an annotator asks for what only the owner may see or do."""
         if not self.visitor.owner:

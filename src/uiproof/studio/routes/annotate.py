@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Form
 from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel
 
 from uiproof.benchmarks.interaction2code.failures import FAILURES
 from uiproof.errors import InputError
 from uiproof.studio.annotating.desk import EXPLAINED, answered, lay_out, value_of
 from uiproof.studio.annotating.tasks import COMPARED, JUDGED, compare_items, judge_items, sample
-from uiproof.studio.app import Asked, ForbiddenError, Here
+from uiproof.studio.app import Asked, Here
 from uiproof.studio.browsing.runs import find_runs, open_run
 from uiproof.studio.labelling import labels, next_item, progress, save_label, skip, undo
 from uiproof.studio.labels import KINDS, Annotator, Item, Kind, Task
@@ -20,6 +21,18 @@ from uiproof.studio.labels import KINDS, Annotator, Item, Kind, Task
 router = APIRouter()
 Answer = Annotated[dict[str, Any], Body()]
 _LONGEST_SECONDS = 24 * 3600
+
+
+class Wanted(BaseModel):
+    """The form for a new task, as it is sent."""
+
+    title: str = ""
+    kind: str = ""
+    runs: list[str] = []
+    baseline: str = ""
+    per_item: int = 3
+    size: str = ""  # of a sample; empty for everything
+    seed: int = 0
 
 
 @router.get("/tasks")
@@ -44,41 +57,25 @@ def new_task(here: Asked) -> Response:
 
 
 @router.post("/tasks/new")
-def add_task(
-    here: Asked,
-    title: Annotated[str, Form()] = "",
-    kind: Annotated[str, Form()] = "",
-    runs: Annotated[list[str] | None, Form()] = None,
-    baseline: Annotated[str, Form()] = "",
-    per_item: Annotated[int, Form()] = 3,
-    size: Annotated[str, Form()] = "",
-    seed: Annotated[int, Form()] = 0,
-) -> Response:
+def add_task(here: Asked, wanted: Annotated[Wanted, Form()]) -> Response:
     """Make a task and go to the list."""
     here.owner_only()
-    items = _chosen(here, kind, runs or [], baseline, size, seed)
-    checked: Kind = "compare" if kind == "compare" else "judge"
-    here.store.add_task(checked, title.strip() or KINDS[checked], items, per_item=per_item)
+    items = _chosen(here, wanted)
+    kind: Kind = "compare" if wanted.kind == "compare" else "judge"
+    title = wanted.title.strip() or KINDS[kind]
+    here.store.add_task(kind, title, items, per_item=wanted.per_item)
     return Response(headers={"HX-Redirect": "/tasks"})
 
 
 @router.post("/tasks/new/count")
-def count_items(
-    here: Asked,
-    kind: Annotated[str, Form()] = "",
-    runs: Annotated[list[str] | None, Form()] = None,
-    baseline: Annotated[str, Form()] = "",
-    per_item: Annotated[int, Form()] = 3,
-    size: Annotated[str, Form()] = "",
-    seed: Annotated[int, Form()] = 0,
-) -> Response:
+def count_items(here: Asked, wanted: Annotated[Wanted, Form()]) -> Response:
     """How much work the form as it is would make, or why it cannot be done."""
     here.owner_only()
     try:
-        items = _chosen(here, kind, runs or [], baseline, size, seed)
+        items = _chosen(here, wanted)
     except InputError as error:
         return here.page("task_count.html", problem=f"{error.message} {error.remedy}", count=0)
-    return here.page("task_count.html", problem="", count=len(items), per_item=per_item)
+    return here.page("task_count.html", problem="", count=len(items), per_item=wanted.per_item)
 
 
 @router.get("/tasks/{task_id}")
@@ -96,7 +93,7 @@ def annotate(here: Asked, task_id: int) -> Response:
 @router.post("/tasks/{task_id}/answer")
 def answer(here: Asked, task_id: int, sent: Answer) -> dict[str, str]:
     """Keep a label. Answers with what comes next, once the label is on disk."""
-    task, person = here.store.task(task_id), _person(here)
+    task, person = here.store.task(task_id), here.named_person()
     item, left = answered(here, person, task, sent.get("item"))
     save_label(
         here.store,
@@ -113,7 +110,7 @@ def answer(here: Asked, task_id: int, sent: Answer) -> dict[str, str]:
 @router.post("/tasks/{task_id}/skip")
 def skip_item(here: Asked, task_id: int, sent: Answer) -> dict[str, str]:
     """Put an item behind the others."""
-    task, person = here.store.task(task_id), _person(here)
+    task, person = here.store.task(task_id), here.named_person()
     item, _ = answered(here, person, task, sent.get("item"))
     skip(here.store, item.id, person.id, nonce=_nonce(person, sent))
     return _fragment(here, task, person)
@@ -122,7 +119,7 @@ def skip_item(here: Asked, task_id: int, sent: Answer) -> dict[str, str]:
 @router.post("/tasks/{task_id}/undo")
 def undo_last(here: Asked, task_id: int) -> dict[str, str]:
     """Take back the last label or skip; answers with that item, as it was labelled."""
-    task, person = here.store.task(task_id), _person(here)
+    task, person = here.store.task(task_id), here.named_person()
     if undo(here.store, task.id, person.id) is None:
         raise InputError("There is nothing to take back.")
     return _fragment(here, task, person)
@@ -144,31 +141,23 @@ def _desk(here: Here, task: Task, person: Annotator, item: Item | None) -> dict[
     }
 
 
-def _person(here: Here) -> Annotator:
-    person = here.person()
-    if person is None:
-        raise ForbiddenError("Say under which name you label.", remedy="Load the page again.")
-    return person
-
-
-def _chosen(
-    here: Here, kind: str, runs: list[str], baseline: str, size: str, seed: int
-) -> list[Item]:
+def _chosen(here: Here, wanted: Wanted) -> list[Item]:
     """The items that the form stands for."""
-    opened = [open_run(here.studio.runs, name) for name in runs]
-    if kind == "compare":
-        if not baseline:
+    opened = [open_run(here.studio.runs, name) for name in wanted.runs]
+    if wanted.kind == "compare":
+        if not wanted.baseline:
             raise InputError("Choose the baseline.")
-        items = compare_items(opened, open_run(here.studio.runs, baseline))
-    elif kind == "judge":
+        items = compare_items(opened, open_run(here.studio.runs, wanted.baseline))
+    elif wanted.kind == "judge":
         items = judge_items(opened)
     else:
         raise InputError("Choose what people shall say.")
-    if not size.strip():
+    size = wanted.size.strip()
+    if not size:
         return items
-    if not (size.strip().isascii() and size.strip().isdecimal()):
+    if not (size.isascii() and size.isdecimal()):
         raise InputError("The size of the sample is a number.")
-    return sample(items, int(size), seed=seed)
+    return sample(items, int(size), seed=wanted.seed)
 
 
 def _seconds(value: object) -> float | None:

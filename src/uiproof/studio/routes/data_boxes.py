@@ -21,6 +21,7 @@ from uiproof.studio.routes.data_common import (
     as_attribute,
     described,
     library,
+    neighbours,
     save_change,
 )
 
@@ -37,8 +38,6 @@ def edit_boxes(here: Asked, set_id: str, name: str) -> Response:
     shot = data_set.shot(name)
     _, size = shot.picture()
     edit = edits(here.store, set_id).get(name)
-    names = list(data_set.shots)
-    at = names.index(name)
     state = {
         "name": name,
         "size": size,
@@ -55,10 +54,7 @@ def edit_boxes(here: Asked, set_id: str, name: str) -> Response:
         state=as_attribute(state),
         types=TYPES,
         broken=shot.broken,
-        number=at + 1,
-        total=len(names),
-        previous=names[at - 1] if at else None,
-        following=names[at + 1] if at + 1 < len(names) else None,
+        **neighbours(list(data_set.shots), name),
     )
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from uiproof.errors import InputError
 from uiproof.studio.app import Here
 from uiproof.studio.datasets.sets import Library
 from uiproof.studio.edits import Edit, EditConflictError, edits, save_edit
@@ -36,9 +35,7 @@ def save_change(
     here: Here, set_id: str, change: Change, content: Mapping[str, Any]
 ) -> JSONResponse:
     """Keep a checked state; answers 409 with the other one where somebody else was faster."""
-    person = here.person()
-    if person is None:
-        raise InputError("Say who you are before you change something.", remedy="Choose a name.")
+    person = here.named_person()
     try:
         saved = save_edit(
             here.store,
@@ -54,6 +51,17 @@ def save_change(
             return JSONResponse(described(here, theirs))
         return JSONResponse({**described(here, theirs), "content": theirs.content}, 409)
     return JSONResponse(described(here, saved))
+
+
+def neighbours(names: Sequence[str], name: str) -> dict[str, Any]:
+    """Where an entry stands among the others, as the pages show it."""
+    at = names.index(name)
+    return {
+        "number": at + 1,
+        "total": len(names),
+        "previous": names[at - 1] if at else None,
+        "following": names[at + 1] if at + 1 < len(names) else None,
+    }
 
 
 def described(here: Here, edit: Edit | None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from uiproof.studio.routes.data_common import (
     as_attribute,
     described,
     library,
+    neighbours,
     save_change,
 )
 
@@ -32,8 +33,6 @@ def edit_page(here: Asked, set_id: str, name: str) -> Response:
     sizes = _sizes(data_set, graph)
     made = edits(here.store, set_id)
     content = current_page(graph, sizes, made.get(name))
-    names = list(data_set.pages)
-    at = names.index(name)
     state = {
         "name": name,
         "sizes": sizes,
@@ -53,10 +52,7 @@ def edit_page(here: Asked, set_id: str, name: str) -> Response:
         tags=_known_first(TAG_CATEGORIES, [one.tags for one in content.interactions]),
         visuals=_known_first(VISUAL_CATEGORIES, [one.visuals for one in content.interactions]),
         topics=sorted(topics - {""}),
-        number=at + 1,
-        total=len(names),
-        previous=names[at - 1] if at else None,
-        following=names[at + 1] if at + 1 < len(names) else None,
+        **neighbours(list(data_set.pages), name),
     )
 
 

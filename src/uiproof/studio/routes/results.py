@@ -20,7 +20,7 @@ from uiproof.errors import InputError
 from uiproof.studio.annotating.desk import lay_out, result_is_left
 from uiproof.studio.app import Asked, Here
 from uiproof.studio.labelling import decide
-from uiproof.studio.labels import Annotator, Value, value_from_json
+from uiproof.studio.labels import Value, value_from_json
 from uiproof.studio.outcomes import charts
 from uiproof.studio.outcomes.agreement import (
     FACETS,
@@ -136,7 +136,7 @@ def disputed(here: Asked, task: int, show: str = "open", page: int = 1) -> Respo
 def look_again(here: Asked, task: int, item: int) -> Response:
     """One item as annotators see it, to decide about it; still blind to the model."""
     here.owner_only()
-    person = _person(here)
+    person = here.named_person()
     shown, its_task = here.store.item(item)
     if its_task.id != task:
         raise InputError("This item belongs to another task.")
@@ -161,7 +161,7 @@ def settle(
 ) -> Response:
     """Decide about an item; an empty value takes the decision back."""
     here.owner_only()
-    person = _person(here)
+    person = here.named_person()
     if here.store.item(item)[1].id != task:
         raise InputError("This item belongs to another task.")
     decide(here.store, item, person.id, _value(here, task, value, usable, failure, outcome), note)
@@ -177,13 +177,6 @@ def settle(
         failures=FAILURES,
         outcomes=OUTCOMES,
     )
-
-
-def _person(here: Here) -> Annotator:
-    person = here.person()
-    if person is None:
-        raise InputError("Choose a name first.", remedy="People, at the top, is where to do that.")
-    return person
 
 
 def _value(
