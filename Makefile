@@ -6,8 +6,9 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 READY := .venv/.ready
-# One test process per core, at most eight: each may hold a browser.
-PYTEST_ARGS ?= -n logical --maxprocesses 8
+# One test process per core, at most eight: each may hold a browser. Tests of a file stay together,
+# because they share browsers and servers.
+PYTEST_ARGS ?= -n logical --maxprocesses 8 --dist loadfile
 
 .PHONY: help demo test check format setup lock bench screenshots clean
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,8 @@ from uiproof.studio.store import Store
 class RunningStudio:
     studio: Studio
     url: str
-    clients: list[httpx.Client] = field(default_factory=list)
+    # What is closed before the server ends: nothing may ask it for anything then.
+    closing: list[Callable[[], object]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)  # the paths of all requests so far
 
     @property
@@ -38,7 +39,7 @@ class RunningStudio:
         assert visitor is not None
         headers = {"X-CSRF-Token": visitor.csrf(self.studio.gate.secret)}
         client = httpx.Client(base_url=self.url, headers=headers, follow_redirects=True, timeout=60)
-        self.clients.append(client)
+        self.closing.append(client.close)
         if visitor.owner and (people := self.store.annotators()):
             port = self.url.rpartition(":")[2]
             client.cookies.set(f"uiproof_{port}_name", str(people[0].id))
@@ -69,8 +70,8 @@ def running_studio(runs: Path, datasets: tuple[Path, ...] = ()) -> Iterator[Runn
     try:
         yield running
     finally:
-        for client in running.clients:
-            client.close()
+        for close in running.closing:
+            close()
         server.should_exit = True
         thread.join(20)
         studio.store.close()

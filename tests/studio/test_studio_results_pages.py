@@ -59,6 +59,7 @@ def look(browser):
     def open_page(server, address, width=1280, person=NAME):
         context = browser.new_context(viewport={"width": width, "height": 900})
         contexts.append(context)
+        server.closing.append(context.close)
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))

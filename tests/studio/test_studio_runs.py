@@ -39,6 +39,7 @@ def look(browser):
     def open_page(server, address="/runs", width=1280, **options):
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
         contexts.append(context)
+        server.closing.append(context.close)
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))

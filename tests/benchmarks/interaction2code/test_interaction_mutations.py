@@ -18,7 +18,6 @@ from mutations.session import Session
 
 # A page and the labels of the mutants that are judged of it, one of each for each interaction.
 SAMPLE = {
-    "newsroom": ("f", "i"),
     "outfitters": ("c", "e"),
     "library": ("a", "g"),
 }
