@@ -250,7 +250,7 @@ def test_500_cases_are_all_there_and_stay_below_30_megabytes(look, tmp_path, ben
 def test_a_budget_that_is_too_small_makes_pictures_small(tmp_path, monkeypatch):
     monkeypatch.setattr("uiproof.report.html._LEAST_FOR_PICTURES", 50_000)
     for benchmark, make in MAKERS.items():
-        run = make(tmp_path / benchmark, 6)
+        run = make(tmp_path / benchmark, 12)
         page = "".join(report_page([run], pictures=Embedded()))
         text = len(page.split('id="picture-')[0])
         most = text + (len(page) - text) // 2

@@ -16,6 +16,7 @@ from uiproof.benchmarks.interaction2code.verifier import (
     Verdict,
     verify,
 )
+from uiproof.benchmarks.interaction2code.verifier.tagkinds import trigger_tags
 from uiproof.boxes import PixelBox
 from uiproof.browser.changes import changes
 from uiproof.browser.snapshots import Action, Element, Events, Snapshot
@@ -191,11 +192,16 @@ def test_a_neighbour_that_has_the_id_is_the_wrong_element():
     assert judged(before, (*before, PANEL)).failure == "c"
 
 
-@pytest.mark.parametrize("tag", ["a", "select"])
-def test_another_kind_of_element_is_of_the_wrong_type(tag: str):
-    before = swapped(CLOSED, open=changed(BUTTON, tag=tag))
+@pytest.mark.parametrize("kind", [{"tag": "select"}, {"tag": "a", "fill": (120, 180, 255)}])
+def test_another_kind_of_element_is_of_the_wrong_type(kind: dict[str, object]):
+    before = swapped(CLOSED, open=changed(BUTTON, **kind))
     verdict = judged(before, (*before, PANEL))
     assert (verdict.failure, verdict.usable) == ("d", True)
+
+
+def test_a_link_that_looks_like_the_button_is_no_other_type():
+    before = swapped(CLOSED, open=changed(BUTTON, tag="a"))
+    assert judged(before, (*before, PANEL)).failure == "none"
 
 
 def test_another_kind_of_element_of_another_size_and_name_is_of_the_wrong_type():
@@ -296,3 +302,59 @@ def test_a_stranger_that_is_recoloured_with_the_page_is_not_a_missing_part():
     before = (ground, *CLOSED, stranger)
     verdict = judged(before, night(before), wanted=night((ground, *CLOSED)), visuals=("color",))
     assert verdict.failure == "none"
+
+
+def lowered(parts: tuple[Part, ...], by: int = 7) -> tuple[Part, ...]:
+    def box(part: Part) -> tuple[int, int, int, int]:
+        left, top, right, bottom = part.box
+        return left + 3, top + by, right + 3, bottom + by
+
+    return tuple(changed(part, box=box(part)) for part in parts)
+
+
+def test_a_page_that_lies_a_few_pixels_lower_is_compared_with_the_reference_as_closely():
+    assert judged(lowered(CLOSED), lowered(OPEN)).failure == "none"
+    senseless = changed(PANEL, text="Trains and boats")
+    assert judged(lowered(CLOSED), lowered((*CLOSED, senseless))).failure == "j"
+    far = changed(PANEL, box=(460, 420, 820, 500))
+    assert judged(lowered(CLOSED), lowered((*CLOSED, far))).failure == "f"
+
+
+RED = changed(BUTTON, fill=(240, 120, 120))
+
+
+def test_the_change_of_a_peer_instead_of_its_own_is_an_effect_on_the_wrong_element():
+    on_other = swapped(CLOSED, close=changed(OTHER, fill=(240, 120, 120)))
+    verdict = judged(after=on_other, wanted=swapped(CLOSED, open=RED), visuals=("color",))
+    assert verdict.failure == "h"
+
+
+def test_an_element_that_shrinks_where_the_reference_s_grows_has_a_wrong_function():
+    grown = swapped(CLOSED, open=changed(BUTTON, box=(40, 100, 200, 180), fill=(250, 230, 90)))
+    small = swapped(CLOSED, open=changed(BUTTON, box=(75, 130, 165, 150)))
+    assert judged(after=small, wanted=grown, visuals=("size", "color")).failure == "j"
+
+
+def test_the_sentence_says_which_of_several_tags_the_element_has():
+    tags = ("button", "input")
+    assert list(trigger_tags(tags, 'click the "Transfer" button')) == ["button"]
+    assert list(trigger_tags(tags, "click on it")) == list(tags)
+    assert list(trigger_tags(tags, 'click "the button"')) == list(tags)
+    assert list(trigger_tags(("text",), 'click the "x" button')) == ["text"]
+
+
+def test_a_page_that_a_script_makes_anew_is_no_other_page():
+    more = tuple(
+        Part(30 + n, f"Row number {n}", (500, 60 * n, 700, 60 * n + 40)) for n in range(1, 6)
+    )
+    page = (*CLOSED, *more)
+    anew = tuple(changed(part, ref=part.ref + 100) for part in page)
+    other = changed(PANEL, text="Something quite different")
+    verdict = judged(page, (*anew, other), shown=page, wanted=(*page, PANEL))
+    assert verdict.failure not in ("g", "none")
+    assert "another page" not in " ".join(verdict.evidence)
+
+
+def test_what_appears_in_another_shade_is_no_failure():
+    lighter = changed(PANEL, fill=tuple(max(side - 45, 0) for side in PANEL.fill))
+    assert judged(CLOSED, (*CLOSED, lighter)).failure == "none"

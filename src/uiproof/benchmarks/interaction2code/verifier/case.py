@@ -58,19 +58,22 @@ class Case:
     def assess(self, *, closely: bool = True) -> Assessment:
         """Hold the changes against the reference's."""
         if not self.scene.close:
-            own = self.found.ref if self._trigger_says_nothing() else None
-            found = [one for one in self.changes() if one.element is None or one.element.ref != own]
+            own = self.found.ref if self.trigger_says_nothing() else None
+            changes = self.changes()
+            found = [one for one in changes if one.element is None or one.element.ref != own]
+            if not found and self.found.tag not in effects.FIELDS:
+                found = changes  # it is all that changes
             return loose.assess(self.scene, self.texts(), found, self.outcome)
         return effects.assess(
             self.scene,
             self.generated.snapshot,
             self.outcome,
             self.found,
-            ignore_trigger=self._trigger_says_nothing(),
+            ignore_trigger=self.trigger_says_nothing(),
             closely=closely,
         )
 
-    def _trigger_says_nothing(self) -> bool:
+    def trigger_says_nothing(self) -> bool:
         """Whether the trigger's own look cannot be compared, and the effect is elsewhere."""
         if not self.reference_changes_elsewhere():
             return False

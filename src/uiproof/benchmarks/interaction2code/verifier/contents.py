@@ -8,6 +8,7 @@ words that are the reference's.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -16,6 +17,11 @@ from uiproof.benchmarks.interaction2code.verifier import effects, looks, loose, 
 from uiproof.benchmarks.interaction2code.verifier.case import Case
 from uiproof.benchmarks.interaction2code.verifier.effects import Assessment, Seen
 from uiproof.benchmarks.interaction2code.verifier.loose import Texts
+from uiproof.benchmarks.interaction2code.verifier.recolouring import (
+    displaced,
+    recoloured_alike,
+    recoloured_elsewhere,
+)
 from uiproof.benchmarks.interaction2code.verifier.scene import Scene
 from uiproof.benchmarks.interaction2code.verifier.units import Unit, leaves
 from uiproof.boxes import PixelBox
@@ -24,7 +30,7 @@ SAME = 0.7  # share of words from which the content is the same
 ALL = 0.85  # and from which nothing of it is missing: readers make slips
 _AWAY = 40  # pixels, beyond how the pages differ before
 _TRIFLE = 48  # pixels
-_SHADE = 60  # of 255: colours that differ by less are the same colour in another style
+_GROWTH = 12  # pixels around an element into which it grows
 _AWAY_BEFORE = 100  # for what was displaced before: pages are laid out in different ways
 
 
@@ -40,6 +46,11 @@ class Contents:
     def having(self, *statuses: effects.Status) -> list[Seen]:
         """The changes that were judged so."""
         return [one for one in self.seen if one.status in statuses]
+
+    @property
+    def lacks(self) -> bool:
+        """Whether what is said is the reference's, and some of that is missing."""
+        return (self.precision or 0) >= SAME and self.recall is not None and self.recall < ALL
 
     @property
     def same(self) -> bool:
@@ -62,9 +73,14 @@ def compare(case: Case, assessed: Assessment) -> Contents:
         recall = wording.found_share(_masked(texts.reference_came), _masked(given))
         precision = wording.found_share(_masked(texts.came), _masked(wanted))
     else:
-        recall = wording.found_share(texts.reference_came, given)
+        recall = wording.found_share(_certain(texts.reference_came), given)
         precision = wording.found_share(texts.came, wanted)
     return Contents(seen, recall, precision, texts)
+
+
+def _certain(words: Sequence[str]) -> Sequence[str]:
+    """Words without the shortest, which readers see in stars and frames; all if there are none."""
+    return [one for one in words if len(one) > 2 or any(map(str.isdigit, one))] or words
 
 
 def _masked(texts: Iterable[str]) -> list[str]:
@@ -91,15 +107,20 @@ def _judge(case: Case, texts: Texts, one: Seen) -> Seen:
         return one
     box = looks.grown(unit.box, 0, *scene.size)
     if not any(unit.texts):
-        if one.status != "wrong" or "recoloured" not in unit.kinds or not _differs(scene, unit):
+        if "recoloured" not in unit.kinds:
             return one
-        there = _displaced(box, scene.offset(unit.before or box), scene.size)
+        pushed = "moved" not in unit.kinds and recoloured_elsewhere(scene, texts, unit)
+        if one.status != "elsewhere" and (pushed or recoloured_alike(scene, unit)):
+            return replace(one, status="right")
+        if one.status != "wrong" or not _differs(scene, unit):
+            return one
+        there = displaced(box, scene.offset(unit.before or box), scene.size)
         return replace(one, status=loose.colour_status(scene, box, there))
     if (wording.found_share(unit.texts, texts.for_unit(unit)) or 0) < SAME:
         return one
     shift = _shift(case, texts, unit)
     if shift is None:
-        return one
+        return replace(one, status="right") if unit.is_new and _is_part(scene, box) else one
     far = _AWAY
     if changes_there_too(unit, texts):
         # It is the reference's own element. That other things push it elsewhere, or do not, is
@@ -116,9 +137,28 @@ def _judge(case: Case, texts: Texts, one: Seen) -> Seen:
 
 def changes_there_too(unit: Unit, texts: Texts) -> bool:
     """Whether the words that an element no longer shows go in the reference too."""
+    if any(
+        loose.same_line(text, line.text) and unit.before and _meet(unit.before, line.box)
+        for text in unit.gone
+        for line in texts.lines
+    ):
+        return False  # the reference still says it there
     left = wording.words(unit.texts)
-    gone = [word for word in wording.words(unit.gone) if word not in left]
+    gone = [word for word in wording.words(unit.gone) if not _is_left(word, left)]
     return (wording.found_share(gone, texts.reference_went) or 0) >= SAME
+
+
+def _is_left(word: str, left: Sequence[str]) -> bool:
+    """Whether a word stays, slips of reading and other endings aside."""
+    return word in left or (
+        len(word) > 3 and any(wording.likeness(word, one) > 0.8 for one in left)
+    )
+
+
+def rearranged(case: Case, unit: Unit) -> bool:
+    """Whether an element says what others said before: it was made anew, and only gave way."""
+    old = {one.text for one in case.generated.snapshot.elements}
+    return bool(unit.texts) and old.issuperset(unit.texts)
 
 
 def other_numbers(said: Contents, wrong: Sequence[Seen]) -> bool:
@@ -132,18 +172,57 @@ def other_numbers(said: Contents, wrong: Sequence[Seen]) -> bool:
     return bool(theirs - mine) and bool(mine - theirs - known)
 
 
-def colours_agree(scene: Scene, unit: Unit) -> bool:
-    """Whether an element has the reference's colours afterwards, whatever it says."""
-    box = looks.grown(unit.box, 0, *scene.size)
-    there = _displaced(box, scene.offset(unit.before or box), scene.size)
-    mine, theirs = looks.crop(scene.after, box), looks.crop(scene.reference_after, there)
-    if not mine.size or not theirs.size:
+def stale_number(said: Contents) -> bool:
+    """Whether a number stays as it was that the reference replaces by another."""
+    if said.texts is None:
         return False
-    pairs = (
-        (looks.background(mine), looks.background(theirs)),
-        (looks.foreground(mine), looks.foreground(theirs)),
+    texts = said.texts
+    old = {one for one in texts.reference_went if one.isdigit()} - set(texts.went)
+    new = {one for one in texts.reference_came if one.isdigit()} - set(texts.came)
+    return bool(old and new)
+
+
+def other_direction(said: Contents) -> bool:
+    """Whether the numbers of the page fall where the reference's rise, or the other way."""
+    if said.texts is None:
+        return False
+    texts = said.texts
+    steps = [
+        _step(texts.reference_went, texts.reference_came),
+        _step(texts.went, texts.came),
+    ]
+    return steps[0] * steps[1] < 0
+
+
+def _step(went: Sequence[str], came: Sequence[str]) -> int:
+    """Whether the numbers of some words rise (1) or fall (-1); 0 where that cannot be told."""
+    old, new = (re.findall(r"\d+", " ".join(words)) for words in (went, came))
+    if len(old) != len(new):
+        return 0
+    pairs = zip(sorted(map(int, old)), sorted(map(int, new)), strict=True)
+    steps = {(after > before) - (after < before) for before, after in pairs}
+    return steps.pop() if len(steps) == 1 else 0
+
+
+def of_right_row(said: Contents, unit: Unit) -> bool:
+    """Whether elements beside this one are recoloured as in the reference: it belongs to them."""
+    right = [one.unit.element for one in said.having("right") if "recoloured" in one.unit.kinds]
+    rows = {one.parent for one in right if one is not None}
+    return unit.element is not None and "retexted" not in unit.kinds and unit.element.parent in rows
+
+
+def _is_part(scene: Scene, box: PixelBox) -> bool:
+    """Whether something is where one of the reference's changes is, and as large."""
+    return any(
+        max(
+            abs(box.left - part.box.left),
+            abs(box.top - part.box.top),
+            abs(box.right - part.box.right),
+            abs(box.bottom - part.box.bottom),
+        )
+        <= _AWAY / 2
+        for part in scene.reference_parts()
     )
-    return all(float(abs(one - other).max()) <= _SHADE for one, other in pairs)
 
 
 def _of_weight(seen: Sequence[Seen]) -> list[Seen]:
@@ -176,10 +255,38 @@ def _differs(scene: Scene, unit: Unit) -> bool:
     return bool(dx or dy or looks.clusters(part))
 
 
+def was_same(scene: Scene, unit: Unit) -> bool:
+    """Whether both pages look the same where an element is, before anything is done."""
+    return not _differs(scene, unit)
+
+
+def is_opposite(scene: Scene, unit: Unit) -> bool:
+    """Whether an element becomes smaller where the reference's becomes larger."""
+    if "resized" not in unit.kinds or unit.before is None or unit.after is None:
+        return False
+    sizes = [one.width * one.height for one in (unit.before, unit.after)]
+    around = scene.zone(unit.before, _GROWTH) & ~scene.zone(unit.before, 2)
+    return sizes[1] < sizes[0] and bool(looks.clusters(scene.reference_changed & around))
+
+
+def begins_at_place(case: Case, texts: Texts, unit: Unit) -> bool:
+    """Whether at least one text of an element is where the reference newly shows the same."""
+    shifts = _shifts(case, texts, unit)
+    return any(max(abs(x), abs(y)) <= _AWAY for x, y in shifts)
+
+
 def _shift(case: Case, texts: Texts, unit: Unit) -> tuple[int, int] | None:
-    """How far the texts of an element are from where the reference newly shows the same."""
-    if unit.element is None:
+    """How far an element is from where the reference newly shows its texts."""
+    found = _shifts(case, texts, unit)
+    if not found:
         return None
+    return round(median(x for x, _ in found)), round(median(y for _, y in found))
+
+
+def _shifts(case: Case, texts: Texts, unit: Unit) -> list[tuple[int, int]]:
+    """How far each text of an element is from where the reference newly shows the same."""
+    if unit.element is None:
+        return []
     scene = case.scene
     offset = scene.offset(unit.before or unit.box)
     lines = [line for line in texts.lines if loose.is_new(scene, line)]
@@ -193,14 +300,15 @@ def _shift(case: Case, texts: Texts, unit: Unit) -> tuple[int, int] | None:
         ]
         if shifts:
             found.append(min(shifts, key=lambda one: abs(one[0]) + abs(one[1])))
-    if not found:
-        return None
-    return round(median(x for x, _ in found)), round(median(y for _, y in found))
+    return found
 
 
 def misplaced(case: Case, said: Contents) -> str | None:
     """A new line of the reference that is there, but nowhere near its place."""
     texts, scene = said.texts, case.scene
+    before, after = case.generated.snapshot.elements, case.outcome.snapshot.elements
+    old, new = (Counter(one.text for one in elements) for elements in (before, after))
+    kept = {(one.ref, one.text) for one in before}
     for line in texts.lines if texts is not None else ():
         assert texts is not None
         part = scene.error[line.box.top : line.box.bottom, line.box.left : line.box.right]
@@ -210,8 +318,15 @@ def misplaced(case: Case, said: Contents) -> str | None:
             continue
         shifts = [
             loose.shift(leaf.box, line.box, scene.offset(leaf.box))
-            for leaf in case.outcome.snapshot.elements
-            if leaf.text.strip() and loose.same_line(leaf.text, line.text)
+            for leaf in after
+            if leaf.text.strip()
+            and (leaf.ref, leaf.text) not in kept
+            and not (
+                wording.likeness(leaf.text, line.text) < wording.ALIKE
+                and any(_meet(leaf.box, one.unit.box) for one in said.having("right"))
+            )
+            and new[leaf.text] > old[leaf.text]
+            and loose.same_line(leaf.text, line.text)
         ]
         if shifts and min(max(abs(x), abs(y)) for x, y in shifts) > _AWAY_BEFORE:
             return line.text[:40]
@@ -232,9 +347,9 @@ def _shift_before(case: Case, texts: Texts, unit: Unit) -> tuple[int, int] | Non
     return min(shifts, key=lambda one: abs(one[0]) + abs(one[1]), default=None)
 
 
-def _displaced(box: PixelBox, by: tuple[int, int], size: tuple[int, int] | None) -> PixelBox:
-    moved = PixelBox(box.left + by[0], box.top + by[1], box.right + by[0], box.bottom + by[1])
-    return moved if size is None else looks.grown(moved, 0, *size)
+def _meet(one: PixelBox, other: PixelBox) -> bool:
+    across = min(one.right, other.right) - max(one.left, other.left)
+    return across > 0 and min(one.bottom, other.bottom) > max(one.top, other.top)
 
 
 def existing(changes: Sequence[Seen]) -> list[Seen]:

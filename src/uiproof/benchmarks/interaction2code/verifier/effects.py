@@ -98,7 +98,9 @@ def assess(
     bad = int((looks.widened(error, 3) & of_reference).sum()) if wrong_places else 0
     found = units(before, outcome, scene.changed)
     if ignore_trigger or trigger.tag in FIELDS:
-        found = [one for one in found if one.element is None or one.element.ref != trigger.ref]
+        others = [one for one in found if one.element is None or one.element.ref != trigger.ref]
+        # Unless it is all that changes; what is typed in a field is never an effect.
+        found = others or ([] if trigger.tag in FIELDS else found)
     found = sorted(found, key=lambda one: -_count(scene.changed, one.box))[:_MOST_UNITS]
     seen = tuple(_judge(scene, one) for one in found) if wrong_places and closely else ()
     return Assessment(
@@ -168,13 +170,16 @@ def _judge(scene: Scene, unit: Unit) -> Seen:
         there = _moved(box, offset, scene.size)
         if _count(scene.reference_changed, there) >= looks.SPECK:
             return Seen(unit, "right")
-    # A thing that merely looks different is where it was, wherever the reference moves it.
-    if unit.kinds & {"appeared", "retexted", "moved"} and (place := _found(scene, box)):
+    here = scene.reference_changes_at(box, offset)
+    # A thing that merely looks different is where it was, wherever the reference moves it; one that
+    # says something else where the reference does too says the wrong thing.
+    rewritten = here and "retexted" in unit.kinds and any(unit.gone)
+    able = unit.kinds & {"appeared", "retexted", "moved"} and not rewritten
+    if able and (place := _found(scene, box)):
         shift = box.left - place[0] + offset[0], box.top - place[1] + offset[1]
         if max(abs(shift[0]), abs(shift[1])) > _MOVED:
             return Seen(unit, "elsewhere", shift)
-        return Seen(unit, "right")
-    here = scene.reference_changes_at(box, offset)
+        return Seen(unit, "right", shift)
     return Seen(unit, "wrong" if here else "extra")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import hypot
 from statistics import median
@@ -11,7 +12,13 @@ from uiproof.benchmarks.interaction2code.verifier.evidence import (
     GeneratedEvidence,
     ReferenceEvidence,
 )
-from uiproof.benchmarks.interaction2code.verifier.tagkinds import WORKING, kind_fits, kinds_of
+from uiproof.benchmarks.interaction2code.verifier.tagkinds import (
+    WORKING,
+    is_button_for_area,
+    kind_fits,
+    kinds_of,
+    trigger_tags,
+)
 from uiproof.boxes import PixelBox
 from uiproof.browser.snapshots import Element, Snapshot
 
@@ -23,6 +30,9 @@ _NEIGHBOURS = 6
 _BESIDE = 60  # pixels between an element and the place of one of another kind that it replaces
 _PUSHED = 240  # pixels around an element in which the reference may show it
 _LEAST_SIDE = 3
+_MARK = 14  # pixels by which a mark is larger than its element, at most
+_SAME_GROUND = 8  # of 255: browsers draw buttons on a gray that is twice as far from white
+_SAME_LETTERS = 48  # of 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +58,32 @@ class Identity:
 
 
 def identify(
-    reference: ReferenceEvidence, generated: GeneratedEvidence, found: Element, *, close: bool
+    reference: ReferenceEvidence,
+    generated: GeneratedEvidence,
+    found: Element,
+    *,
+    close: bool,
+    alike: bool,
 ) -> Identity:
-    """Compare the found element with the reference's trigger."""
+    """Compare the found element with the reference's trigger.
+
+    Pages that are `close` look the same; on those that are `alike` the same things lie elsewhere.
+    """
     kinds = kinds_of(found, generated.snapshot)
     visible = is_visible(reference, generated, found)
-    trigger = reference.trigger
+    trigger, tags = reference.trigger, trigger_tags(reference.tags, reference.sentence)
     if trigger is None or not visible:
-        same_kind = kind_fits(reference.tags, kinds, alike=close)
+        same_kind = kind_fits(tags, kinds, alike=alike)
         text = reference.name is not None and reads_like(reference.name, found.label)
         return Identity(visible, True, trigger is None, text, False, same_kind, (0, 0), kinds)
     shift = _shift(trigger, found.box)
     at_place = _at_place(shift, trigger, found.box, reference, generated, found, close=close)
     same_look = looks_like(reference, generated, found)
-    same_kind = kind_fits(reference.tags, kinds, alike=close or same_look)
-    if same_look and at_place and not set(kinds) & WORKING:
-        same_kind = True  # nobody sees a difference between a button and an area that looks so
+    same_kind = kind_fits(tags, kinds, alike=alike or same_look)
+    pressed = set(kinds) & WORKING <= {"button", "link"}  # not a field, which is used otherwise
+    alike_here = same_look and pressed
+    if at_place and (alike_here or _is_styled_so(reference, generated, found, tags, kinds)):
+        same_kind = True  # nobody sees a difference between a button and a link that looks so
     if reference.action.kind == "drag" and _is_no_slider(reference, found):
         same_kind = False
     same_text = (
@@ -71,10 +91,13 @@ def identify(
         or looks_like(reference, generated, found, recoloured=True)
         or _same_text(reference, found)  # reading takes time
     )
-    still_there = not same_look and _still_there(reference, generated, trigger, found)
+    there = _still_there(reference, generated, trigger, found)
+    known = (there or not same_look) and _is_in_reference(reference, generated, trigger, found)
+    # Of things that look alike it is another one if the reference has both.
+    still_there = there and (not same_look or (known and not at_place))
     on_place = max(map(abs, shift)) <= NEAR or _overlap(trigger, found.box) >= 0.2
     near = _gap(trigger, found.box) <= _BESIDE
-    stranger = not same_look and _is_in_reference(reference, generated, trigger, found)
+    stranger = not same_look and known
     return Identity(
         visible,
         at_place,
@@ -167,6 +190,25 @@ def looks_like(
     return recoloured and looks.same_drawing(patch, there, slack=0.04)
 
 
+def _is_styled_so(
+    reference: ReferenceEvidence,
+    generated: GeneratedEvidence,
+    found: Element,
+    tags: Sequence[str],
+    kinds: Sequence[str],
+) -> bool:
+    """Whether a button or a link has the size and the colours of what only looks like something."""
+    assert reference.trigger is not None
+    if not is_button_for_area(tags, kinds) or not _same_text(reference, found):
+        return False
+    trigger, box = reference.trigger, found.box
+    size = max(abs(trigger.width - box.width), abs(trigger.height - box.height))
+    mine, theirs = looks.crop(generated.before, box), looks.crop(reference.before, trigger)
+    ground = abs(looks.background(mine) - looks.background(theirs)).max()
+    letters = abs(looks.foreground(mine) - looks.foreground(theirs)).max()
+    return size <= _MARK and ground <= _SAME_GROUND and letters <= _SAME_LETTERS
+
+
 def _similar_size(one: PixelBox, other: PixelBox) -> bool:
     ratio = (one.width * one.height) / max(other.width * other.height, 1)
     return 0.4 <= ratio <= 2.5
@@ -174,7 +216,7 @@ def _similar_size(one: PixelBox, other: PixelBox) -> bool:
 
 def _is_no_slider(reference: ReferenceEvidence, found: Element) -> bool:
     """Whether the reference drags a slider and this is a field of another type."""
-    slider = {"input", "progress"} <= {one.strip().lower() for one in reference.tags}
+    slider = "input" in {one.strip().lower() for one in reference.tags}
     return slider and found.tag == "input" and found.type != "range"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from uiproof.benchmarks.interaction2code.graph import VISUAL_CATEGORIES
-from uiproof.benchmarks.interaction2code.verifier import looks
+from uiproof.benchmarks.interaction2code.verifier import looks, wording
 from uiproof.benchmarks.interaction2code.verifier.evidence import Outcome, ReferenceEvidence
 from uiproof.benchmarks.interaction2code.verifier.scene import Scene
 from uiproof.benchmarks.interaction2code.verifier.units import Unit
@@ -89,15 +89,15 @@ def given_kinds(
 
 def only_hides(found: Sequence[Unit]) -> bool:
     """Whether things went or were emptied, and the rest is what that does to their neighbours."""
-    went = [one for one in found if "vanished" in one.kinds or _shrinks(one)]
+    went = [one for one in found if hides(one)]
     rest = [one for one in found if one not in went]
     return bool(went) and all(not one.kinds - {"resized", "moved", "restyled"} for one in rest)
 
 
-def _shrinks(unit: Unit) -> bool:
-    """Whether an element says much less than before."""
+def hides(unit: Unit) -> bool:
+    """Whether an element went, or says much less than before."""
     went, came = sum(map(len, unit.gone)), sum(map(len, unit.texts))
-    return went > 0 and 3 * came <= went
+    return "vanished" in unit.kinds or (went > 0 and 3 * came <= went)
 
 
 def reference_hides(scene: Scene) -> bool:
@@ -110,12 +110,15 @@ def reference_hides(scene: Scene) -> bool:
 
 
 def page_replaced(before: Snapshot, outcome: Outcome) -> bool:
-    """Whether hardly anything is left of what the page showed."""
+    """Whether it is another page, or hardly anything is left of what the page said.
+
+    Scripts make elements anew that say the same: those are left.
+    """
     if outcome.changes.new_page:
         return True
-    shown = {one.ref for one in before.elements if one.text.strip()}
-    left = {one.ref for one in outcome.snapshot.elements}
-    return len(shown) >= 5 and len(shown & left) < 0.2 * len(shown)
+    shown = [text for one in before.elements if (text := wording.plain(one.text))]
+    left = {wording.plain(one.text) for one in outcome.snapshot.elements}
+    return len(shown) >= 5 and sum(one in left for one in shown) < 0.2 * len(shown)
 
 
 def _covers(box: PixelBox, others: Iterable[PixelBox]) -> bool:

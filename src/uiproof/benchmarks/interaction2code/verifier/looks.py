@@ -101,6 +101,11 @@ def crop(picture: Rgb, box: PixelBox) -> Rgb:
     return picture[max(box.top, 0) : max(box.bottom, 0), max(box.left, 0) : max(box.right, 0)]
 
 
+def crop_mask(mask: Mask, box: PixelBox) -> Mask:
+    """The part of a mask in a box, as far as the box is on it."""
+    return mask[max(box.top, 0) : max(box.bottom, 0), max(box.left, 0) : max(box.right, 0)]
+
+
 def grown(box: PixelBox, by: int, width: int, height: int) -> PixelBox:
     """A box with a margin, cut at the edges of the picture."""
     return PixelBox(

@@ -84,13 +84,14 @@ def read_changes(
         tuple(line for line in reference.read(picture) if not own or not _at(line, reference))
         for picture in (reference.before, reference.after)
     )
+    old, new = scene.lines(old, after=False), scene.lines(new, after=True)
     theirs = [wording.words(line.text for line in lines) for lines in (old, new)]
     mine = [
         wording.words(one.text for one in snapshot.elements if one.ref not in own)
         for snapshot in (before, outcome.snapshot)
     ]
     return Texts(
-        _more(theirs[1], theirs[0]),
+        tuple(one for one in _more(theirs[1], theirs[0]) if _is_word(one)),
         _more(theirs[0], theirs[1]),
         _more(mine[1], mine[0]),
         _more(mine[0], mine[1]),
@@ -98,6 +99,11 @@ def read_changes(
         new,
         tuple(line.text for line in new if is_new(scene, line)),
     )
+
+
+def _is_word(read: str) -> bool:
+    """Whether what was read is a word or a number: frames and stains are read as signs."""
+    return any(map(str.isdigit, read)) or (len(read) > 1 and any(map(str.isalpha, read)))
 
 
 def _at(line: OcrLine, reference: ReferenceEvidence) -> bool:
@@ -131,6 +137,8 @@ def assess(
     seen = tuple(_judge(scene, texts, one, outcome) for one in found[:_REACH])
     covered = _covered(scene, [one.unit for one in seen if one.status == "right"])
     recall = texts.recall if texts is not None else None
+    if texts is not None and recall is None:  # where words only go, those count
+        recall = wording.found_share(texts.reference_went, texts.went)
     # Where things are pushed about, much more changes than the elements that caused it.
     enough = _COVERED if outcome.changes.pushed else _COVERED_ALONE
     share = covered if recall is None else recall

@@ -23,7 +23,7 @@ def verify(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Verdic
     if found is None or outcome is None:
         return verdict("a", 0.95, "no element with the id, and nothing like it at its place")
     scene = build(reference, generated, outcome)
-    who = identity.identify(reference, generated, found, close=scene.close)
+    who = identity.identify(reference, generated, found, close=scene.close, alike=scene.alike)
     if not who.visible:
         return verdict("a", 0.95, f"{name_of(found)} is there, but cannot be seen")
     if identity.is_gone(reference, generated, found) and not (who.same_look and who.same_kind):

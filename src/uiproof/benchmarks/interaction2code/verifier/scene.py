@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot
 from statistics import median
 
 import numpy as np
 
 from uiproof.benchmarks.interaction2code.verifier import looks, wording
+from uiproof.benchmarks.interaction2code.verifier.aligning import Alignment, Anchor, align, moved
 from uiproof.benchmarks.interaction2code.verifier.evidence import (
     GeneratedEvidence,
     Mask,
@@ -28,17 +29,10 @@ _SPREAD = 0.5  # share of the page's parts that differ when letters are drawn di
 _TILE = 64
 _LONGEST_READING = 3 * 200_000  # values of a patch that is read to make sure
 _FITS = 0.8
+_ALIKE = 0.7  # share of the texts that look as they do in the reference
 _HEIGHT_SLACK = 8
+_KEPT = 0.9  # share of what changed that must not get lost where pieces are moved together
 _FAINT_AREA = 100  # pixels: a shade of fewer is antialiasing
-
-
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """A text of the generated page and how far from it the reference shows the same."""
-
-    box: PixelBox
-    dx: int
-    dy: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +52,15 @@ class Scene:
     sharp: bool  # both sides draw letters alike, to the pixel
     anchors: tuple[Anchor, ...] = ()  # where texts of the generated page are in the reference
     read: Callable[[Rgb], Sequence[OcrLine]] | None = None
+    texts: int = 0  # of the generated page that anchors were looked for
+    alignment: Alignment | None = None  # how the reference's pictures were moved, if they were
+
+    def lines(self, lines: Sequence[OcrLine], *, after: bool) -> tuple[OcrLine, ...]:
+        """Lines that were read on a picture of the reference, at their places here."""
+        if self.alignment is None:
+            return tuple(lines)
+        landed = self.alignment.landed
+        return tuple(replace(one, box=landed(one.box, after=after)) for one in lines)
 
     def differing(self, one: Rgb, other: Rgb, tolerance: int = looks.TOLERANCE) -> Mask:
         """Where pictures of the two sides differ by more than the way they are drawn."""
@@ -72,6 +75,16 @@ class Scene:
     def close(self) -> bool:
         """Whether the pages look the same before: then small differences afterwards count."""
         return self.distance <= CLOSE
+
+    @property
+    def exact(self) -> bool:
+        """Whether the pages are compared to the pixel, without having been moved."""
+        return self.close and self.sharp and self.alignment is None
+
+    @property
+    def alike(self) -> bool:
+        """Whether the pages look the same, or their texts do and only lie elsewhere."""
+        return self.close or len(self.anchors) >= _ALIKE * max(self.texts, 1)
 
     def reads_alike(self, one: Rgb, other: Rgb) -> bool:
         """Whether the same is written on two patches; True where nothing can read."""
@@ -133,25 +146,43 @@ def build(reference: ReferenceEvidence, generated: GeneratedEvidence, outcome: O
     heights = [one.shape[0] for one in pictures]
     width = reference.before.shape[1]
     height = max(heights)
-    if heights[0] == heights[1] and heights[0] < heights[2] - _HEIGHT_SLACK:
+    below = generated.found is not None and generated.found.box.bottom > heights[0]
+    if heights[0] == heights[1] and heights[0] < heights[2] - _HEIGHT_SLACK and not below:
         height = heights[0]  # the reference shows a window only, or the generated page goes on
     rb, ra, gb, ga = (looks.fitted(one, width, height) for one in pictures)
     quiet = ~_noise(generated.noise, width, height)
     # A page that became longer shows more even where that is as blank as what was there before.
     reference_changed = looks.changed(rb, ra)
     changed = looks.changed(gb, ga) & quiet
-    exact = _differing(rb, gb, True)
-    sharp = _spread(exact, looks.edges(rb)) < _SPREAD
+    distance, sharp = _distance(rb, gb)
+    trigger, alignment = reference.trigger, None
+    if distance > CLOSE:
+        alignment = align((rb, ra), (gb, ga), generated.snapshot, outcome.snapshot)
+    if alignment is not None:
+        there = moved(rb, alignment.before)
+        nearer, as_sharp = _distance(there, gb)
+        # What changed is where it was before and where it is afterwards.
+        mask = reference_changed.astype(np.uint8)[:, :, None]
+        masks = [moved(mask, one)[:, :, 0] > 0 for one in (alignment.before, alignment.after)]
+        least = _KEPT * int(reference_changed.sum())
+        if nearer <= CLOSE and all(int(one.sum()) >= least for one in masks):
+            distance, sharp = nearer, as_sharp
+            reference_changed = masks[0] | masks[1]
+            rb, ra = there, moved(ra, alignment.after)
+            if trigger is not None:
+                trigger = alignment.landed(trigger, after=False)
+        else:
+            alignment = None
     static = _differing(rb, gb, sharp)
     either = reference_changed | changed
     known = looks.widened(static, 5)
     error = _differing(ra, ga, sharp) & quiet & (~known | either)
     error |= _faint(reference_changed & ~known, looks.widened(changed, 7), ra, ga)
+    if alignment is not None:
+        error &= looks.widened(either, 5)  # the pieces do not meet without seams
     if heights[0] == heights[1]:
         error[heights[0] :] = False  # beyond what the reference shows
-    # Counted on edges: a letter counts as much as a large area that is filled.
-    drawn = looks.edges(rb) | looks.edges(gb)
-    distance = int((static & drawn).sum()) / max(int(drawn.sum()), 1)
+    texts = _texts(generated.snapshot, height)
     return Scene(
         rb,
         ra,
@@ -161,12 +192,27 @@ def build(reference: ReferenceEvidence, generated: GeneratedEvidence, outcome: O
         changed,
         static,
         error,
-        reference.trigger,
+        trigger,
         distance,
         sharp,
-        _anchors(rb, gb, static, generated.snapshot),
+        _anchors(rb, gb, static, texts),
         reference.read,
+        len(texts),
+        alignment,
     )
+
+
+def _distance(reference: Rgb, picture: Rgb) -> tuple[float, bool]:
+    """The share of what is drawn that differs, and whether letters are drawn alike.
+
+    Counted on edges: a letter counts as much as a large area that is filled.
+    """
+    exact = _differing(reference, picture, True)
+    there = looks.edges(reference)
+    sharp = _spread(exact, there) < _SPREAD
+    drawn = there | looks.edges(picture)
+    static = exact if sharp else _differing(reference, picture, False)
+    return int((static & drawn).sum()) / max(int(drawn.sum()), 1), sharp
 
 
 def _differing(one: Rgb, other: Rgb, sharp: bool, tolerance: int = looks.TOLERANCE) -> Mask:
@@ -189,18 +235,24 @@ def _spread(mask: Mask, drawn: Mask) -> float:
     return float((tiles(mask & drawn) & parts).sum() / max(int(parts.sum()), 1))
 
 
-def _anchors(reference: Rgb, before: Rgb, static: Mask, snapshot: Snapshot) -> tuple[Anchor, ...]:
+def _texts(snapshot: Snapshot, height: int) -> list[PixelBox]:
+    texts = (
+        one.box
+        for one in snapshot.elements
+        if one.text.strip() and 8 <= one.box.width <= 600 and 8 <= one.box.height <= 60
+    )
+    return [one for one in texts if one.bottom <= height][:_MOST_ANCHORS]
+
+
+def _anchors(
+    reference: Rgb, before: Rgb, static: Mask, texts: Sequence[PixelBox]
+) -> tuple[Anchor, ...]:
     """Where texts of the generated page are in the reference, if anything is displaced at all."""
     if not static.any():
         return ()
     height, width = before.shape[:2]
     found: list[Anchor] = []
-    texts = [
-        one.box
-        for one in snapshot.elements
-        if one.text.strip() and 8 <= one.box.width <= 600 and 8 <= one.box.height <= 60
-    ]
-    for box in texts[:_MOST_ANCHORS]:
+    for box in texts:
         inside = looks.grown(box, 0, width, height)
         if inside.width < 8 or inside.height < 8:
             continue

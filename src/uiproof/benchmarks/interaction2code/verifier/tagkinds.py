@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from uiproof.benchmarks.interaction2code.categories import category_of, tag_categories
@@ -59,10 +60,26 @@ def _wrapped(element: Element, inside: Sequence[Element]) -> set[str]:
     return {category_of(one) for one in large}
 
 
+def trigger_tags(tags: Sequence[str], sentence: str) -> Sequence[str]:
+    """The tag categories that are the trigger's: some data sets also list those of the effect.
+
+    Where the sentence calls it one of them (click the "Log in" button), it is that one.
+    """
+    outside = re.sub(r"[\"“'‘][^\"”'’]*[\"”'’]", " ", sentence.lower())
+    said = set(re.findall(r"[a-z]+", outside))
+    working = [one for one in tags if _category(one) in WORKING]
+    called = [one for one in working if _category(one) in {_category(word) for word in said}]
+    return called if called and len(working) > 1 else tags
+
+
+def _category(name: str) -> str:
+    plain = name.strip().lower()
+    return _SYNONYMS.get(plain, plain)
+
+
 def kind_fits(tags: Iterable[str], kinds: Sequence[str], *, alike: bool) -> bool:
     """Whether an element of these kinds is one that the reference's tag categories allow."""
-    named = {one.strip().lower() for one in tags if one.strip()}
-    wanted = {_SYNONYMS.get(one, one) for one in named}
+    wanted = {_category(one) for one in tags if one.strip()}
     given = set(kinds)
     for group in _ALIKE:
         if wanted & group:
@@ -73,3 +90,13 @@ def kind_fits(tags: Iterable[str], kinds: Sequence[str], *, alike: bool) -> bool
         return False
     # What only looks like something may be a button or a link, unless all else is as it was.
     return not given & (WORKING if alike else WORKING - {"button", "link"})
+
+
+def is_button_for_area(tags: Iterable[str], kinds: Sequence[str]) -> bool:
+    """Whether the reference's element only looks like something, and this is a button or a link."""
+    working = set(kinds) & WORKING
+    return (
+        bool(working)
+        and working <= {"button", "link"}
+        and not {_category(one) for one in tags} & WORKING
+    )

@@ -28,6 +28,8 @@ def trigger_failure(case: Case) -> Verdict | None:
             return verdict("e", 0.85, away)
         if case.generated.found_by != "id":
             return verdict("a", 0.7, f"{away} and is another element")
+        if not who.stranger:
+            return verdict("e", 0.6, f"{away}, and no other is there; the reference has none here")
         return verdict("c", 0.8, f"{away} and neither looks nor reads like the reference's")
     if who.same_element:
         return None
