@@ -6,9 +6,9 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 READY := .venv/.ready
-# One test process per core, at most eight: each may hold a browser. Tests of a file stay together,
-# because they share browsers and servers.
-PYTEST_ARGS ?= -n logical --maxprocesses 8 --dist loadfile
+# One test process per core, at most eight: each may hold a browser. Tests of a file mostly stay
+# together, because they share browsers and servers.
+PYTEST_ARGS ?= -n logical --maxprocesses 8 --dist worksteal
 
 .PHONY: help demo test check format setup lock bench screenshots clean
 

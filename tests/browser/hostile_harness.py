@@ -95,14 +95,15 @@ class Trap:
                     connection, _ = listener.accept()
                     with connection:
                         connection.settimeout(0.2)
-                        self._knocks.append(f"TCP connection {_first_bytes(connection)!r}")
+                        knock = f"TCP connection {_first_bytes(connection)!r}"
+                    self._knocks.append(knock)
             except OSError:  # closed
                 return
 
     def knocks(self) -> list[str]:
         """What arrived since the last call."""
-        seen, self._knocks = self._knocks, []
-        return seen
+        # The list stays the same one: somebody may just be adding to it.
+        return [self._knocks.pop(0) for _ in range(len(self._knocks))]
 
     def close(self) -> None:
         for each in self._sockets:

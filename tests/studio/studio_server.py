@@ -70,8 +70,8 @@ def running_studio(runs: Path, datasets: tuple[Path, ...] = ()) -> Iterator[Runn
     try:
         yield running
     finally:
-        for close in running.closing:
-            close()
+        while running.closing:
+            running.closing.pop()()
         server.should_exit = True
         thread.join(20)
         studio.store.close()

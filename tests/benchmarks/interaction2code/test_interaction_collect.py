@@ -177,9 +177,7 @@ def test_the_command_tells_what_it_found_and_ctrl_c_keeps_it(tmp_path):
         if (tmp_path / "out").exists():
             break
         assert err.rstrip().endswith("Stopped.")
-    if run.returncode == 0:  # it was quicker than we were
-        assert 'click the "Do 0" button' in out
-    else:
+    if 'click the "Do 0" button' not in out:  # else it was quicker than we were
         assert "found so far are in" in err
     assert read_graph(tmp_path / "out").interactions[0].action.kind == "click"
 
