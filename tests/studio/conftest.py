@@ -29,3 +29,32 @@ def browser():
         )
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def look(browser):
+    """Opens addresses of a studio as its owner; nothing may be complained about.
+
+    The owner labels under the first name there is.
+    """
+    opened, complaints = [], []
+
+    def open_page(server, address="/runs", width=1280, **options):
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        opened.append((server, context))
+        server.closing.append(context.close)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.goto(server.owner_url)
+        context.add_cookies([{"url": server.url, **cookie} for cookie in server.first_name()])
+        page.goto(server.url + address)
+        return page
+
+    yield open_page
+    for server, context in opened:
+        if context.close in server.closing:  # else the server was there for the test alone
+            server.closing.remove(context.close)
+            context.close()
+    assert complaints == []

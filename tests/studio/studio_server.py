@@ -32,6 +32,12 @@ class RunningStudio:
     def owner_url(self) -> str:
         return f"{self.url}/?token={self.studio.gate.owner_token}"
 
+    def first_name(self) -> list[dict[str, str]]:
+        """The cookie with which the owner labels under the first name, if there is one."""
+        port = self.url.rpartition(":")[2]
+        people = self.store.annotators()[:1]
+        return [{"name": f"uiproof_{port}_name", "value": str(one.id)} for one in people]
+
     def client(self, token: str | None = None) -> httpx.Client:
         """Somebody who has opened the studio; the owner labels under the first name there is."""
         given = token or self.studio.gate.owner_token
@@ -40,9 +46,8 @@ class RunningStudio:
         headers = {"X-CSRF-Token": visitor.csrf(self.studio.gate.secret)}
         client = httpx.Client(base_url=self.url, headers=headers, follow_redirects=True, timeout=60)
         self.closing.append(client.close)
-        if visitor.owner and (people := self.store.annotators()):
-            port = self.url.rpartition(":")[2]
-            client.cookies.set(f"uiproof_{port}_name", str(people[0].id))
+        for cookie in self.first_name() if visitor.owner else ():
+            client.cookies.set(**cookie)
         client.get("/tasks", params={"token": given})
         return client
 

@@ -51,37 +51,6 @@ def place(tmp_path_factory):
         yield server
 
 
-@pytest.fixture
-def look(browser):
-    """Opens addresses of a studio as its owner; nothing may be complained about."""
-    contexts, closing, complaints = [], [], []
-
-    def open_page(server, address, width=1280, person=NAME):
-        context = browser.new_context(viewport={"width": width, "height": 900})
-        contexts.append(context)
-        server.closing.append(context.close)
-        closing.append(server.closing)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.goto(server.owner_url)
-        people = {one.name: one.id for one in server.store.annotators()}
-        port = server.url.rpartition(":")[2]
-        if person in people:
-            cookie = {"name": f"uiproof_{port}_name", "value": str(people[person])}
-            context.add_cookies([{**cookie, "url": server.url}])
-        page.goto(server.url + address)
-        return page
-
-    yield open_page
-    for context, its_server in zip(contexts, closing, strict=True):
-        if context.close in its_server:  # else the server was there for the test alone
-            its_server.remove(context.close)
-            context.close()
-    assert complaints == []
-
-
 @pytest.mark.parametrize(
     "address",
     ["/tasks/1/results", "/tasks/2/results", "/tasks/1/decide", "/tasks/1/items/1", "/import"],
@@ -124,7 +93,7 @@ def test_the_results_show_rates_failures_agreement_and_the_program(place, look):
 def test_agreement_renews_itself_while_people_label(tmp_path, look):
     with running_studio(tmp_path / "runs") as studio:
         task = noisy_task(studio.store, pages=4)
-        page = look(studio, f"/tasks/{task.id}/results", person="Ann")
+        page = look(studio, f"/tasks/{task.id}/results")
         fleiss = page.locator("#agreement tr", has_text="Fleiss").first
         before = fleiss.inner_text()
         expect(page.locator("#counts")).to_contain_text("48")
@@ -143,7 +112,7 @@ def test_disputes_are_decided_with_the_keyboard_alone(tmp_path, look):
         store = studio.store
         task = noisy_task(store, pages=6).id
         left = disagreements(gather(store, task))
-        page = look(studio, f"/tasks/{task}/decide", person="Ann")
+        page = look(studio, f"/tasks/{task}/decide")
         cards = page.locator(".dispute")
         expect(cards).to_have_count(len(left))
         order = [int(one.get_attribute("id").split("-")[1]) for one in cards.all()]
@@ -192,7 +161,7 @@ def test_what_was_exported_on_one_page_is_imported_on_another(tmp_path, look):
         running_studio(tmp_path / "two") as second,
     ):
         task = noisy_task(first.store).id
-        page = look(first, f"/tasks/{task}/results", person="Ann")
+        page = look(first, f"/tasks/{task}/results")
         with page.expect_download() as download:
             page.get_by_role("link", name="Export labels").click()
         file = tmp_path / download.value.suggested_filename

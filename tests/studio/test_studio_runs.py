@@ -31,31 +31,6 @@ def place(tmp_path_factory):
         yield server
 
 
-@pytest.fixture
-def look(browser):
-    """Opens addresses of a studio as its owner; nothing may be complained about."""
-    contexts, closing, complaints = [], [], []
-
-    def open_page(server, address="/runs", width=1280, **options):
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        server.closing.append(context.close)
-        closing.append(server.closing)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(server.owner_url)
-        page.goto(server.url + address)
-        return page
-
-    yield open_page
-    for context, its_server in zip(contexts, closing, strict=True):
-        if context.close in its_server:  # else the server was there for the test alone
-            its_server.remove(context.close)
-            context.close()
-    assert complaints == []
-
-
 def row(page, text):
     return page.locator("tr", has=page.get_by_text(text, exact=True))
 

@@ -297,5 +297,5 @@ class ThreadWorker:
         try:
             if self._judge is not None:
                 self._judge.close()
-        except Exception:
+        except Exception:  # whatever its libraries raise: a run must not fail at its very end
             logging.getLogger(__name__).exception("A judge could not be closed.")

@@ -87,8 +87,9 @@ def _unpack(path: Path, folder: Path) -> None:
                         )
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(content)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        # RuntimeError: a password is needed; ValueError and others: bytes that make no sense.
+    except (zipfile.BadZipFile, RuntimeError, EOFError, ValueError) as error:
+        # RuntimeError: a password is needed, or the kind of packing is not known; the others: bytes
+        # that make no sense.
         raise InputError(
             f"{path.name} is not a zip file that can be read: {error}.",
             remedy="Zip the folder again, without a password.",

@@ -229,6 +229,7 @@ def _saliency(figure: Figure, values: Sequence[float]) -> None:
     left, right = figure.subplots(1, 2)
     left.hist(values, bins=[place / 40 for place in range(41)], color=COLOURS[0], edgecolor="white")
     left.set_ylabel("interactions")
+    left.yaxis.get_major_locator().set_params(integer=True)
     left.set_title("Histogram")
     steps, shares = cumulative(values)
     right.step([0, *steps, 1], [0, *shares, 1], where="post", color=COLOURS[0], linewidth=2)
