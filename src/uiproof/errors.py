@@ -43,6 +43,12 @@ class InputError(UsageError):
     code = "input"
 
 
+class PageTooLargeError(InputError):
+    """A page has more HTML than any browser shows within its time."""
+
+    code = "page_too_large"
+
+
 class MissingDependencyError(UiproofError):
     """Something that this machine needs is not installed."""
 
@@ -54,6 +60,13 @@ class DownloadError(MissingDependencyError):
     """Something from the network could not be had, or was not what it should be."""
 
     code = "download"
+
+
+class TrackingError(UiproofError):
+    """An experiment tracker did not take what it was given: no login, no server, no permission."""
+
+    code = "tracking"
+    exit_code = 3
 
 
 class StorageError(UiproofError):
@@ -104,6 +117,18 @@ class WorkerDiedError(UiproofError):
     """A worker process ended while it worked on a case."""
 
     code = "worker_died"
+
+
+class NodeLostError(WorkerDiedError):
+    """A machine of a cluster went away while it worked on a case."""
+
+    code = "node_lost"
+
+
+class OutOfMemoryError(UiproofError):
+    """The machine, or a limit set on it, had no memory left for a case."""
+
+    code = "out_of_memory"
 
 
 class CaseTimeoutError(UiproofError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,22 +12,38 @@ class Executor(StrEnum):
     """Where judges work."""
 
     processes = "processes"
+    ray = "ray"
     inline = "inline"
 
 
 Workers = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Judge processes. [default: one per core]")
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Judge processes. [default: one per core, of the cluster with ray]"
+    ),
 ]
 Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N cases.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results.")]
-Where = Annotated[Executor, typer.Option(help="Where judges work; inline is for debugging.")]
+Where = Annotated[
+    Executor,
+    typer.Option(help="Where judges work: here, on a Ray cluster, or inline for debugging."),
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="For --executor ray: auto or HOST:PORT. [default: RAY_ADDRESS, else a Ray started "
+        "here for this command]",
+    ),
+]
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Try cases again that failed before.")
 ]
 Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Also write JSON; - for stdout.")
 ]
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories.")]
+Runs = Annotated[list[str], typer.Argument(metavar="RUN", help="Directories or URLs of runs.")]
 
 
 class TallPictures(StrEnum):

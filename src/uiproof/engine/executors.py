@@ -8,25 +8,24 @@ one call at a time and replaces those that die or hang. To run judges somewhere 
 from __future__ import annotations
 
 import asyncio
-import logging
-import queue
-import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Future
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from uiproof.engine.machine import default_workers
 from uiproof.engine.storage import storage_fault
 from uiproof.engine.types import Judge, Score
 from uiproof.errors import (
     CaseTimeoutError,
     InternalError,
     MissingDependencyError,
+    NodeLostError,
+    OutOfMemoryError,
     StorageError,
     UiproofError,
     UsageError,
@@ -37,25 +36,50 @@ from uiproof.errors import (
 Stage = Literal["pose", "picture", "score"]
 MakeJudge = Callable[[], Judge[Any, Any, Any]]
 
-_START_SECONDS = 120.0
-_CLOSE_SECONDS = 5.0  # for a judge to close its browser
-_ABANDON_SECONDS = 0.5
+START_SECONDS = 120.0
+_SAY_ENOUGH = (MissingDependencyError, StorageError, WorkerStartError)  # of a failed start
+_MOST_DEATHS, _MOST_LOST_NODES = 1, 4  # after which a case or a start is tried again
 _LONGEST_MESSAGE, _LONGEST_TRACEBACK = 2_000, 10_000  # some libraries quote whole pages
 
 
 def make_pool(
-    name: str, make_judge: MakeJudge, *, workers: int, case_timeout: float, log: Path
+    name: str,
+    make_judge: MakeJudge,
+    *,
+    workers: int | None,
+    case_timeout: float,
+    log: Path,
+    folders: Sequence[Path] = (),
+    fingerprint: Callable[[], Mapping[str, Any]] = dict,
 ) -> Pool:
-    """The pool for an executor's name; `log` gets what workers print."""
+    """The pool for an executor's name; `log`, in the run's directory, gets what workers print.
+
+    Without `workers` there are as many as there is room for. Judges on other machines are given
+    the data and predictions in `folders`; what `fingerprint` says must be the same there.
+    """
     if name == "inline":
+        from uiproof.engine.threads import ThreadWorker
+
         return Pool(lambda: ThreadWorker(make_judge), workers=1, case_timeout=case_timeout)
     if name == "processes":
         from uiproof.engine.processes import process_workers
 
         new_worker = process_workers(make_judge, log)
+        workers = workers or default_workers()
         return Pool(new_worker, workers=workers, case_timeout=case_timeout)
+    if name == "ray":
+        from uiproof.engine.ray_workers import ray_pool
+
+        return ray_pool(
+            make_judge,
+            workers=workers,
+            case_timeout=case_timeout,
+            log=log,
+            folders=folders,
+            fingerprint=fingerprint,
+        )
     raise UsageError(
-        f"There is no executor called {name!r}.", remedy="Use `processes` or `inline`."
+        f"There is no executor called {name!r}.", remedy="Use `processes`, `ray` or `inline`."
     )
 
 
@@ -84,42 +108,91 @@ class Trace:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
 
+class _Tries:
+    """How often something is tried again whose worker died."""
+
+    def __init__(self) -> None:
+        self._deaths = self._lost_nodes = 0
+
+    def again_after(self, error: WorkerDiedError) -> bool:
+        """Whether to go on. A page can kill its worker; that a node goes away is nobody's fault."""
+        if isinstance(error, NodeLostError):
+            self._lost_nodes += 1
+        else:
+            self._deaths += 1
+        return self._deaths <= _MOST_DEATHS and self._lost_nodes <= _MOST_LOST_NODES
+
+
 class Pool:
-    """Up to `workers` workers. Scoring goes before posing, so that answers do not pile up."""
+    """Up to `workers` workers. Scoring goes before posing, so that answers do not pile up.
+
+    A worker that is started belongs to nobody: who needs one takes the first that is free. So no
+    case waits for a place on a cluster while a worker of this pool has nothing to do.
+    """
 
     def __init__(
-        self, new_worker: Callable[[], Worker], *, workers: int, case_timeout: float
+        self,
+        new_worker: Callable[[], Worker],
+        *,
+        workers: int,
+        case_timeout: float,
+        start_seconds: float = START_SECONDS,
+        why_not: Callable[[], str] = lambda: "It took too long.",
+        release: Callable[[], None] = lambda: None,
     ) -> None:
         self.workers = workers
         self._new_worker = new_worker
-        self._case_timeout = case_timeout
+        self._case_timeout, self._start_seconds = case_timeout, start_seconds
+        self._why_not, self._release = why_not, release
         self._free_turns = workers
         self._waiting: dict[Stage, deque[asyncio.Future[None]]] = {
             "score": deque(),
             "picture": deque(),
             "pose": deque(),
         }
+        self._alive: set[Worker] = set()
+        self._last_alive = time.monotonic()
         self._idle: list[Worker] = []
-        self._all: set[Worker] = set()
+        self._starting: set[asyncio.Task[None]] = set()
+        self._wanting: deque[asyncio.Future[Worker]] = deque()
+        self._broken: UiproofError | None = None  # why no worker can be started
 
     async def call(self, stage: Stage, *args: Any, trace: Trace | None = None) -> Any:
         """Run one stage of a case on some worker.
 
-        A case whose worker dies is tried once more on a fresh one, then `WorkerDiedError` is
-        raised; one that takes longer than the limit raises `CaseTimeoutError`.
+        A case whose worker dies is tried once more on another one, then `WorkerDiedError` is
+        raised; where whole nodes went away it is tried more often, for that is not its fault. One
+        that takes longer than the limit raises `CaseTimeoutError`.
         """
         trace = trace or Trace()
+        tries = _Tries()
         async with self._turn(stage):
-            worker = self._idle.pop() if self._idle else await self._start_worker()
-            try:
-                return await self._timed(worker, stage, args, trace)
-            except WorkerDiedError:
-                trace.attempts += 1
-            return await self._timed(await self._start_worker(), stage, args, trace)
+            while True:
+                worker = await self._worker()
+                try:
+                    return await self._timed(worker, stage, args, trace)
+                except WorkerDiedError as error:
+                    if not tries.again_after(error):
+                        raise
+                    trace.attempts += 1
 
     async def close(self) -> None:
         """End all workers."""
-        await asyncio.gather(*(worker.end() for worker in self._all))
+        starting = list(self._starting)
+        for task in starting:
+            task.cancel()
+        await asyncio.gather(*starting, return_exceptions=True)
+        await asyncio.gather(*(worker.end() for worker in self._alive))
+        self.release()
+
+    def mend(self) -> None:
+        """Forget that no worker could be started: the next call tries it again."""
+        self._broken = None
+
+    def release(self) -> None:
+        """Let go of what workers were to be started on, such as a cluster."""
+        release, self._release = self._release, lambda: None
+        release()
 
     async def _timed(
         self, worker: Worker, stage: Stage, args: tuple[Any, ...], trace: Trace
@@ -143,29 +216,85 @@ class Pool:
         finally:
             trace.add(stage, time.perf_counter() - began)
             if usable:
-                self._idle.append(worker)
+                self._hand_over(worker)
             else:
-                self._all.discard(worker)
+                self._alive.discard(worker)
+                self._last_alive = time.monotonic()
                 await worker.end()
 
+    async def _worker(self) -> Worker:
+        """A worker for who has a turn: one that is idle, or the first that gets free."""
+        if self._broken:
+            raise self._broken
+        if self._idle:
+            return self._idle.pop()
+        if len(self._alive) + len(self._starting) < self.workers:
+            task = asyncio.create_task(self._add_worker())
+            self._starting.add(task)
+            task.add_done_callback(self._starting.discard)
+        wanted: asyncio.Future[Worker] = asyncio.get_running_loop().create_future()
+        self._wanting.append(wanted)
+        try:
+            return await wanted
+        except asyncio.CancelledError:
+            if wanted.done() and not wanted.cancelled() and not wanted.exception():
+                self._hand_over(wanted.result())  # given and cancelled in the same moment
+            raise
+
+    def _hand_over(self, worker: Worker) -> None:
+        while self._wanting:
+            wanted = self._wanting.popleft()
+            if not wanted.done():
+                wanted.set_result(worker)
+                return
+        self._idle.append(worker)
+
+    async def _add_worker(self) -> None:
+        try:
+            worker = await self._start_worker()
+        except Exception as error:  # noqa: BLE001 - raised by who waits for a worker
+            self._broken = as_error(error)
+            while self._wanting:
+                wanted = self._wanting.popleft()
+                if not wanted.done():
+                    wanted.set_exception(self._broken)
+        else:
+            self._alive.add(worker)
+            self._hand_over(worker)
+
     async def _start_worker(self) -> Worker:
-        for last_try in (False, True):
+        tries = _Tries()
+        while True:
             worker = self._new_worker()
-            self._all.add(worker)
             try:
-                async with asyncio.timeout(_START_SECONDS):
-                    await worker.start()
-            except (MissingDependencyError, StorageError):
-                raise
-            except (UiproofError, TimeoutError) as error:
-                if last_try or not isinstance(error, WorkerDiedError):
-                    raise WorkerStartError(
-                        f"No worker could be started. {error or 'It took too long.'}",
-                        remedy="The inline executor shows more of what is wrong.",
-                    ) from error
-            else:
-                break
-        return worker
+                await self._started(worker)
+            except BaseException as error:
+                await worker.end()
+                if isinstance(error, WorkerDiedError) and tries.again_after(error):
+                    continue
+                if isinstance(error, (asyncio.CancelledError, *_SAY_ENOUGH)):
+                    raise
+                raise WorkerStartError(
+                    f"No worker could be started. {as_error(error)}",
+                    remedy="The inline executor shows more of what is wrong.",
+                ) from error
+            return worker
+
+    async def _started(self, worker: Worker) -> None:
+        """Wait for a start. It may take long while others work: a cluster may have no room yet."""
+        starting = asyncio.ensure_future(worker.start())
+        began = time.monotonic()
+        try:
+            while not starting.done():
+                now = time.monotonic()
+                since = now if self._alive else max(began, self._last_alive)
+                left = since + self._start_seconds - now
+                if left <= 0:
+                    raise WorkerStartError(f"No worker could be started. {self._why_not()}")
+                await asyncio.wait([starting], timeout=left)
+        finally:
+            starting.cancel()  # does nothing where it is done
+        starting.result()
 
     @asynccontextmanager
     async def _turn(self, stage: Stage) -> AsyncIterator[None]:
@@ -215,87 +344,12 @@ def as_error(error: BaseException) -> UiproofError:
         return fault
     if isinstance(error, UiproofError):
         return error
+    if isinstance(error, MemoryError):
+        return OutOfMemoryError(
+            f"There was not enough memory for the case. {error}".strip()[:_LONGEST_MESSAGE],
+            remedy="Use fewer workers, or a machine with more memory.",
+        )
     return InternalError(
         f"{type(error).__name__}: {error}"[:_LONGEST_MESSAGE],
         traceback="".join(traceback.format_exception(error))[-_LONGEST_TRACEBACK:],
     )
-
-
-class DaemonThread:
-    """Runs one function after another off the event loop; never keeps the program from ending."""
-
-    def __init__(self, name: str) -> None:
-        self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[..., Any], Any] | None]
-        self._jobs = queue.SimpleQueue()
-        threading.Thread(target=self._run, name=name, daemon=True).start()
-
-    def run(self, function: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
-        """What the function returns or raises, to be awaited."""
-        future: Future[Any] = Future()
-        self._jobs.put((future, function, args))
-        return asyncio.wrap_future(future)
-
-    def stop(self) -> None:
-        """End the thread after what it was given so far."""
-        self._jobs.put(None)
-
-    def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            future, function, args = job
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                future.set_result(function(*args))
-            except BaseException as error:  # noqa: BLE001 - handed on to who awaits it
-                future.set_exception(error)
-
-
-class ThreadWorker:
-    """A judge in a thread of this process: Playwright must not run in the event loop's thread.
-
-    A judge that hangs cannot be stopped here, only left behind.
-    """
-
-    def __init__(self, make_judge: MakeJudge) -> None:
-        self._make_judge = make_judge
-        self._judge: Any = None
-        self._thread = DaemonThread("uiproof judge")
-        self._busy = self._ended = False
-
-    async def start(self) -> None:
-        """See `Worker`."""
-        await self._thread.run(self._make)
-
-    async def call(self, stage: Stage, *args: Any) -> Any:
-        """See `Worker`."""
-        self._busy = True  # here and not in the thread: `end` may come before that has begun
-        return await self._thread.run(self._perform, stage, *args)
-
-    async def end(self) -> None:
-        """See `Worker`."""
-        if self._ended:
-            return
-        self._ended = True
-        closing = self._thread.run(self._close)
-        self._thread.stop()
-        # A busy thread closes its judge when it gets to it; nobody waits for that.
-        await asyncio.wait([closing], timeout=_ABANDON_SECONDS if self._busy else _CLOSE_SECONDS)
-
-    def _make(self) -> None:
-        try:
-            self._judge = self._make_judge()
-        except Exception as error:
-            raise as_error(error) from error
-
-    def _perform(self, stage: Stage, *args: Any) -> Any:
-        try:
-            return perform(self._judge, stage, *args)
-        finally:
-            self._busy = False
-
-    def _close(self) -> None:
-        try:
-            if self._judge is not None:
-                self._judge.close()
-        except Exception:  # whatever its libraries raise: a run must not fail at its very end
-            logging.getLogger(__name__).exception("A judge could not be closed.")

@@ -45,8 +45,10 @@ def encode(record: Record) -> bytes:
 
 
 def decode(line: bytes) -> Record:
-    """The record in one line of a journal."""
+    """The record in one line of a journal. Raises ValueError, TypeError or KeyError for others."""
     fields: dict[str, Any] = json.loads(line)
+    if not isinstance(fields, dict) or not isinstance(fields.get("id"), str):
+        raise TypeError("it holds no case")
     if error := fields.get("error"):
         fields["error"] = CaseError(**error)
     fields["flags"] = tuple(fields["flags"])
@@ -158,7 +160,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Record]]:
                 return  # torn, or just being written
             try:
                 yield position, decode(line)
-            except (ValueError, TypeError, KeyError) as error:
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
                 raise InputError(
                     f"Line {number} of {path} is damaged: {error}.",
                     remedy="Delete that line and run again: its case is then done again.",

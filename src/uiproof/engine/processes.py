@@ -13,13 +13,14 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
-from uiproof.engine.executors import DaemonThread, MakeJudge, Stage, as_error
-from uiproof.errors import UsageError, WorkerDiedError
+from uiproof.engine.executors import MakeJudge, Stage, as_error
+from uiproof.engine.threads import DaemonThread
+from uiproof.errors import NodeLostError, UsageError, WorkerDiedError
 
 # Not `-m`: the worker must find the same modules as this process, wherever those come from.
 _BOOTSTRAP = (
-    "import sys; sys.path[:] = sys.argv[2:]; "
-    "from uiproof.engine.worker import main; main(int(sys.argv[1]))"
+    "import sys; sys.path[:] = sys.argv[3:]; from uiproof.engine.worker import main; "
+    "main(int(sys.argv[1]), hidden=sys.argv[2] == 'hidden')"
 )
 _END_SECONDS = 5.0
 
@@ -39,8 +40,8 @@ def process_workers(make_judge: MakeJudge, log: Path) -> Callable[[], ProcessWor
 class ProcessWorker:
     """A judge in a process. It lives exactly as long as the pipe to its guardian is open."""
 
-    def __init__(self, recipe: bytes, log: Path) -> None:
-        self._recipe, self._log = recipe, log
+    def __init__(self, recipe: bytes, log: Path, *, hidden: bool = False) -> None:
+        self._recipe, self._log, self._hidden = recipe, log, hidden
         self._thread = DaemonThread("uiproof worker")  # waits for answers, off the event loop
         self._life_read, self._life = os.pipe()
         self._connection, self._theirs = Pipe()
@@ -74,10 +75,11 @@ class ProcessWorker:
 
     def _start(self) -> None:
         fd = self._theirs.fileno()
+        how = "hidden" if self._hidden else "plain"
         try:
             with self._log.open("ab") as log:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-c", _BOOTSTRAP, str(fd), *sys.path],
+                    [sys.executable, "-c", _BOOTSTRAP, str(fd), how, *sys.path],
                     stdin=self._life_read,
                     stdout=log,
                     stderr=log,
@@ -96,6 +98,9 @@ class ProcessWorker:
             request = pickle.dumps((stage, args))
         except Exception as error:
             raise as_error(error) from error
+        if self._connection.poll():  # an idle worker says nothing, so this is the end of the line
+            # It died while it had nothing to do: no case is to blame.
+            raise NodeLostError("The worker process had ended before the case came to it.")
         return self._exchange(request)
 
     def _exchange(self, request: bytes) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +18,6 @@ from uiproof.engine.context import Context
 from uiproof.engine.executors import Pool, Trace, as_error, make_pool
 from uiproof.engine.journal import Journal, encode
 from uiproof.engine.lock import locked
-from uiproof.engine.machine import default_workers
 from uiproof.engine.progress import Progress
 from uiproof.engine.rundir import FORMAT, RunDirectory, dataset_key
 from uiproof.engine.shards import AnyCase, Shard
@@ -38,6 +37,7 @@ from uiproof.errors import (
     UsageError,
     WorkerStartError,
 )
+from uiproof.remote.mirror import name_of
 
 if TYPE_CHECKING:
     from uiproof.registry import Benchmark
@@ -78,22 +78,14 @@ def execute(
     """
     _check_call(workers, limit)
     run = RunDirectory(directory)
-    workers = workers or default_workers()
     log = run.path / "workers.log"
-    pool = make_pool(
-        executor,
-        partial(benchmark.judge, run.path),
-        workers=workers,
-        case_timeout=case_timeout,
-        log=log,
-    )
     cases = benchmark.cases(dataset)  # before anything is written: what is wrong shows here
     manifest = {
         "format": FORMAT,
         "uiproof": version("uiproof"),
         "benchmark": benchmark.name,
         "dataset": dataset_name,
-        "dataset_path": str(dataset.resolve()),
+        "dataset_path": name_of(dataset),
         "dataset_key": dataset_key(dataset, run=directory),
         "method": method.name,
         "settings": dict(method.settings),
@@ -102,13 +94,23 @@ def execute(
         "shard": None if shard is None else str(shard),
         "cases": _total(cases, limit) if shard is None else None,
         "executor": executor,
-        "workers": workers,
         "fingerprint": dict(benchmark.fingerprint()),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    run.create()
-    with locked(run.path / "lock"):
-        run.describe(manifest)
+    with ExitStack() as held:
+        pool = make_pool(
+            executor,
+            partial(benchmark.judge, run.path),
+            workers=workers,
+            case_timeout=case_timeout,
+            log=log,
+            folders=(dataset, *method.folders),
+            fingerprint=benchmark.fingerprint,
+        )
+        held.callback(pool.release)
+        run.create()
+        held.enter_context(locked(run.path / "lock"))
+        run.describe({**manifest, "workers": pool.workers})
         session = _Session(run, benchmark, method, pool, progress or Progress())
         try:
             asyncio.run(session.run(cases, limit, shard, retry_failed))
@@ -165,6 +167,7 @@ class _Session:
         self._window = asyncio.Semaphore(2 * pool.workers + concurrency)
         self._began = time.monotonic()
         self._finished = 0
+        self._writing = False
         self._ask_again: set[str] = set()  # cases whose last answer was useless
         self._budget_reached: BudgetReachedError | None = None
         try:
@@ -182,17 +185,18 @@ class _Session:
         """Bring every case to its end that is not in the journal or has another answer now."""
         done, failed = self._done(retry_failed)
         wanted, total = _wanted(cases, limit, shard)
-        # A summary that no longer fits the journal must not survive, even if this process dies.
-        summary = self._run.path / "summary.json"
-        with access(summary, "deleted"):
-            summary.unlink(missing_ok=True)
         async with AsyncExitStack() as cleanup:
             cleanup.callback(self._judge.close)
             cleanup.push_async_callback(self._method.close)
             cleanup.push_async_callback(self._pool.close)
+            journal = cleanup.enter_context(Journal(self._run.journal))
+            self._writing = True
+            # A summary that no longer fits the journal must not survive, even if this process dies.
+            summary = self._run.path / "summary.json"
+            with access(summary, "deleted"):
+                summary.unlink(missing_ok=True)
             self._progress.start(total=total, done=len(done), failed=failed)
             cleanup.callback(self._progress.stop)
-            journal = cleanup.enter_context(Journal(self._run.journal))
             try:
                 async with asyncio.TaskGroup() as tasks:
                     for case in wanted:
@@ -296,8 +300,8 @@ class _Session:
                 trace.add("answer", time.perf_counter() - began)
 
     def summarise(self, *, complete: bool) -> None:
-        """Write `summary.json`; not where an interrupted run has nothing to sum up."""
-        if not complete and next(self._run.records(), None) is None:
+        """Write `summary.json`; not where an interrupted run has nothing new to sum up."""
+        if not complete and (not self._writing or next(self._run.records(), None) is None):
             return
         seconds = time.monotonic() - self._began
         timing = {

@@ -47,9 +47,27 @@ class RunDirectory:
         self.journal = self.path / "journal.jsonl"
 
     @classmethod
-    def of(cls, run: RunDirectory | Path | str) -> RunDirectory:
-        """A run that may be named by its path."""
-        return run if isinstance(run, RunDirectory) else cls(run)
+    def of(cls, run: RunDirectory | Path | str, *, pictures: bool = True) -> RunDirectory:
+        """A run that may be named by its path, or by its URL: then it is fetched as it is now.
+
+        Without `pictures` only what tables need is fetched.
+        """
+        if isinstance(run, RunDirectory):
+            return run
+        if isinstance(run, str) and "://" in run:
+            from uiproof.remote.mirror import fetch
+            from uiproof.remote.urls import is_url
+
+            if is_url(run):
+                return cls(fetch(run, deep=pictures))
+        return cls(run)
+
+    @property
+    def place(self) -> str:
+        """What to call it in messages: its path, or its URL where it is a copy of one."""
+        from uiproof.remote.mirror import shown
+
+        return shown(self.path)
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -69,7 +87,7 @@ class RunDirectory:
         """The file behind an entry of `Record.artifacts`."""
         path = (self.path / name).resolve()
         if not path.is_relative_to(self.path.resolve()):
-            raise InputError(f"The artifact {name!r} lies outside of the run {self.path}.")
+            raise InputError(f"The artifact {name!r} lies outside of the run {self.place}.")
         return path
 
     def artifact_dir(self, case_id: str) -> Path:
@@ -94,14 +112,14 @@ class RunDirectory:
             self.path.mkdir(parents=True, exist_ok=True)
         if not os.access(self.path, os.W_OK | os.X_OK):
             raise InputError(
-                f"{self.path} may not be written by this user.",
+                f"{self.place} may not be written by this user.",
                 remedy="Choose another directory for the run.",
             )
         with access(self.path, "read"):
             names = {entry.name for entry in self.path.iterdir()}
         if names - _OWN_NAMES and "run.json" not in names:
             raise InputError(
-                f"{self.path} is neither empty nor a run.",
+                f"{self.place} is neither empty nor a run.",
                 remedy="Choose another directory for the run.",
             )
 
@@ -131,29 +149,32 @@ class RunDirectory:
     def _check_same(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         if difference := mismatch(old, new):
             raise RunMismatchError(
-                f"{self.path} holds results of another run: {difference}.",
+                f"{self.place} holds results of another run: {difference}.",
                 remedy="Write to another directory, or delete this one to start again.",
             )
         before, now = old.get("limit"), new["limit"]
         if now is not None and (before is None or now < before):
             raise RunMismatchError(
-                f"{self.path} was started with {_limit(before)}; {_limit(now)} is less.",
+                f"{self.place} was started with {_limit(before)}; {_limit(now)} is less.",
                 remedy="The limit of a run can only grow; write to another directory.",
             )
 
     def _read(self, name: str, problem: str) -> dict[str, Any]:
         path = self.path / name
         try:
-            content: dict[str, Any] = json.loads(path.read_text("utf-8"))
+            content: dict[str, Any] = {**json.loads(path.read_text("utf-8"))}
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(
-                f"{self.path} {problem}.",
+                f"{self.place} {problem}.",
                 remedy="Run `uiproof run` with the same options to make or finish it.",
             ) from None
         except OSError as error:
             raise access_error(path, "read", error) from error
-        except ValueError as error:
-            raise InputError(f"{path} is damaged: {error}.") from error
+        except (ValueError, TypeError, RecursionError) as error:
+            raise InputError(
+                f"{path} is damaged: {error}.",
+                remedy="Restore it, or run again into another directory.",
+            ) from error
         return content
 
     def _write(self, name: str, content: Mapping[str, Any]) -> None:
@@ -199,7 +220,7 @@ def dataset_key(dataset: Path, *, run: Path) -> str:
     cannot be read only name and size count: its case fails by itself.
     """
     digest = hashlib.blake2b(digest_size=16)
-    for path in _files(dataset, run):
+    for path in dataset_files(dataset, run):
         size = path.stat().st_size
         digest.update(f"{path.relative_to(dataset).as_posix()}\0{size}\0".encode(errors="replace"))
         with suppress(OSError):
@@ -216,7 +237,8 @@ def _ends(path: Path, size: int) -> bytes:
     return content
 
 
-def _files(dataset: Path, run: Path) -> Iterator[Path]:
+def dataset_files(dataset: Path, run: Path) -> Iterator[Path]:
+    """The files that make a data set, in a stable order; see `dataset_key` for what is left out."""
     if dataset.is_file():
         yield dataset
         return

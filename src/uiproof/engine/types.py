@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from uiproof.errors import MethodError
@@ -54,6 +55,11 @@ class Method(ABC, Generic[Question, Answer]):
     def settings(self) -> Mapping[str, Any]:
         """What changes the answers; written into the run and compared on resume."""
         return {}
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Folders or files that answers refer to by path, for judges on machines without them."""
+        return ()
 
     @abstractmethod
     async def answer(self, case_id: str, question: Question, context: Context) -> Answer:

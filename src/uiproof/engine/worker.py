@@ -26,10 +26,19 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def main(fd: int) -> NoReturn:
-    """Serve calls that come over the socket `fd`; standard input is the life line."""
+def main(fd: int, *, hidden: bool = False) -> NoReturn:
+    """Serve calls that come over the socket `fd`; standard input is the life line.
+
+    With `hidden` the guardian is no child of who started it. Ray kills the children of a worker
+    that ends, and a guardian that is killed ends nothing.
+    """
+    if hidden:
+        _stand_in_front(fd)
     # Browsers that are killed leave profiles behind; here they leave them where we find them.
-    scratch = tempfile.mkdtemp(prefix="uiproof-")
+    try:
+        scratch = tempfile.mkdtemp(prefix="uiproof-")
+    except OSError as error:
+        _refuse(fd, error)
     os.environ["TMPDIR"] = tempfile.tempdir = scratch
     # Orphans of the judge's process become ours, also those that made themselves independent.
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
@@ -38,6 +47,34 @@ def main(fd: int) -> NoReturn:
         _work(fd)
     os.close(fd)
     _guard(child, scratch)
+
+
+def _refuse(fd: int, error: OSError) -> NoReturn:
+    """Tell the main process that there is no room to work in, and end."""
+    from uiproof.errors import StorageError
+
+    problem = StorageError(
+        f"No temporary folder can be made: {error.strerror or error}.",
+        remedy="Make room there or name another one in TMPDIR, then run the same command again: "
+        "the run continues where it stopped.",
+    )
+    with suppress(OSError):
+        Connection(fd).send_bytes(pickle.dumps((False, problem)))
+    os._exit(1)
+
+
+def _stand_in_front(fd: int) -> None:
+    """Go on in a child; this process only waits for it, and ends as it does."""
+    guardian = os.fork()
+    if guardian:
+        os.close(fd)
+        _, status = os.waitpid(guardian, 0)
+        os._exit(_exit_code(status))
+
+
+def _exit_code(status: int) -> int:
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code  # as a shell says which signal it was
 
 
 def _guard(child: int, scratch: str) -> NoReturn:
@@ -57,8 +94,7 @@ def _guard(child: int, scratch: str) -> NoReturn:
     while True:
         pid, status = os.wait()
         if pid == child:
-            code = os.waitstatus_to_exitcode(status)
-            end(code if code >= 0 else 128 - code)
+            end(_exit_code(status))
 
 
 def _work(fd: int) -> NoReturn:
