@@ -17,6 +17,8 @@ from uiproof.engine.notebook import call_anywhere
 from uiproof.engine.progress import make_progress
 from uiproof.errors import InputError, UsageError
 from uiproof.methods import Cell, make_cells
+from uiproof.remote.mirror import local, shown
+from uiproof.remote.pushing import kept_at_url, run_place
 from uiproof.settings import Settings
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ def run(
     built-in method or a model; `prompt` is for models, `models` says how they are asked. Without
     `out` the run gets a folder of its own under `runs/`. Running again continues what is there;
     failed cases are tried again only with `retry_failed`. `shard="3/16"` does only the third of
-    sixteen parts, for `merge` to join.
+    sixteen parts, for `merge` to join. Folders and runs can also be URLs, such as `s3://bucket/x`.
     """
     from uiproof.registry import resolve_dataset
 
@@ -98,7 +100,8 @@ def run_cell(
             **options,
         )
     except KeyboardInterrupt as stop:
-        stop.add_note(f"What is done is kept in {cell.directory}. The same command continues it.")
+        place = shown(cell.directory)
+        stop.add_note(f"What is done is kept in {place}. The same command continues it.")
         raise
     if benchmark.finished is not None:
         benchmark.finished(finished)
@@ -128,13 +131,14 @@ def score_folders(
     """
     from uiproof.registry import benchmarks
 
-    reference, generated = Path(reference), Path(generated)
+    name = str(reference)
+    reference, generated = local(reference), local(generated)
     for path in (reference, generated):
         if not path.exists():
             raise InputError(f"There is no file or folder {path}.")
     if reference.is_dir() != generated.is_dir():
         raise UsageError(
-            f"{reference} and {generated} are a file and a folder.",
+            f"{shown(reference)} and {shown(generated)} are a file and a folder.",
             remedy="Give two files, or two folders that hold pages of the same names.",
         )
     if reference.is_dir():
@@ -144,6 +148,7 @@ def score_folders(
         benchmark,
         reference,
         benchmark.method(f"replay:{generated}"),
+        name=name,
         out=out,
         executor=executor,
         workers=workers,
@@ -186,7 +191,7 @@ def score_interactions(
         raise InputError(
             f"{dataset} is no data set of Interaction2Code.", remedy=f"It is {benchmark.layout}"
         )
-    method = Replay(Path(generated), variant=variant)
+    method = Replay(local(generated), variant=variant)
     _check_pages(path, method, quiet=quiet)
     with _contours(on=contours):
         return _scored(
@@ -213,7 +218,7 @@ def _scored(
     **options: Any,
 ) -> RunDirectory:
     """A run of existing answers; without `out` its directory goes when Python exits."""
-    directory = Path(tempfile.mkdtemp(prefix="uiproof-")) if out is None else Path(out)
+    directory = Path(tempfile.mkdtemp(prefix="uiproof-")) if out is None else run_place(out)
     try:
         finished = _execute(
             directory=directory,
@@ -224,7 +229,7 @@ def _scored(
             **options,
         )
     except KeyboardInterrupt as stop:
-        stop.add_note(f"What is done is kept. Continue with --out {directory}")
+        stop.add_note(f"What is done is kept. Continue with --out {shown(directory)}")
         raise
     except BaseException:
         if out is None:
@@ -257,7 +262,7 @@ def _check_names(reference: Path, generated: Path, *, quiet: bool) -> None:
     wanted, given = set(pages_in(reference)), set(pages_in(generated))
     if wanted and given and not wanted & given:
         raise UsageError(
-            f"No page of {generated} has the name of one of {reference}.",
+            f"No page of {shown(generated)} has the name of one of {shown(reference)}.",
             remedy="Pages belong together by their names: 1.html is compared with 1.html.",
         )
     if (strangers := sorted(given - wanted)) and not quiet:
@@ -311,4 +316,5 @@ def _execute(
         case_timeout=settings.case_timeout,
         **options,
     )
-    return call_anywhere(call, make_progress(quiet=quiet))
+    with kept_at_url(options["directory"]):
+        return call_anywhere(call, make_progress(quiet=quiet))

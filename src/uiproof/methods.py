@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from uiproof.errors import UsageError
 from uiproof.models.names import is_model_name
+from uiproof.remote.pushing import holds_run, run_place
 from uiproof.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def make_cells(
 ) -> list[Cell]:
     """Every model with every prompt (or the default one), every other method once, none twice.
 
-    With `out`, one run alone is in that directory, and of several each in a folder below it.
-    Without it, a shard has a folder of its own.
+    With `out`, a path or a URL, one run alone is in that directory, and of several each in a folder
+    below it. Without it, a shard has a folder of its own.
     """
     ending = "" if shard is None else f"-shard-{shard.replace('/', '-of-')}"
     wanted: list[tuple[str, str | None]] = []
@@ -63,13 +64,13 @@ def make_cells(
         label = method.name if is_model_name(asked) or benchmark.composed else asked
         if out is None:
             name = f"{Path(dataset).name}-{label}{ending}"
-            folder = Settings.from_environment().runs_dir / _slug(name)
+            folder = run_place(Settings.from_environment().runs_dir, _slug(name))
         else:
-            folder = Path(out) / _slug(label)
+            folder = run_place(out, _slug(label))
         cells.setdefault(label, Cell(label, method, folder))
     if out is not None and len(cells) == 1:
-        return [Cell(cell.label, cell.method, Path(out)) for cell in cells.values()]
-    if out is not None and (Path(out) / "run.json").is_file():
+        return [Cell(cell.label, cell.method, run_place(out)) for cell in cells.values()]
+    if out is not None and holds_run(out):
         raise UsageError(
             f"{out} is a run, and {len(cells)} runs do not go into one.",
             remedy="Give them another folder with --out.",

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from uiproof.engine.executors import Pool, make_pool
-from uiproof.engine.machine import default_workers
 from uiproof.engine.notebook import call_anywhere
 from uiproof.engine.progress import Progress, make_progress
 from uiproof.engine.rundir import RunDirectory
@@ -22,6 +21,7 @@ from uiproof.errors import MissingDependencyError, StorageError, UiproofError, W
 from uiproof.methods import Cell, make_cells
 from uiproof.models.catalogue import cost
 from uiproof.models.types import Usage
+from uiproof.remote.pushing import run_url
 from uiproof.settings import Settings
 
 if TYPE_CHECKING:
@@ -95,15 +95,17 @@ def plan(
     planned: set[tuple[str, Request]] = set()  # what two prompts ask alike is asked once
     tallies = [_Tally(cell, planned, retry_failed) for cell in cells]
     settings = Settings.from_environment(workers=workers)
+    cases = list(_part(islice(benchmark.cases(path), limit), shard))
     with tempfile.TemporaryDirectory(prefix="uiproof-plan-") as scratch:
         pool = make_pool(
             executor,
             partial(benchmark.judge, Path(scratch)),
-            workers=settings.workers or default_workers(),
+            workers=settings.workers,
             case_timeout=settings.case_timeout,
             log=Path(scratch) / "workers.log",
+            folders=[path],
+            fingerprint=benchmark.fingerprint,
         )
-        cases = list(_part(islice(benchmark.cases(path), limit), shard))
 
         def work(*, progress: Progress) -> None:
             asyncio.run(_tally(cases, tallies, pool, progress))
@@ -231,10 +233,10 @@ def _sum(costs: Sequence[float | None]) -> float | None:
 
 def _done(cell: Cell, retry_failed: bool) -> tuple[set[str], set[str]]:
     """Which cases a run has done already, and of which the answer in the cache is not wanted."""
-    run = RunDirectory(cell.directory)
     done: set[str] = set()
     ask_again: set[str] = set()
     try:
+        run = RunDirectory.of(run_url(cell.directory) or cell.directory, pictures=False)
         if run.manifest["method"] != cell.method.name:
             return set(), set()
         for record in run.records():

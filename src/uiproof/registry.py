@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from uiproof.engine.types import BrokenCase, Case, Judge, Method, Record
 from uiproof.errors import InputError, MissingDependencyError, UsageError
+from uiproof.remote.urls import is_url
 from uiproof.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,12 +30,17 @@ class Metric:
     key: str  # a path into the scores, for example `paper.block_match`
     label: str
     digits: int = 3
+    bounds: tuple[float, float] = (0.0, 1.0)  # what the score of a case can be
 
 
 def _browser_fingerprint() -> Mapping[str, Any]:
     from uiproof.browser.fingerprint import fingerprint
 
     return fingerprint()
+
+
+def _no_details(_: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {}
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,8 @@ class Benchmark:
     # What `uiproof compare` says beyond the common table; may draw charts into a folder.
     compared: Callable[[Sequence[RunDirectory], Path | None], str] | None = None
     finished: Callable[[RunDirectory], None] | None = None  # called after each run
+    # Which part of a record's details `summarise` reads: a submission carries that and no more.
+    summed_details: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _no_details
     layout: str = ""  # how its data lies on disk, in one sentence
     bundled: Mapping[str, Path] = field(default_factory=dict)  # data sets that ship with it
     # What on this machine changes the scores; compared when a run is continued.
@@ -102,8 +110,13 @@ def benchmarks() -> dict[str, Benchmark]:
 
 
 def resolve_dataset(name: str) -> tuple[Benchmark, Path]:
-    """Find a data set and its benchmark: a path, a bundled name, or a name that was fetched."""
+    """Find a data set and its benchmark: a path, a URL, a bundled name, or one that was fetched."""
     known = benchmarks()
+    if is_url(name):
+        from uiproof.remote.mirror import fetch
+
+        mirror = fetch(name)
+        return _benchmark_of(mirror, known), mirror.absolute()
     path = Path(name).expanduser()
     if path.exists():
         return _benchmark_of(path, known), path.absolute()
@@ -140,11 +153,13 @@ def _benchmark_of(path: Path, known: Mapping[str, Benchmark]) -> Benchmark:
     for benchmark in known.values():
         if benchmark.recognises(path):
             return benchmark
+    from uiproof.remote.mirror import shown
+
     layouts = [f"{one.name}: {one.layout}" for one in known.values() if one.layout]
     examples = [str(example) for one in known.values() for example in one.bundled.values()]
     if examples:
         layouts.append(f"To compare with: {', '.join(examples)}")
     raise InputError(
-        f"{path} does not look like a data set of {' or '.join(known) or 'any benchmark'}.",
+        f"{shown(path)} does not look like a data set of {' or '.join(known) or 'any benchmark'}.",
         remedy="\n  ".join(layouts),
     )

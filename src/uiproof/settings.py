@@ -32,7 +32,9 @@ class Settings:
     """
 
     cache_dir: Path = field(default_factory=_default_cache)  # UIPROOF_CACHE: fetched data, answers
-    runs_dir: Path = Path("runs")  # UIPROOF_RUNS: where `run` puts a run without --out
+    # UIPROOF_RUNS: where `run` puts a run without --out; a folder, or a URL as it was given
+    runs_dir: Path | str = Path("runs")
+    push_seconds: float = 15.0  # UIPROOF_PUSH_SECONDS: at least so long between pushes to a URL
     workers: int | None = None  # UIPROOF_WORKERS: judge processes
     clip: Path | None = None  # UIPROOF_CLIP: an ONNX vision tower of CLIP ViT-B/32
     case_timeout: float = 300.0  # UIPROOF_CASE_TIMEOUT: seconds one case may take to judge
@@ -71,6 +73,11 @@ def _text(_variable: str, text: str) -> str:
 
 def _path(_variable: str, text: str) -> Path:
     return Path(text).expanduser()
+
+
+def _place(_variable: str, text: str) -> Path | str:
+    # A path would make one slash of the two.
+    return text if "://" in text else Path(text).expanduser()
 
 
 def _count(variable: str, text: str) -> int:
@@ -121,7 +128,8 @@ def _switch(variable: str, text: str) -> bool:
 
 _VARIABLES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "cache_dir": ("UIPROOF_CACHE", _path),
-    "runs_dir": ("UIPROOF_RUNS", _path),
+    "runs_dir": ("UIPROOF_RUNS", _place),
+    "push_seconds": ("UIPROOF_PUSH_SECONDS", _seconds),
     "workers": ("UIPROOF_WORKERS", _count),
     "clip": ("UIPROOF_CLIP", _path),
     "case_timeout": ("UIPROOF_CASE_TIMEOUT", _seconds),

@@ -52,7 +52,9 @@ def demo(
         "grounding-demo": {"ocr": "ocr@none", "centre": "centre", "centre-fixed": "centre-fixed"},
         "interaction2code-shop": {"interactions": "blueprint"},
     }
-    folder = Settings.from_environment().runs_dir / "demo" if out is None else Path(out)
+    runs_dir = Settings.from_environment().runs_dir
+    usual = runs_dir if isinstance(runs_dir, Path) else Path("runs")  # it is to be looked at here
+    folder = usual / "demo" if out is None else Path(out)
     reports = {
         dataset: (Path() if out is None else folder) / name
         for dataset, name in zip(wanted, _REPORTS, strict=True)

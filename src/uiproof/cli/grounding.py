@@ -93,7 +93,7 @@ def audit(
 
 @app.command()
 def diagnose(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A grounding run.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A grounding run, or its URL.")],
     contract: Annotated[
         str | None,
         typer.Option(
@@ -118,7 +118,7 @@ def score_grounding(
         str, typer.Argument(metavar="DATASET", help="What it is filed under: screenspot-pro, …")
     ],
     predictions: Annotated[
-        Path, typer.Argument(metavar="PREDICTIONS", help="A published prediction file.")
+        str, typer.Argument(metavar="PREDICTIONS", help="A published prediction file, or its URL.")
     ],
     field: Annotated[
         str | None, typer.Option(help="One of several predictions per item. [default: all]")
@@ -130,10 +130,12 @@ def score_grounding(
         str | None, typer.Option(help="corners or size. [default: what fits the file]")
     ] = None,
     annotations: Annotated[
-        Path | None, typer.Option(help="Showdown's data.csv, where its predictions have no boxes.")
+        str | None, typer.Option(help="Showdown's data.csv, where its predictions have no boxes.")
     ] = None,
     json: Json = None,
-    out: Annotated[Path | None, typer.Option(help="Keep the runs in this folder.")] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Keep the runs there; may be a URL.")
+    ] = None,
     limit: Limit = None,
     quiet: Quiet = False,
 ) -> None:

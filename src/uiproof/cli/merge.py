@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +14,7 @@ from uiproof.cli.results import check_json, exit_for, print_result
 @app.command()
 def merge(
     runs: Runs,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The directory of the new run.")],
+    out: Annotated[str, typer.Option(metavar="DIR", help="Where the new run goes; may be a URL.")],
     partial: Annotated[
         bool, typer.Option("--partial", help="Although shards are missing or unfinished.")
     ] = False,

@@ -25,7 +25,7 @@ _SHOWN_FAILURES = 5
 @app.command()
 def compare(
     runs: Annotated[
-        list[Path] | None, typer.Argument(metavar="RUN", help="Run directories.")
+        list[str] | None, typer.Argument(metavar="RUN", help="Directories or URLs of runs.")
     ] = None,
     results_dir: Annotated[
         Path | None,
@@ -45,6 +45,7 @@ def compare(
     Examples:
       uiproof compare runs/demo/blueprint runs/demo/replay
       uiproof compare runs/* --json leaderboard.json
+      uiproof compare s3://bucket/runs/a s3://bucket/runs/b
       uiproof compare runs/* --markdown >> notes.md
       uiproof compare runs/grounding-* --charts-dir charts
     """
@@ -55,17 +56,18 @@ def compare(
         typer.echo(uiproof.compare_results(results_dir, charts_dir=charts_dir, markdown=markdown))
         return
     check_json(json)
+    directories = [uiproof.RunDirectory.of(run, pictures=False) for run in runs]
     if json is not None:
-        write_comparison(runs, sys.stdout if json == "-" else json)
+        write_comparison(directories, sys.stdout if json == "-" else json)
     if json == "-":
         return
     if markdown:
         from uiproof.report.details import comparison_markdown
 
-        typer.echo(comparison_markdown(runs, charts_dir=charts_dir))
+        typer.echo(comparison_markdown(directories, charts_dir=charts_dir))
     else:
-        typer.echo(uiproof.comparison(runs))
-        typer.echo(uiproof.comparison_details(runs, charts_dir=charts_dir), nl=False)
+        typer.echo(uiproof.comparison(directories))
+        typer.echo(uiproof.comparison_details(directories, charts_dir=charts_dir), nl=False)
 
 
 @app.command()
@@ -121,7 +123,7 @@ def print_matrix(matrix: Matrix, json: str | None, *, quiet: bool) -> None:
             typer.echo(uiproof.comparison(runs))
             typer.echo(uiproof.comparison_details(runs), nl=False)
     for one in () if quiet else runs:
-        typer.echo(f"Run: {one.path}", err=True)
+        typer.echo(f"Run: {one.place}", err=True)
     for label, error in matrix.stopped:
         complain(f"{label}: {error.message}", error.remedy)
     if matrix.not_begun:

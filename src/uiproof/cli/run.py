@@ -18,6 +18,7 @@ from uiproof.cli.options import (
     MaxRequests,
     MaxTokens,
     Quiet,
+    RayAddress,
     RetryFailed,
     Seed,
     Tall,
@@ -58,7 +59,9 @@ def demo(
 def run(
     dataset: Annotated[
         str,
-        typer.Option(metavar="DATASET", help="A folder, or a name that `uiproof list` shows."),
+        typer.Option(
+            metavar="DATASET", help="A folder, a URL, or a name that `uiproof list` shows."
+        ),
     ],
     method: Annotated[
         list[str],
@@ -76,10 +79,11 @@ def run(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="DIR",
-            help="The run's directory, or the folder for several. [default: runs/DATASET-METHOD]",
+            help="The run's directory, or the folder for several; may be a URL such as "
+            "s3://bucket/runs/mine. [default: runs/DATASET-METHOD]",
         ),
     ] = None,
     limit: Limit = None,
@@ -89,6 +93,7 @@ def run(
     ] = None,
     workers: Workers = None,
     executor: Where = Executor.processes,
+    ray_address: RayAddress = None,
     retry_failed: RetryFailed = False,
     dry_run: Annotated[
         bool,
@@ -126,12 +131,18 @@ def run(
       uiproof run --dataset interaction2code-demo --method openai/gpt-4o \\
                   --prompt direct --prompt mark --prompt mark:all --prompt direct:T
       uiproof run --dataset design2code --method blueprint --shard 3/16 --out shards/3
+      uiproof run --dataset s3://bucket/pages --method replay:s3://bucket/predictions \\
+                  --out s3://bucket/runs/mine
       uiproof run --dataset my/pages --method compatible:http://localhost:8000/v1#Qwen2.5-VL-7B
     """
     import uiproof
 
     check_json(json)
-    for name, url in (("EVAL_OMNIPARSER_URL", omniparser_url), ("EVAL_UITARS_URL", uitars_url)):
+    for name, url in (
+        ("EVAL_OMNIPARSER_URL", omniparser_url),
+        ("EVAL_UITARS_URL", uitars_url),
+        ("RAY_ADDRESS", ray_address),
+    ):
         if url is not None:
             os.environ[name] = url
     models = uiproof.ModelOptions.of(

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Annotated
 
 import typer
 
 from uiproof.cli.app import score_app
-from uiproof.cli.options import Executor, Json, Limit, Quiet, RetryFailed, Where, Workers
+from uiproof.cli.options import (
+    Executor,
+    Json,
+    Limit,
+    Quiet,
+    RayAddress,
+    RetryFailed,
+    Where,
+    Workers,
+)
 from uiproof.cli.results import check_json, exit_for, print_result
 
 
 @score_app.command("design2code")
 def score_design2code(
     reference: Annotated[
-        Path, typer.Argument(metavar="REFERENCE", help="A page, or a folder of pages.")
+        str, typer.Argument(metavar="REFERENCE", help="A page, or a folder of pages; or its URL.")
     ],
     generated: Annotated[
-        Path, typer.Argument(metavar="GENERATED", help="A page, or a folder with the same names.")
+        str, typer.Argument(metavar="GENERATED", help="A page, or a folder with the same names.")
     ],
     json: Json = None,
     out: Annotated[
-        Path | None, typer.Option(help="Keep the run, with renderings, in this directory.")
+        str | None,
+        typer.Option(metavar="DIR", help="Keep the run, with renderings, there; may be a URL."),
     ] = None,
     limit: Limit = None,
     workers: Workers = None,
     executor: Where = Executor.processes,
+    ray_address: RayAddress = None,
     retry_failed: RetryFailed = False,
     quiet: Quiet = False,
 ) -> None:
@@ -43,6 +54,8 @@ def score_design2code(
     import uiproof
 
     check_json(json)
+    if ray_address is not None:
+        os.environ["RAY_ADDRESS"] = ray_address
     finished = uiproof.score_folders(
         reference,
         generated,
@@ -61,10 +74,12 @@ def score_design2code(
 def score_interaction2code(
     dataset: Annotated[
         str,
-        typer.Argument(metavar="DATASET", help="A folder with a folder for each page, or a name."),
+        typer.Argument(
+            metavar="DATASET", help="A folder with a folder for each page; its URL, or a name."
+        ),
     ],
     generated: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="GENERATED",
             help="PAGE/K-*.html for interaction K, also in PAGE/result; or PAGE.html for all.",
@@ -83,11 +98,13 @@ def score_interaction2code(
         ),
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Keep the run, with pictures, in this directory.")
+        str | None,
+        typer.Option(metavar="DIR", help="Keep the run, with pictures, there; may be a URL."),
     ] = None,
     limit: Limit = None,
     workers: Workers = None,
     executor: Where = Executor.processes,
+    ray_address: RayAddress = None,
     retry_failed: RetryFailed = False,
     quiet: Quiet = False,
 ) -> None:
@@ -104,6 +121,8 @@ def score_interaction2code(
     import uiproof
 
     check_json(json)
+    if ray_address is not None:
+        os.environ["RAY_ADDRESS"] = ray_address
     finished = uiproof.score_interactions(
         dataset,
         generated,

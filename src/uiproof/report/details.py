@@ -25,7 +25,7 @@ def comparison_details(
 
     Empty where the benchmark has none. Without `charts_dir`, EVAL_CHARTS_DIR counts.
     """
-    found = [RunDirectory.of(run) for run in runs]
+    found = [RunDirectory.of(run, pictures=False) for run in runs]
     benchmark = benchmarks().get(str(found[0].manifest["benchmark"]))
     if benchmark is not None and benchmark.compared is not None:
         folder = Path(charts_dir) if charts_dir else Settings.from_environment().charts_dir
@@ -45,7 +45,7 @@ def comparison_markdown(
     """The leaderboard and the tables of the report as markdown; draws charts as above."""
     from uiproof.benchmarks.interaction2code.analyses.grid import markdown as as_markdown
 
-    found = [RunDirectory.of(run) for run in runs]
+    found = [RunDirectory.of(run, pictures=False) for run in runs]
     parts = [markdown(found)]
     analysed = _analyses(found)
     if analysed.tables:

@@ -79,7 +79,7 @@ def leaderboard(
 
     With `running`, a run that has no summary yet is taken as far as it is.
     """
-    runs = [RunDirectory.of(run) for run in named]
+    runs = [RunDirectory.of(run, pictures=False) for run in named]
     if not runs:
         raise UsageError("There is no run to show.", remedy="Name at least one run directory.")
     kinds = {str(run.manifest["benchmark"]) for run in runs}

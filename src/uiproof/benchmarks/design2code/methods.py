@@ -14,6 +14,7 @@ from uiproof.browser.source import PageSource
 from uiproof.engine.context import Context
 from uiproof.engine.types import Method
 from uiproof.errors import InputError, MethodError, UsageError
+from uiproof.remote.mirror import local, name_of, shown
 
 METHODS: Mapping[str, str] = {
     "blueprint": "traces the screenshot with OCR and rectangles; needs no model",
@@ -26,7 +27,7 @@ def method(name: str) -> Method[Question, PageSource]:
     if name == "blueprint":
         return Blueprint()
     if name.startswith("replay:") and len(name) > len("replay:"):
-        return Replay(Path(name.removeprefix("replay:")).expanduser())
+        return Replay(local(name.removeprefix("replay:")))
     raise UsageError(
         f"Design2Code has no method {name!r}.",
         remedy=f"Use one of: {', '.join(METHODS)}; or a model such as openai/gpt-4o.",
@@ -45,7 +46,8 @@ class Replay(Method[Question, PageSource]):
         self._pages = pages_in(path)
         if not self._pages:
             raise InputError(
-                f"There are no pages in {path}.", remedy="Predictions are files named N.html."
+                f"There are no pages in {shown(path)}.",
+                remedy="Predictions are files named N.html.",
             )
 
     @property
@@ -56,7 +58,12 @@ class Replay(Method[Question, PageSource]):
     @property
     def settings(self) -> Mapping[str, Any]:
         """Where the predictions are."""
-        return {"folder": str(self._path.resolve())}
+        return {"folder": name_of(self._path)}
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The predictions, with the files that they show."""
+        return (self._path,)
 
     def key(self, case_id: str) -> str | None:
         """A digest of the prediction, so that a changed or added one is scored anew."""
@@ -76,7 +83,7 @@ class Replay(Method[Question, PageSource]):
         page = self._page(case_id)
         if page is None:
             raise MethodError(
-                f"{self._path} has no prediction for {case_id}.",
+                f"{shown(self._path)} has no prediction for {case_id}.",
                 remedy=f"Add {case_id}.html to it, or limit the data set.",
             )
         return PageSource.from_file(page)

@@ -22,6 +22,8 @@ from uiproof.engine.progress import make_progress
 from uiproof.engine.run import execute
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import InputError
+from uiproof.remote.mirror import local
+from uiproof.remote.pushing import kept_at_url, run_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +57,24 @@ def score_predictions(
     how numbers are meant where the file leaves that open. With `out` each run is kept in a folder
     below it.
     """
-    file = Path(file)
+    file = local(file)
     if not file.is_file():
         raise InputError(f"There is no file {file}.")
     predictions = read_predictions(
         file, field=field, points=points, boxes=boxes, annotations=_path(annotations)
     )
-    folder = Path(tempfile.mkdtemp(prefix="uiproof-")) if out is None else Path(out)
+    folder: str | Path = tempfile.mkdtemp(prefix="uiproof-") if out is None else out
     if out is None:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     methods = published_methods(predictions)
     return [
-        _scored(dataset, file, one, folder / one.settings["field"], limit, quiet) for one in methods
+        _scored(dataset, file, one, run_place(folder, one.settings["field"]), limit, quiet)
+        for one in methods
     ]
 
 
 def _path(given: str | Path | None) -> Path | None:
-    return None if given is None else Path(given)
+    return None if given is None else local(given)
 
 
 def _scored(
@@ -89,7 +92,8 @@ def _scored(
         executor="inline",
         limit=limit,
     )
-    run = call_anywhere(call, make_progress(quiet=quiet))
+    with kept_at_url(directory):
+        run = call_anywhere(call, make_progress(quiet=quiet))
     return Rescored(str(method.settings["field"]), run, method.rates)
 
 

@@ -79,7 +79,7 @@ def diagnose_run(run: str | Path, *, contract: str | None = None) -> str:
     from uiproof.benchmarks.grounding.diagnose import diagnose
     from uiproof.engine.rundir import RunDirectory
 
-    directory = RunDirectory(run)
+    directory = RunDirectory.of(run)
     settings = directory.manifest.get("settings", {})
     declared = contract or settings.get("grounder", settings).get("contract")
     if declared is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from uiproof.benchmarks.interaction2code.cases import Answer, Form, Question
@@ -14,6 +13,7 @@ from uiproof.browser.source import PageSource
 from uiproof.engine.context import Context
 from uiproof.engine.types import Method
 from uiproof.errors import UsageError
+from uiproof.remote.mirror import local
 from uiproof.settings import Settings
 
 METHODS: Mapping[str, str] = {
@@ -28,7 +28,7 @@ def method(name: str) -> Method[Question, Answer]:
     if name in ("blueprint", "blueprint:all"):
         return Blueprint("all" if name.endswith(":all") else "single")
     if name.startswith("replay:") and len(name) > len("replay:"):
-        return Replay(Path(name.removeprefix("replay:")).expanduser())
+        return Replay(local(name.removeprefix("replay:")))
     raise UsageError(
         f"Interaction2Code has no method {name!r}.",
         remedy=f"Use one of: {', '.join(METHODS)}; or a model such as openai/gpt-4o.",

@@ -22,6 +22,7 @@ from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.types import Record
 from uiproof.errors import AnswerError, InputError, UiproofError
 from uiproof.models.types import Finish, Image, Message, Parameters, Request
+from uiproof.remote.pushing import kept_at_url, run_place
 
 if TYPE_CHECKING:
     from uiproof.models.budget import Budget
@@ -78,15 +79,16 @@ def second_opinion(
     """
     from uiproof.models.chat import ModelOptions, connect
 
-    directory = RunDirectory(run)
-    benchmark = directory.manifest.get("benchmark")
-    if benchmark != "interaction2code":
-        raise InputError(f"{run} is a run of {benchmark}, and opinions are on interactions.")
-    options = (models or ModelOptions()).with_defaults(PARAMETERS)
-    asked = connect(model, options=options, budget=budget)
-    work = partial(_work, directory, asked)
-    opinions, first_error = call_anywhere(work, make_progress(quiet=quiet))
-    _write(directory, asked, opinions)
+    directory = RunDirectory(run_place(run))
+    with kept_at_url(directory.path):
+        benchmark = directory.manifest.get("benchmark")
+        if benchmark != "interaction2code":
+            raise InputError(f"{run} is a run of {benchmark}, and opinions are on interactions.")
+        options = (models or ModelOptions()).with_defaults(PARAMETERS)
+        asked = connect(model, options=options, budget=budget)
+        work = partial(_work, directory, asked)
+        opinions, first_error = call_anywhere(work, make_progress(quiet=quiet))
+        _write(directory, asked, opinions)
     if first_error is not None and opinions.failed == len(opinions.opinions):
         raise first_error
     return opinions

@@ -22,6 +22,7 @@ from uiproof.browser.source import PageSource
 from uiproof.engine.context import Context
 from uiproof.engine.types import Method
 from uiproof.errors import EmptyAnswerError, InputError, MethodError, UsageError
+from uiproof.remote.mirror import name_of, shown
 
 MAX_BYTES = 50_000_000  # of one generated page; more is no page that a model wrote
 _SINGLE = re.compile(r"(\d+)(?:[-_](.+))?", re.DOTALL)
@@ -64,7 +65,12 @@ class Replay(Method[Question, Answer]):
     @property
     def settings(self) -> Mapping[str, Any]:
         """Where the predictions are, and which of them are taken."""
-        return {"folder": str(self._path.resolve()), "variant": self._variant}
+        return {"folder": name_of(self._path), "variant": self._variant}
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The predictions, with the files that they show."""
+        return (self._path,)
 
     @property
     def pages(self) -> frozenset[str]:
@@ -92,7 +98,7 @@ class Replay(Method[Question, Answer]):
         if prediction is None:
             page, _, interaction = case_id.rpartition("/")
             raise MethodError(
-                f"{self._path} has no page for {case_id}.",
+                f"{shown(self._path)} has no page for {case_id}.",
                 remedy=f"Add {page}/{interaction}.html for it, or {page}.html for the whole page.",
             )
         return Answer(read_page(prediction.file), prediction.form)
@@ -127,7 +133,7 @@ class Replay(Method[Question, Answer]):
                         self._whole.setdefault(page, _Prediction(file, "all"))
         if not self._single and not self._whole:
             raise InputError(
-                f"There are no pages in {root}.",
+                f"There are no pages in {shown(root)}.",
                 remedy="Predictions are PAGE/K-anything.html for interaction K, or PAGE.html.",
             )
 
@@ -140,13 +146,14 @@ class Replay(Method[Question, Answer]):
         if self._variant is not None:
             if self._variant not in variants:
                 raise UsageError(
-                    f"{self._path} has no variant {self._variant!r}.", remedy=_choice(variants)
+                    f"{shown(self._path)} has no variant {self._variant!r}.",
+                    remedy=_choice(variants),
                 )
             return
         for (page, interaction), many in self._single.items():
             if len(many) > 1:
                 raise UsageError(
-                    f"{self._path} has {len(many)} pages for interaction {interaction} of "
+                    f"{shown(self._path)} has {len(many)} pages for interaction {interaction} of "
                     f"{page or self._path.name}.",
                     remedy=_choice(variants),
                 )

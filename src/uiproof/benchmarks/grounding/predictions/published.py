@@ -15,6 +15,7 @@ from uiproof.benchmarks.grounding.predictions.model import Prediction, Predictio
 from uiproof.benchmarks.grounding.predictions.rates import Rates, rates
 from uiproof.engine.types import BrokenCase, Case, Method
 from uiproof.errors import MethodError, UsageError
+from uiproof.remote.mirror import name_of
 
 if TYPE_CHECKING:
     from uiproof.benchmarks.grounding.cases import Question, Truth
@@ -55,7 +56,7 @@ class Published(Method["Question", Answer]):
         """The file, the field, and what its numbers are taken for."""
         space = self._file.reading.points.get(self._method)
         return {
-            "file": str(self._file.path.resolve()),
+            "file": name_of(self._file.path),
             "format": self._file.format,
             "field": self._method,
             "points": None if space is None else space.value,

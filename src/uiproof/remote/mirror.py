@@ -1,0 +1,253 @@
+"""Local copies of what lies at URLs.
+
+    fetch("s3://bucket/pages")      the folder that holds the same files as the bucket does now
+    url_of(fetch(url) / "1.html")   "s3://bucket/pages/1.html"
+
+A mirror is below `remote/data` of the cache, the local copy of a run that is written to a URL below
+`remote/runs`. Each has a folder of its own, which also holds what is known about it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+
+from uiproof.engine.storage import access
+from uiproof.remote.store import Store, Version
+from uiproof.remote.urls import checked, here, is_url, scheme_of
+from uiproof.settings import Settings
+
+CONNECTIONS = 8  # data sets are thousands of small files
+_LOOKS = 3  # what changes while it is brought, as a run that goes on does, is looked at again
+_SHOWN_AFTER = 2.0  # seconds; what takes longer is worth a line
+
+Kind = Literal["data", "runs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a local copy is, and where what is known about it is kept."""
+
+    url: str
+    folder: Path
+
+    @property
+    def content(self) -> Path:
+        """The copy itself; it has the name of the original, which tables show."""
+        address = self.url.split("?")[0] if scheme_of(self.url).startswith("http") else self.url
+        name = address.rstrip("/").rpartition("/")[2].replace("\\", "_").replace("\0", "_")
+        return self.folder / "content" / (name if name.strip(".") else "unnamed")
+
+
+def home_of(url: str, kind: Kind) -> Home:
+    """The place for a local copy, made if needed; the network is not asked."""
+    url = checked(url)
+    digest = hashlib.sha256(url.encode(errors="surrogatepass")).hexdigest()[:24]
+    home = Home(url, _root() / kind / digest)
+    with access(home.folder, "made"):
+        home.content.parent.mkdir(parents=True, exist_ok=True)
+        if not (home.folder / "url").exists():
+            write_whole(home.folder / "url", url)
+    return home
+
+
+def fetch(url: str, *, deep: bool = True) -> Path:
+    """Make or refresh the local mirror of a file or folder, and say where it is.
+
+    Only what has changed is brought; unless `deep`, only files that lie directly in the folder.
+    Files that are gone there are gone here afterwards. Several processes may ask for the same URL
+    at once. What `file://` names is here already.
+    """
+    if (path := here(url)) is not None:
+        return path
+    home = home_of(url, "data")
+    with _waiting(home.folder / "lock"):
+        store = Store(home.url)
+        for _ in range(_LOOKS):
+            listed = store.listing()
+            _clear_way(home.content, folder="" not in listed)
+            if "" not in listed:
+                _remove_others(home.content, listed)
+            wanted = {name: one for name, one in listed.items() if deep or "/" not in name}
+            brought = bring(store, wanted, home, listed=listed)
+            if not brought or all(one.token is None for one in wanted.values()):
+                break  # nothing has changed, or there is no telling
+    return home.content
+
+
+def local(name: str | Path) -> Path:
+    """What the user named by its path or by its URL, as a path on this machine."""
+    if isinstance(name, str) and is_url(name):
+        return fetch(name)
+    return Path(name).expanduser()
+
+
+def url_of(path: Path) -> str | None:
+    """The URL that a file or folder here is a copy of; None for those that are no copies."""
+    found = located(path)
+    return None if found is None else "/".join((found[0].url.rstrip("/"), *found[1]))
+
+
+def name_of(path: Path) -> str:
+    """What to call a file or folder wherever other machines read it: its URL, or its full path."""
+    return url_of(path) or str(path.resolve())
+
+
+def shown(path: Path) -> str:
+    """What to call a file or folder in messages: its URL, or its path as the user gave it."""
+    return url_of(path) or str(path)
+
+
+def located(path: Path, kind: Kind | None = None) -> tuple[Home, tuple[str, ...]] | None:
+    """The local copy that a path lies in, and the names that lead to it from there."""
+    root = _root().resolve()
+    path = path.resolve()
+    if not path.is_relative_to(root):
+        return None
+    names = path.relative_to(root).parts
+    if len(names) < 4 or (kind is not None and names[0] != kind):
+        return None
+    folder = root / names[0] / names[1]
+    try:
+        url = (folder / "url").read_text("utf-8", errors="surrogateescape")
+    except OSError:
+        return None
+    return Home(url, folder), names[4:]
+
+
+def bring(
+    store: Store, wanted: Mapping[str, Version], home: Home, *, listed: Collection[str]
+) -> int:
+    """Bring those objects that are not here as they are there; each appears only when whole.
+
+    Says how many those were. Only what is `listed` stays known.
+    """
+    known = read_known(home)
+    missing = [name for name, version in wanted.items() if not _is_here(name, version, known, home)]
+    told = _Told(home.url, len(missing), sum(wanted[name].size or 0 for name in missing))
+    pool = ThreadPoolExecutor(CONNECTIONS)
+
+    def one(name: str) -> str:
+        partial = home.folder / f"partial-{uuid4().hex}"
+        target = home.content / name if name else home.content
+        try:
+            store.get(name, partial)
+            with access(target, "written"):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+        known[name] = list(astuple(wanted[name]))
+        return name
+
+    try:
+        for name in pool.map(one, missing):
+            told.about(wanted[name].size or 0)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        write_known(home, {name: known[name] for name in known if name in listed})
+    return len(missing)
+
+
+def read_known(home: Home) -> dict[str, list[Any]]:
+    """Which versions of which objects are here; of what is damaged nothing is known."""
+    try:
+        known: dict[str, list[Any]] = json.loads((home.folder / "known.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known
+
+
+def write_known(home: Home, known: Mapping[str, Any]) -> None:
+    """Remember what is here."""
+    write_whole(home.folder / "known.json", json.dumps(known))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that is never seen half."""
+    partial = path.with_name(f"{path.name}-{uuid4().hex}")
+    with access(path, "written"):
+        try:
+            partial.write_text(text, "utf-8", errors="surrogateescape")
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def _root() -> Path:
+    return Settings.from_environment().cache_dir.absolute() / "remote"
+
+
+def _is_here(name: str, version: Version, known: Mapping[str, list[Any]], home: Home) -> bool:
+    if version.token is None or known.get(name) != list(astuple(version)):
+        return False
+    try:
+        return (home.content / name if name else home.content).stat().st_size == version.size
+    except OSError:
+        return False
+
+
+def _clear_way(path: Path, *, folder: bool) -> None:
+    """What was a file may be a folder now, and the other way round."""
+    with access(path, "made"):
+        if path.is_dir() and not folder:
+            shutil.rmtree(path)
+        elif path.is_file() and folder:
+            path.unlink()
+        if folder:
+            path.mkdir(exist_ok=True)
+
+
+def _remove_others(root: Path, wanted: Collection[str]) -> None:
+    """Delete what is not there any more, and folders that this leaves empty."""
+    with access(root, "written"):
+        for folder, _, names in os.walk(root, topdown=False):
+            below = Path(folder).relative_to(root)
+            for name in names:
+                if (below / name).as_posix() not in wanted:
+                    Path(folder, name).unlink()
+            if below.parts and not any(Path(folder).iterdir()):
+                Path(folder).rmdir()
+
+
+@contextmanager
+def _waiting(path: Path) -> Iterator[None]:
+    """Hold a lock file; others wait for their turn."""
+    with access(path, "written"):
+        file = path.open("ab")
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class _Told:
+    """Says on standard error what is being brought, if that takes long."""
+
+    def __init__(self, url: str, files: int, size: int) -> None:
+        self._what = f"uiproof: fetching {url} ({files:,} files, {size / 1e6:.1f} MB)\n"
+        self._size, self._here = size, 0
+        self._began = time.monotonic()
+        self._show: Any = None
+
+    def about(self, size: int) -> None:
+        """So much more is here."""
+        from uiproof.download import shown_on
+
+        self._here += size
+        if self._show is None and time.monotonic() - self._began > _SHOWN_AFTER:
+            sys.stderr.write(self._what)
+            self._show = shown_on(sys.stderr)
+        if self._show is not None:
+            self._show(self._here, self._size)
