@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from uiproof.errors import MissingDependencyError, UsageError
+from uiproof.errors import MissingDependencyError
+from uiproof.listening import address, listen
 from uiproof.studio.store import Store
 
 STORE_NAME = "studio.sqlite3"
@@ -44,8 +44,8 @@ def serve_studio(
     opened = open_store(runs, store)
     people = [opened.add_annotator(name) for name in annotators]
     studio = Studio(runs, opened, tuple(datasets), host, tuple(allowed_hosts))
-    listener = _listen(host, port)
-    shown = f"http://{_shown(host)}:{listener.getsockname()[1]}"
+    listener = listen(host, port, who="The studio")
+    shown = address(host, listener)
     say(f"Studio: {shown}/?token={studio.gate.owner_token}")
     for person in people:
         say(f"{person.name}: {shown}/tasks?token={person.token}")
@@ -56,25 +56,3 @@ def serve_studio(
         uvicorn.Server(config).run(sockets=[listener])
     finally:
         opened.close()
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen()  # whoever opens the address at once waits, instead of being refused
-    except OSError as error:
-        listener.close()
-        raise UsageError(
-            f"The studio cannot listen on {host}:{port}: {error.strerror}.",
-            remedy="Name another --port; 0 takes a free one.",
-        ) from error
-    return listener
-
-
-def _shown(host: str) -> str:
-    if host in ("0.0.0.0", "::", ""):  # every address; this one works here
-        return "127.0.0.1"
-    return f"[{host}]" if ":" in host else host

@@ -1,20 +1,24 @@
 """What was read on pictures, kept on disk: reading takes seconds, and pictures come again.
 
 One file per picture: `<folder>/<first two digits of its digest>/<digest>.json`. Processes may share
-a folder.
+a folder. What was not used for longest is deleted when they are too many.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from uiproof import pruning
 from uiproof.boxes import PixelBox
 from uiproof.vision.ocr import OcrLine, OcrWord
+
+MOST_BYTES = 500_000_000  # of one folder: some hundred thousand pictures
 
 
 class KeptReadings:
@@ -35,8 +39,13 @@ class KeptReadings:
             with suppress(OSError):  # a cache that may only be read is useful too
                 file.parent.mkdir(parents=True, exist_ok=True)
                 partial = file.with_name(f".{uuid4().hex}")
-                partial.write_bytes(json.dumps(self._as_json(lines)).encode())
+                content = json.dumps(self._as_json(lines)).encode()
+                partial.write_bytes(content)
                 partial.replace(file)
+                pruning.written(self.folder, len(content), MOST_BYTES)
+        else:
+            with suppress(OSError):
+                os.utime(file)  # used now: others go first
         return lines
 
     def _stored(self, file: Path) -> list[OcrLine] | None:

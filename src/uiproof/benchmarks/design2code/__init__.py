@@ -7,7 +7,6 @@ from typing import Any
 from uiproof.benchmarks.design2code.cases import cases, recognises
 from uiproof.benchmarks.design2code.methods import METHODS, method
 from uiproof.benchmarks.design2code.prompting import PROMPTS, Prompted
-from uiproof.benchmarks.design2code.scoring import score_page
 from uiproof.benchmarks.design2code.summary import METRICS, summarise
 from uiproof.engine.types import Judge
 from uiproof.registry import Benchmark
@@ -43,4 +42,4 @@ BENCHMARK = Benchmark(
     bundled={"design2code-demo": Path(__file__).parents[2] / "demo" / "design2code" / "reference"},
 )
 
-__all__ = ["BENCHMARK", "score_page"]
+__all__ = ["BENCHMARK"]

@@ -8,6 +8,7 @@ decides whether the interaction works.
 from __future__ import annotations
 
 import os
+import struct
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -87,10 +88,15 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
     """
 
     def __init__(
-        self, run: Path | None = None, *, limits: Limits | None = None, readings: Path | None = None
+        self,
+        run: Path | None = None,
+        *,
+        limits: Limits | None = None,
+        readings: Path | None = None,
+        renderer: Renderer | None = None,
     ) -> None:
         self._run = run
-        self._renderer = Renderer(limits)
+        self._renderer = renderer or Renderer(limits)  # a thread can have only one
         self._readings = readings
         self._references = References()
 
@@ -149,6 +155,11 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
                 "verdict": verdict_as_json(verdict),
             },
         )
+
+    @property
+    def references_made(self) -> int:
+        """How many references had to be read from their pictures so far; others were known."""
+        return self._references.loaded
 
     def close(self) -> None:
         """End the browser."""
@@ -314,7 +325,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
             ("reference_after", truth.interaction.target, reference.after),
         ):
             kept[name] = shared / f"{quote(node, safe=' ')}.png"
-            _write_once(kept[name], picture)
+            _write_once(kept[name], picture, truth.graph.screenshot(node))
         return {name: path.relative_to(run.path).as_posix() for name, path in kept.items()}
 
 
@@ -330,12 +341,22 @@ def _nothing() -> dict[str, Any]:
     return {"full": dict.fromkeys(FULL, 0.0), "part": dict.fromkeys(PART, 0.0)}
 
 
-def _write_once(path: Path, picture: Rgb) -> None:
-    """Interactions share screenshots, and so do worker processes."""
+def _write_once(path: Path, picture: Rgb, file: Path) -> None:
+    """Interactions share screenshots, and so do worker processes.
+
+    `file` is where the picture was read: copied where it shows just that, which is much quicker.
+    """
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{uuid4().hex}")
-    partial.write_bytes(encode_png(picture))
+    partial.write_bytes(_as_published(file, picture) or encode_png(picture))
     with suppress(FileNotFoundError):
         partial.replace(path)
+
+
+def _as_published(file: Path, picture: Rgb) -> bytes | None:
+    """The bytes of a PNG file, if it has the size of a picture that was read from it."""
+    data = file.read_bytes()
+    size = struct.pack(">II", picture.shape[1], picture.shape[0])
+    return data if data.startswith(b"\x89PNG\r\n\x1a\n") and data[16:24] == size else None

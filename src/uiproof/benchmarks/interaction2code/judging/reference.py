@@ -65,12 +65,14 @@ class References:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[object, ...], Reference] = OrderedDict()
+        self.loaded = 0  # how many were not in memory
 
     def get(self, graph: Graph, interaction: Interaction) -> Reference:
         """The reference side of an interaction; raises `InputError` for broken screenshots."""
         key = (graph.folder, interaction.id, *map(_stamp, _files(graph, interaction)))
         if key not in self._kept:
             self._kept[key] = load_reference(graph, interaction)
+            self.loaded += 1
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)

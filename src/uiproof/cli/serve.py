@@ -1,0 +1,78 @@
+"""Scores over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from uiproof.cli.app import app
+from uiproof.cli.options import Workers
+from uiproof.errors import UsageError
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8720,
+    workers: Workers = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=PATH",
+            help="A data set whose cases requests may name; repeatable.",
+        ),
+    ] = None,
+    queue: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Pages that may wait; more are told 429.")
+    ] = 256,
+    deadline: Annotated[
+        float,
+        typer.Option(min=1, metavar="SECONDS", help="Longest wait for a score, and the default."),
+    ] = 120,
+    drain: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="Time to finish after SIGTERM or Ctrl-C."),
+    ] = 60,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="UIPROOF_SERVE_TOKEN",
+            show_envvar=True,
+            help="What clients send as `Authorization: Bearer …`.",
+        ),
+    ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Let everybody in who can reach --host.")
+    ] = False,
+) -> None:
+    """Score pages over HTTP, as a reward for training loops.
+
+    POST /score takes one page or a batch, for design2code and interaction2code; /docs describes
+    it. GET /health and /ready are for probes, /metrics is for Prometheus. The first SIGTERM or
+    Ctrl-C finishes what was begun, the second ends at once.
+
+    \b
+    Examples:
+      uiproof serve
+      uiproof serve --dataset web=design2code/ --dataset clicks=interaction2code/
+      UIPROOF_SERVE_TOKEN=... uiproof serve --host 0.0.0.0 --workers 16 --queue 2000
+      curl localhost:8720/score -H 'Content-Type: application/json' \\
+        -d '{"reference": "<h1>Hello</h1>", "generated": "<h1>Hallo</h1>"}'
+    """
+    if token is not None and no_token:
+        raise UsageError("--token and --no-token exclude each other.")
+    from uiproof.serve.server import serve_scores
+
+    serve_scores(
+        host=host,
+        port=port,
+        workers=workers,
+        queue=queue,
+        deadline=deadline,
+        drain=drain,
+        datasets=dataset or (),
+        token=token,
+        open_to_all=no_token,
+        say=typer.echo,
+    )

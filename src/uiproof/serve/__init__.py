@@ -1,0 +1,1 @@
+"""Scores over HTTP, for training loops: HTML in, scores out."""

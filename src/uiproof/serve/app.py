@@ -1,0 +1,150 @@
+"""The service's addresses: `/score`, and what operators ask for."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.metadata import version
+from typing import Annotated, Any
+
+from fastapi import Body, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.exceptions import HTTPException
+
+from uiproof.errors import UiproofError
+from uiproof.serve.desk import Desk, RefusedError
+from uiproof.serve.gate import Gate, refusal
+from uiproof.serve.schema import (
+    EXAMPLES,
+    Item,
+    Refusal,
+    Result,
+    Results,
+    ScoreRequest,
+    State,
+)
+from uiproof.serve.wording import problem
+
+_ABOUT = """Scores generated pages: HTML in, scores out. The same pages always score the same.
+
+A page that cannot be scored is no error of the request: its result says `failed` and why, with the
+scores of a failure. See `docs/serve.md` for training loops."""
+_CLIENT_GONE = 499  # nobody reads it
+_SHOWN_PROBLEMS = 5
+
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    401: {"model": Refusal, "description": "The token is missing or wrong."},
+    413: {"model": Refusal, "description": "The request is too large."},
+    422: {"model": Refusal, "description": "The request cannot be carried out as it is."},
+    429: {"model": Refusal, "description": "The queue is full; `Retry-After` says how long."},
+    503: {"model": Refusal, "description": "Shutting down, or something is missing there."},
+    504: {"model": Result, "description": "No score within the deadline (single pages)."},
+}
+
+
+def make_app(desk: Desk, token: str | None = None) -> FastAPI:
+    """The service. Whoever makes it warms the pool and sets `desk.warm`."""
+    app = FastAPI(title="uiproof", version=version("uiproof"), description=_ABOUT)
+    app.add_middleware(Gate, desk=desk, token=token)
+    _add_errors(app, desk)
+
+    @app.post(
+        "/score",
+        summary="Score one page, or several",
+        response_model=Result | Results,
+        responses=_REFUSALS,
+    )
+    async def score(
+        request: Request, body: Annotated[ScoreRequest, Body(openapi_examples=EXAMPLES)]
+    ) -> Response:
+        """One item gives one result; `items` give `results` in their order.
+
+        A single page without a score within its deadline is a 504; in a batch, its result has the
+        error `deadline`.
+        """
+        orders = desk.look_up([body] if isinstance(body, Item) else body.items)
+        results = await _unless_gone(request, asyncio.create_task(desk.answer(orders)))
+        if results is None:
+            return Response(status_code=_CLIENT_GONE)
+        if isinstance(body, Item):
+            late = results[0].error is not None and results[0].error.code == "deadline"
+            return JSONResponse(results[0].model_dump(), 504 if late else 200)
+        return JSONResponse(Results(results=results).model_dump())
+
+    @app.get("/health", summary="Whether the service lives", response_model=State)
+    async def health() -> State:
+        """Always 200, as long as there is somebody to answer."""
+        return State(status="ok")
+
+    @app.get(
+        "/ready",
+        summary="Whether it takes requests",
+        response_model=State,
+        responses={503: {"model": State, "description": "Starting, or shutting down."}},
+    )
+    async def ready() -> Response:
+        """200 when the browsers are warm and nobody has asked the service to end."""
+        if desk.warm and not desk.draining:
+            return JSONResponse({"status": "ok"})
+        return JSONResponse({"status": "draining" if desk.draining else "starting"}, 503)
+
+    @app.get("/metrics", summary="For Prometheus", response_class=PlainTextResponse)
+    async def metrics() -> Response:
+        """Pages by outcome, latency, queue, workers, references, refusals."""
+        return Response(desk.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    return app
+
+
+async def _unless_gone(request: Request, work: asyncio.Task[list[Result]]) -> list[Result] | None:
+    """What the work results in; None if the client left, which frees its places in the queue."""
+    gone = asyncio.create_task(_disconnected(request))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return work.result() if work.done() else None
+    except asyncio.CancelledError:
+        if not work.cancelled():
+            raise
+        raise RefusedError(503, "draining", "The service has ended.", "Ask another one.") from None
+    finally:
+        gone.cancel()
+        work.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _add_errors(app: FastAPI, desk: Desk) -> None:
+    @app.exception_handler(RefusedError)
+    async def refused(_: Request, error: RefusedError) -> Response:
+        if error.status == 422:
+            desk.metrics.rejected.labels("invalid").inc()
+        return refusal(error)
+
+    @app.exception_handler(UiproofError)
+    async def machine(_: Request, error: UiproofError) -> Response:
+        return refusal(RefusedError(503, error.code, error.message, error.remedy, after=10))
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        desk.metrics.rejected.labels("invalid").inc()
+        # Never what was sent: it may be megabytes, and somebody else's.
+        told = [
+            f"{'.'.join(map(str, one['loc'][2:])) or 'body'}: {one['msg']}"
+            for one in error.errors()[:_SHOWN_PROBLEMS]
+        ]
+        remedy = "/docs shows what a request looks like."
+        if "json" not in request.headers.get("content-type", ""):
+            remedy = "Send JSON with the header `Content-Type: application/json`."
+        return JSONResponse(
+            Refusal(error=problem("request", "; ".join(told), remedy)).model_dump(), 422
+        )
+
+    @app.exception_handler(HTTPException)
+    async def plain(_: Request, error: HTTPException) -> Response:
+        code = {413: "too_large", 404: "not_found", 405: "method"}.get(error.status_code, "request")
+        why = problem(code, str(error.detail), "/docs shows what there is.")
+        return JSONResponse(Refusal(error=why).model_dump(), error.status_code, error.headers)

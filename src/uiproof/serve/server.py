@@ -1,0 +1,68 @@
+"""Starting the service: listen, say where, serve until told to stop, finish what was begun."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from uiproof.errors import MissingDependencyError, UsageError
+from uiproof.listening import address, listen
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def serve_scores(
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8720,
+    workers: int | None = None,
+    queue: int = 256,
+    deadline: float = 120.0,
+    drain: float = 60.0,
+    datasets: Iterable[str] = (),
+    token: str | None = None,
+    open_to_all: bool = False,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve scores until SIGTERM or Ctrl-C; `say` gets the address when it can be asked.
+
+    Port 0 takes a free one. `queue` is how many pages may wait, `deadline` how many seconds a page
+    may take with its waiting; those that say nothing have that time. `datasets` are `NAME=PATH`.
+    An address that others can reach needs a `token`, unless it is `open_to_all`. After the first
+    signal what was taken is finished, for up to `drain` seconds; the second ends everything at
+    once.
+    """
+    if host not in _LOOPBACK and not token and not open_to_all:
+        raise UsageError(
+            f"Whoever reaches {host} could use this service.",
+            remedy="Set a --token (or UIPROOF_SERVE_TOKEN), or say --no-token.",
+        )
+    try:
+        from uiproof.serve.app import make_app
+        from uiproof.serve.desk import Desk, Limits
+        from uiproof.serve.metrics import Metrics
+        from uiproof.serve.stopping import Server
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"The service needs {error.name}.", remedy="pip install 'uiproof[serve]'"
+        ) from error
+    from uiproof.browser.chromium import find_chromium
+    from uiproof.scoring.pool import WarmPool
+    from uiproof.serve.datasets import open_datasets
+
+    find_chromium()  # what is missing shows here, not with the first request
+    opened = open_datasets(datasets)
+    limits = Limits(queue, deadline)
+    listener = listen(host, port, who="The service")
+    # Nobody waits longer than the deadline, so nothing needs to be scored for longer.
+    pool = WarmPool(workers=workers, case_timeout=limits.deadline)
+    desk = Desk(pool, limits, opened, Metrics(pool))
+
+    async def serve() -> None:
+        server = Server(make_app(desk, token or None), desk, pool, drain)
+        try:
+            await server.serve_on(listener, lambda: say(f"Scores: {address(host, listener)}"))
+        finally:
+            await pool.close()
+
+    asyncio.run(serve())
