@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from uiproof.api import run, score_folders, score_interactions
-    from uiproof.benchmarks.design2code import score_page
     from uiproof.benchmarks.grounding.rescoring import score_predictions
     from uiproof.benchmarks.grounding.verbs import audit, diagnose_run, generate
     from uiproof.benchmarks.interaction2code.analyses.statistics import dataset_statistics
@@ -37,21 +36,30 @@ if TYPE_CHECKING:
     from uiproof.report import write_report
     from uiproof.report.details import compare_results, comparison_details
     from uiproof.report.tables import comparison
+    from uiproof.scoring.references import Completion, InteractionReference
+    from uiproof.scoring.scorer import Scorer
+    from uiproof.scoring.shared import score_page, score_page_async, score_pages
     from uiproof.settings import Settings
     from uiproof.showcase import demo
+    from uiproof.submissions import check_submission, rank_submissions, write_submission
     from uiproof.tabular import dataframe, write_table
+    from uiproof.tracking import track_mlflow, track_wandb
 
     __version__: str
 
 __all__ = [
     "Budget",
+    "Completion",
+    "InteractionReference",
     "ModelOptions",
     "RunDirectory",
+    "Scorer",
     "Settings",
     "UiproofError",
     "__version__",
     "audit",
     "catalogue",
+    "check_submission",
     "collect",
     "compare_results",
     "comparison",
@@ -65,26 +73,36 @@ __all__ = [
     "generate",
     "merge",
     "plan",
+    "rank_submissions",
     "run",
     "run_matrix",
     "score_folders",
     "score_interactions",
     "score_page",
+    "score_page_async",
+    "score_pages",
     "score_predictions",
     "second_opinion",
+    "track_mlflow",
+    "track_wandb",
     "write_json",
     "write_report",
+    "write_submission",
     "write_table",
 ]
 
 _HOME = {
     "Budget": "uiproof.models.budget",
+    "Completion": "uiproof.scoring.references",
+    "InteractionReference": "uiproof.scoring.references",
     "ModelOptions": "uiproof.models.chat",
     "RunDirectory": "uiproof.engine.rundir",
+    "Scorer": "uiproof.scoring.scorer",
     "Settings": "uiproof.settings",
     "UiproofError": "uiproof.errors",
     "audit": "uiproof.benchmarks.grounding.verbs",
     "catalogue": "uiproof.hub",
+    "check_submission": "uiproof.submissions",
     "collect": "uiproof.benchmarks.interaction2code.collect",
     "compare_results": "uiproof.report.details",
     "comparison": "uiproof.report.tables",
@@ -98,15 +116,21 @@ _HOME = {
     "generate": "uiproof.benchmarks.grounding.verbs",
     "merge": "uiproof.merging",
     "plan": "uiproof.planning",
+    "rank_submissions": "uiproof.submissions",
     "run": "uiproof.api",
     "run_matrix": "uiproof.matrix",
     "score_folders": "uiproof.api",
     "score_interactions": "uiproof.api",
-    "score_page": "uiproof.benchmarks.design2code",
+    "score_page": "uiproof.scoring.shared",
+    "score_page_async": "uiproof.scoring.shared",
+    "score_pages": "uiproof.scoring.shared",
     "score_predictions": "uiproof.benchmarks.grounding.rescoring",
     "second_opinion": "uiproof.benchmarks.interaction2code.opinion",
+    "track_mlflow": "uiproof.tracking",
+    "track_wandb": "uiproof.tracking",
     "write_json": "uiproof.export",
     "write_report": "uiproof.report",
+    "write_submission": "uiproof.submissions",
     "write_table": "uiproof.tabular",
 }
 

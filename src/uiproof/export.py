@@ -15,12 +15,14 @@ from uuid import uuid4
 
 from uiproof.engine.storage import access_error
 from uiproof.errors import InputError
+from uiproof.remote.mirror import shown
 
 if TYPE_CHECKING:
     from uiproof.benchmarks.grounding.audit import Audited
     from uiproof.engine.rundir import RunDirectory
     from uiproof.engine.types import Record
     from uiproof.planning import Plan
+    from uiproof.submissions.ranking import Ranking
 
 _REMEDY = "Name another file to write to."
 # What these names lead to is open already and must stay the file that it is.
@@ -68,7 +70,7 @@ def write_comparison(
 
 def write_plans(plans: Sequence[Plan], target: str | Path | TextIO) -> None:
     """Write `{"plans": [{"method", "requests", "input_tokens", "cost", …}]}`; see `Plan`."""
-    content = [{**asdict(one), "directory": str(one.directory)} for one in plans]
+    content = [{**asdict(one), "directory": shown(one.directory)} for one in plans]
     _write([_json({"plans": content}), "\n"], target)
 
 
@@ -89,6 +91,13 @@ def write_audit(rows: Sequence[Audited], target: str | Path | TextIO) -> None:
         for row in rows
     ]
     _write([_json({"audit": content}), "\n"], target)
+
+
+def write_ranking(board: Ranking, target: str | Path | TextIO) -> None:
+    """Write `{"benchmark", "dataset", "metric", "rows": [{"rank", "name", …}], "apart"}`."""
+    from uiproof.submissions.showing import as_json
+
+    _write([_json(as_json(board)), "\n"], target)
 
 
 def check_writable(target: str | Path, *, makes_folders: bool = False) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import MissingDependencyError, UsageError
@@ -43,28 +44,32 @@ Row = dict[str, Any]
 def rows(runs: Iterable[RunDirectory | Path | str]) -> Iterator[Row]:
     """Every case of these runs, in the order of the runs and of their ids.
 
-    Scores are at their paths, such as `paper.text`; None is what was not measured. Of an
-    Interaction2Code case there are `verdict.failure` and its like, too.
+    Scores are at their paths, such as `paper.text`; None is what was not measured. Of a
+    grounding case there is its `verdict`, of an Interaction2Code case `verdict.failure` and its
+    like. All text is valid Unicode: what is not, in names of files, is escaped.
     """
-    for run in map(RunDirectory.of, runs):
+    for run in _opened(runs):
         manifest = run.manifest
         about = {name: manifest.get(name) for name in ("benchmark", "dataset", "method")}
         for record in run.records():
-            error = record.error
-            yield {
-                "run": run.path.resolve().name,
-                **about,
-                "id": record.id,
-                "status": record.status,
-                "error": error.code if error else None,
-                "error_stage": error.stage if error else None,
-                "error_message": error.message if error else None,
-                "flags": " ".join(record.flags),
-                "attempts": record.attempts,
-                **_flat(record.scores),
-                **_flat(record.details.get("verdict"), "verdict."),
-                **_flat(record.seconds, "seconds."),
-            }
+            error, verdict = record.error, record.details.get("verdict")
+            yield _valid(
+                {
+                    "run": run.path.resolve().name,
+                    **about,
+                    "id": record.id,
+                    "status": record.status,
+                    "error": error.code if error else None,
+                    "error_stage": error.stage if error else None,
+                    "error_message": error.message if error else None,
+                    "flags": " ".join(record.flags),
+                    "attempts": record.attempts,
+                    **_beside_columns(_flat(record.scores)),
+                    **({"verdict": verdict} if isinstance(verdict, str) else {}),
+                    **_flat(verdict, "verdict."),
+                    **_flat(record.seconds, "seconds."),
+                }
+            )
 
 
 def write_table(runs: Sequence[RunDirectory | Path | str], target: str | Path) -> Path:
@@ -79,20 +84,31 @@ def write_table(runs: Sequence[RunDirectory | Path | str], target: str | Path) -
             remedy=f"End its name in {', '.join(FORMATS)}.",
         )
     check_writable(path)
+    runs = _opened(runs)
     if path.suffix == ".jsonl":
         with replacing(path) as stream:
             for row in rows(runs):
                 stream.write(json.dumps(row, allow_nan=False) + "\n")
     elif path.suffix == ".csv":
-        columns = _columns(runs)
+        wanted = columns(runs)
         with replacing(path) as stream:
-            writer = csv.DictWriter(stream, columns, lineterminator="\n")
-            writer.writeheader()
+            writer = csv.writer(_Lines(stream))
+            writer.writerow(map(_cell, wanted))
             for row in rows(runs):
-                writer.writerow({name: _cell(value) for name, value in row.items()})
+                writer.writerow(_cell(row.get(name)) for name in wanted)
     else:
         _write_parquet(runs, path)
     return path
+
+
+class _Lines:
+    """Lines that end in a line feed; where they do, Python leaves carriage returns unquoted."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, line: str) -> int:
+        return self._stream.write(line.removesuffix("\r\n") + "\n")
 
 
 def dataframe(runs: Sequence[RunDirectory | Path | str]) -> pd.DataFrame:
@@ -103,7 +119,13 @@ def dataframe(runs: Sequence[RunDirectory | Path | str]) -> pd.DataFrame:
         raise MissingDependencyError(
             "Data frames need pandas.", remedy="pip install 'uiproof[pandas]'"
         ) from error
-    return pd.DataFrame(list(rows(runs)), columns=list(_columns(runs)))
+    runs = _opened(runs)
+    return pd.DataFrame(list(rows(runs)), columns=list(columns(runs)))
+
+
+def _opened(runs: Iterable[RunDirectory | Path | str]) -> list[RunDirectory]:
+    """Once, and not again for each look: a run at a URL may go on meanwhile."""
+    return [RunDirectory.of(run, pictures=False) for run in runs]
 
 
 def _write_parquet(runs: Sequence[RunDirectory | Path | str], path: Path) -> None:
@@ -114,17 +136,17 @@ def _write_parquet(runs: Sequence[RunDirectory | Path | str], path: Path) -> Non
         raise MissingDependencyError(
             "Parquet files need pyarrow.", remedy="pip install 'uiproof[parquet]'"
         ) from error
-    columns = _columns(runs)
-    schema = pa.schema([(name, getattr(pa, kind)()) for name, kind in columns.items()])
+    wanted = columns(runs)
+    schema = pa.schema([(name, getattr(pa, kind)()) for name, kind in wanted.items()])
     remaining = rows(runs)
     with replacing_file(path) as partial, pq.ParquetWriter(partial, schema) as writer:
         while batch := list(islice(remaining, _BATCH)):
             for row in batch:
-                row.update((name, str(row[name])) for name in row if _is_mixed(row, name, columns))
+                row.update((name, _text(row[name])) for name in row if wanted[name] == "string")
             writer.write_table(pa.Table.from_pylist(batch, schema=schema))
 
 
-def _columns(runs: Iterable[RunDirectory | Path | str]) -> dict[str, str]:
+def columns(runs: Iterable[RunDirectory | Path | str]) -> dict[str, str]:
     """The columns that some row has, with their types; those of all benchmarks come first."""
     found: dict[str, str] = dict.fromkeys(_COLUMNS, "string") | {"attempts": "int64"}
     for row in rows(runs):
@@ -139,8 +161,28 @@ def _columns(runs: Iterable[RunDirectory | Path | str]) -> dict[str, str]:
     return {name: "float64" if kind == "unknown" else kind for name, kind in found.items()}
 
 
-def _is_mixed(row: Row, name: str, columns: Mapping[str, str]) -> bool:
-    return columns[name] == "string" and row[name] is not None and not isinstance(row[name], str)
+def _text(value: Any) -> str | None:
+    """A value in a column where others are text."""
+    if value is None or isinstance(value, str):
+        return value
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _valid(row: Row) -> Row:
+    """The row with text that every format can hold: names of files need not be valid UTF-8."""
+    return {
+        _unicode(name): _unicode(value) if isinstance(value, str) else value
+        for name, value in row.items()
+    }
+
+
+def _unicode(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _beside_columns(scores: Row) -> Row:
+    """Scores under names of their own: one called `id` must not hide the case's."""
+    return {f"scores.{name}" if name in _COLUMNS else name: scores[name] for name in scores}
 
 
 def _kind(value: Any) -> str:
@@ -160,10 +202,19 @@ def _flat(values: Any, prefix: str = "") -> Row:
         elif value is None or isinstance(value, (bool, str)):
             flat[prefix + name] = value
         elif isinstance(value, (int, float)):
-            flat[prefix + name] = float(value)
+            flat[prefix + name] = _number(value)
         else:
             flat[prefix + name] = json.dumps(value)
     return flat
+
+
+def _number(value: float) -> float | None:
+    """None for what is not a number: only a journal that was edited has it."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _cell(value: Any) -> Any:

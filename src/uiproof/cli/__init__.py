@@ -19,7 +19,10 @@ from uiproof.cli import (  # noqa: F401 - they add their verbs
     results,
     run,
     score,
+    serve,
     studio,
+    submit,
+    track,
 )
 from uiproof.cli.app import app
 from uiproof.endings import ending_well

@@ -31,11 +31,11 @@ METRICS = (
     Metric("paper.text", "Text"),
     Metric("paper.position", "Position"),
     Metric("paper.color", "Color"),
-    Metric("paper.clip", "CLIP"),
-    Metric("paper.final", "Final"),
+    Metric("paper.clip", "CLIP", bounds=(-1.0, 1.0)),  # the cosine of an angle
+    Metric("paper.final", "Final", bounds=(-1.0, 1.0)),
     Metric("paper.mean_without_clip", "Mean w/o CLIP"),
-    Metric("strict.mean_without_clip", "Strict w/o CLIP"),
-    Metric("human", "Human"),
+    Metric("strict.mean_without_clip", "Strict w/o CLIP", bounds=(-1.0, 1.0)),  # SSIM is in it
+    Metric("human", "Human", bounds=(-1.0, 1.0)),
 )
 
 

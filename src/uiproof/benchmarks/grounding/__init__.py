@@ -9,6 +9,7 @@ from uiproof.benchmarks.grounding.comparison import compared, store
 from uiproof.benchmarks.grounding.judge import GroundingJudge
 from uiproof.benchmarks.grounding.methods import METHODS, make_method
 from uiproof.benchmarks.grounding.summary import METRICS, summarise
+from uiproof.benchmarks.grounding.tally import summed_details
 from uiproof.engine.types import Method
 from uiproof.models.chat import ChatModel, connect
 from uiproof.registry import Benchmark
@@ -34,6 +35,7 @@ BENCHMARK = Benchmark(
     methods=METHODS,
     judge=GroundingJudge,
     summarise=summarise,
+    summed_details=summed_details,
     metrics=METRICS,
     composed=make_method,
     compared=compared,

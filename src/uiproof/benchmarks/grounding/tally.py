@@ -117,6 +117,20 @@ class Tally:
             self.misses_with_region_errors += not record.scores.get("detected")
 
 
+def summed_details(details: Mapping[str, Any]) -> dict[str, Any]:
+    """What `Tally` reads of a record's details."""
+    answer, truth = details.get("answer") or {}, details.get("truth")
+    looks_failed = (details.get("assisted") or {}).get("region_errors")
+    names = ("sample", "width", "height", "element_type", "tags", "verdict", "attempts")
+    found = {name: details.get(name) for name in names}
+    found["truth"] = {name: truth.get(name) for name in ("refusal", "bbox")} if truth else None
+    if answer.get("confidence") is not None:
+        found["answer"] = {"confidence": answer["confidence"]}
+    if looks_failed:  # how many; what servers said is nobody else's business
+        found["assisted"] = {"region_errors": ["" for _ in looks_failed]}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def is_own_fault(code: str) -> bool:
     """Whether an error is the method's own: it was asked and gave nothing that can be judged."""
     return code.startswith(_OWN_FAULTS)

@@ -14,7 +14,7 @@ from uiproof.benchmarks.interaction2code.asking.prompting import (
 )
 from uiproof.benchmarks.interaction2code.cases import cases, recognises
 from uiproof.benchmarks.interaction2code.methods import METHODS, method
-from uiproof.benchmarks.interaction2code.summary import METRICS, summarise
+from uiproof.benchmarks.interaction2code.summary import METRICS, summarise, summed_details
 from uiproof.engine.types import Judge
 from uiproof.registry import Benchmark
 
@@ -51,6 +51,7 @@ BENCHMARK = Benchmark(
     methods=METHODS,
     judge=_judge,
     summarise=summarise,
+    summed_details=summed_details,
     metrics=METRICS,
     prompts=PROMPTS,
     prompted=Prompted,

@@ -24,21 +24,22 @@ PROFILES = ("paper", "strict")
 FULL = ("clip", "ssim", "text")
 PART = ("clip", "ssim", "text", "position_before", "position_after")
 RATES = ("implemented", "usable")
+_SIMILARITY = (-1.0, 1.0)  # CLIP and SSIM can say that two pictures are opposites
 
 METRICS = (
     Metric("usable", "Usable"),
     Metric("implemented", "Implemented"),
-    Metric("paper.full.clip", "Page CLIP"),
-    Metric("paper.full.ssim", "Page SSIM"),
+    Metric("paper.full.clip", "Page CLIP", bounds=_SIMILARITY),
+    Metric("paper.full.ssim", "Page SSIM", bounds=_SIMILARITY),
     Metric("paper.full.text", "Page text"),
-    Metric("paper.part.clip", "CLIP"),
-    Metric("paper.part.ssim", "SSIM"),
+    Metric("paper.part.clip", "CLIP", bounds=_SIMILARITY),
+    Metric("paper.part.ssim", "SSIM", bounds=_SIMILARITY),
     Metric("paper.part.text", "Text"),
     Metric("paper.part.position_before", "Pos. before"),
     Metric("paper.part.position_after", "Pos. after"),
-    Metric("strict.full.ssim", "Strict page SSIM"),
+    Metric("strict.full.ssim", "Strict page SSIM", bounds=_SIMILARITY),
     Metric("strict.full.text", "Strict page text"),
-    Metric("strict.part.ssim", "Strict SSIM"),
+    Metric("strict.part.ssim", "Strict SSIM", bounds=_SIMILARITY),
     Metric("strict.part.text", "Strict text"),
     Metric("strict.part.position_before", "Strict pos. before"),
     Metric("strict.part.position_after", "Strict pos. after"),
@@ -68,6 +69,18 @@ class _Columns:
         self.usable[failure] += bool(verdict.get("usable"))
         if sequence := record.details.get("sequence"):
             self.paths.append({**sequence, "page": self.pages[-1]})
+
+
+def summed_details(details: Mapping[str, Any]) -> dict[str, Any]:
+    """What `summarise` reads of a record's details."""
+    verdict, sequence = details.get("verdict") or {}, details.get("sequence")
+    found: dict[str, Any] = {
+        "page": details.get("page"),
+        "verdict": {name: verdict.get(name) for name in ("failure", "usable")} if verdict else None,
+        "sequence": {name: sequence[name] for name in ("steps", "done")} if sequence else None,
+        "seconds": details.get("seconds"),
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def page_of(case_id: str) -> str:

@@ -1,0 +1,139 @@
+"""The file that results are submitted in, as models; its JSON schema is made from them.
+
+The digest is the SHA-256 of the document without `digest`, written as JSON with sorted keys,
+without blanks and with everything that is not ASCII escaped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
+
+from uiproof.engine.types import CaseError, Record
+
+FORMAT = "uiproof-submission/1"
+MOST_CASES = 250_000  # in one run
+MOST_RUNS = 100
+
+_LONGEST_ID = 4_000
+
+
+def _not_empty(case_id: str) -> str:
+    if not 0 < len(case_id) <= _LONGEST_ID:
+        raise ValueError(f"an id has 1 to {_LONGEST_ID} characters")
+    return case_id
+
+
+Name = Annotated[str, Field(min_length=1, max_length=300)]
+# An id comes from names of files, which need not be valid Unicode; Field would insist on that.
+CaseId = Annotated[
+    str,
+    AfterValidator(_not_empty),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": _LONGEST_ID}),
+]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Error(_Part):
+    """Why a case failed; the message stays at home."""
+
+    code: Name = Field(description="Stays the same for one kind of failure, such as `render`.")
+    stage: Literal["load", "pose", "answer", "score"]
+
+
+class SubmittedCase(_Part):
+    """How one case ended."""
+
+    id: CaseId = Field(description="Its id in the data set.")
+    status: Literal["scored", "failed"]
+    error: Error | None = Field(description="Of failed cases only.")
+    flags: list[str] = Field(description="What was unusual.", max_length=1_000)
+    scores: dict[str, Any] = Field(description="Null is what was not measured.")
+    details: dict[str, Any] = Field(description="What the summary needs besides scores.")
+    seconds: dict[str, Number] = Field(description="By stage.")
+    calls: list[dict[str, bool | int | Number | None]] = Field(
+        description="What each request to a model took.", max_length=10_000
+    )
+
+    @model_validator(mode="after")
+    def _failed_with_an_error(self) -> SubmittedCase:
+        if (self.status == "failed") != (self.error is not None):
+            raise ValueError("a case has an error if it failed, and only then")
+        return self
+
+    def record(self) -> Record:
+        """As the engine knows it, for summing up."""
+        return Record(
+            id=self.id,
+            status=self.status,
+            scores=self.scores,
+            error=CaseError(self.error.code, self.error.stage, "") if self.error else None,
+            details=self.details,
+            flags=tuple(self.flags),
+            seconds=self.seconds,
+            calls=tuple(self.calls),
+        )
+
+
+class SubmittedRun(_Part):
+    """One run of a method on a data set."""
+
+    benchmark: Name
+    dataset: Name = Field(description="What the submitter calls the data set.")
+    dataset_key: Name = Field(description="Changes when files of the data set change.")
+    method: Name
+    assisted: bool = Field(description="Whether the method was given the truth.")
+    settings: dict[str, Any] = Field(description="Of the method.")
+    versions: dict[str, str] = Field(description="Of the programs: `uiproof`.")
+    fingerprint: dict[str, Any] = Field(description="What on the machine changes scores.")
+    limit: Annotated[int, Field(ge=1)] | None = Field(description="Only the first cases.")
+    shard: str | None = Field(max_length=30, description="Only a part, such as `3/16`.")
+    planned: Annotated[int, Field(ge=0)] | None = Field(description="How many cases were to do.")
+    created: str = Field(max_length=60)
+    complete: bool = Field(description="Whether the run came to its end.")
+    partial: list[str] = Field(
+        max_length=20, description="Why this is not the whole data set; empty where it is."
+    )
+    summary: dict[str, Any] = Field(description="Means with intervals, counts; see summary.json.")
+    cases: list[SubmittedCase] = Field(max_length=MOST_CASES)
+
+
+class Submission(_Part):
+    """Results of one or more runs, whole enough that others can check them."""
+
+    format: Literal["uiproof-submission/1"]
+    name: Name = Field(description="What leaderboards call it.")
+    by: Name | None = Field(description="Who submits.")
+    link: str | None = Field(max_length=2_000, pattern=r"^https?://[^\s]+$")
+    note: str | None = Field(max_length=10_000)
+    created: str = Field(max_length=60)
+    runs: list[SubmittedRun] = Field(min_length=1, max_length=MOST_RUNS)
+    digest: str = Field(pattern=r"^sha256:[0-9a-f]{64}$")
+
+
+def digest(document: Mapping[str, Any]) -> str:
+    """The digest that a document must have."""
+    content = {name: value for name, value in document.items() if name != "digest"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return f"sha256:{hashlib.sha256(text.encode('ascii')).hexdigest()}"
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of a submission, as `submission.schema.json` holds it."""
+    schema = Submission.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,0 +1,250 @@
+"""Submissions side by side: who leads, who cannot be told from the leader, who is not comparable.
+
+board = uiproof.rank_submissions(["a.json", "b.json"])
+for row in board.rows:
+    print(row.rank, row.name, row.mean, row.p_value)
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from uiproof.errors import UsageError
+from uiproof.registry import Metric, benchmarks
+from uiproof.stats.corrections import holm
+from uiproof.stats.intervals import paired_bootstrap_difference, paired_permutation
+from uiproof.submissions.checking import load, look_up, plain, problems_of
+from uiproof.submissions.model import Submission, SubmittedRun
+from uiproof.submissions.reading import NotASubmissionError, read_json
+
+_PREFERRED = ("final", "mean_without_clip")  # what runs are ranked by where all have it
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One run on a leaderboard. The differences are those of the leader's cases to its own."""
+
+    rank: int
+    name: str
+    by: str | None
+    link: str | None
+    method: str
+    assisted: bool
+    uiproof: str
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+    failed: int
+    behind: float | None = None  # how far behind the leader, on the cases that both have
+    behind_low: float | None = None
+    behind_high: float | None = None
+    p_value: float | None = None  # of a paired permutation test, corrected after Holm
+    tied: bool = False  # the test cannot tell it from the leader
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A submission, or one of its runs, that is not ranked."""
+
+    name: str
+    reason: str
+    valid: bool  # False where the file itself is wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A leaderboard of one data set; `metric` is None where nothing could be ranked."""
+
+    benchmark: str
+    dataset: str
+    dataset_key: str
+    metric: Metric | None
+    rows: tuple[Ranked, ...]
+    apart: tuple[Apart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    submission: Submission
+    run: SubmittedRun
+    label: str
+
+
+def rank_submissions(files: Sequence[str | Path]) -> Ranking:
+    """Check submissions and rank their runs by the main metric of their benchmark, best first.
+
+    Most of them decide which data set and which environment it is about; the others are told
+    apart with the reason, and so are files that are not as they should be.
+    """
+    if not files:
+        raise UsageError("There is no submission to rank.", remedy="Name at least one file.")
+    apart: list[Apart] = []
+    entries: list[_Entry] = []
+    seen: dict[str, str] = {}
+    for path in map(Path, files):
+        try:
+            document = read_json(path)
+            problems = problems_of(document)
+        except NotASubmissionError as error:
+            problems = [error.message]
+        if problems:
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            apart.append(Apart(plain(path.name), plain(problems[0]) + more, valid=False))
+            continue
+        submission = load(document)
+        if (first := seen.setdefault(submission.digest, path.name)) != path.name:
+            apart.append(Apart(plain(path.name), f"the same as {plain(first)}", valid=True))
+            continue
+        entries += _entries(submission)
+    entries = _set_apart(entries, apart)
+    return _ranking(entries, apart)
+
+
+def _entries(submission: Submission) -> Iterator[_Entry]:
+    for run in submission.runs:
+        name = submission.name if len(submission.runs) == 1 else f"{submission.name}: {run.method}"
+        yield _Entry(submission, run, plain(name))
+
+
+def _set_apart(entries: list[_Entry], apart: list[Apart]) -> list[_Entry]:
+    """Those that can be compared with each other; of the others it is written down why not."""
+    whole = []
+    for entry in entries:
+        if entry.run.partial:
+            reason = f"it does not cover its data set: {'; '.join(entry.run.partial)}"
+            apart.append(Apart(entry.label, plain(reason), valid=True))
+        else:
+            whole.append(entry)
+
+    def same(key: Any, what: str) -> None:
+        nonlocal whole
+        if not whole:
+            return
+        most = _most_common([key(entry.run) for entry in whole])
+        for entry in whole:
+            if key(entry.run) != most:
+                apart.append(Apart(entry.label, _reason(what, key(entry.run), most), valid=True))
+        whole = [entry for entry in whole if key(entry.run) == most]
+
+    same(lambda run: run.benchmark, "benchmark")
+    same(lambda run: run.dataset_key, "content of the data set")
+    same(lambda run: _canonical(run.fingerprint), "environment")
+    same(lambda run: tuple(sorted(case.id for case in run.cases)), "cases")
+    return whole
+
+
+def _most_common(values: Sequence[Hashable]) -> Hashable:
+    return Counter(values).most_common(1)[0][0]  # of equally many, the first
+
+
+def _reason(what: str, own: Any, others: Any) -> str:
+    if what == "environment":
+        theirs, most = json.loads(own), json.loads(others)
+        names = [name for name in {**most, **theirs} if theirs.get(name) != most.get(name)]
+        return plain(f"other environment: {', '.join(names[:6])}")
+    return plain(f"other {what}" + ("" if what == "cases" else f": {own} and not {others}"))
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _ranking(entries: list[_Entry], apart: list[Apart]) -> Ranking:
+    if not entries:
+        return Ranking("", "", "", None, (), tuple(apart))
+    first = entries[0].run
+    metric = _main_metric(entries)
+    measured = []
+    for entry in entries:
+        cell = _cell(entry, metric)
+        if cell is None:
+            apart.append(Apart(entry.label, f"{metric.label} was not measured", valid=True))
+        else:
+            measured.append((entry, cell))
+    measured.sort(key=lambda pair: -pair[1]["mean"])
+    rows = [_row(entry, cell) for entry, cell in measured]
+    if rows:
+        scores = [_scores(entry.run, metric) for entry, _ in measured]
+        rows = _compared(rows, scores)
+    return Ranking(
+        first.benchmark, plain(first.dataset), first.dataset_key, metric, tuple(rows), tuple(apart)
+    )
+
+
+def _main_metric(entries: Sequence[_Entry]) -> Metric:
+    """The one that most runs have; of several, the first in the order of preference."""
+    metrics = benchmarks()[entries[0].run.benchmark].metrics
+
+    def order(metric: Metric) -> tuple[int, int]:
+        last = metric.key.rpartition(".")[2]
+        preferred = _PREFERRED.index(last) if last in _PREFERRED else len(_PREFERRED)
+        return -sum(_cell(entry, metric) is not None for entry in entries), preferred
+
+    if not metrics:
+        raise UsageError(f"The benchmark {entries[0].run.benchmark} has no metric to rank by.")
+    return min(metrics, key=order)
+
+
+def _cell(entry: _Entry, metric: Metric) -> dict[str, Any] | None:
+    found = look_up(entry.run.summary.get("scores"), metric.key)
+    return found if isinstance(found, dict) and found.get("mean") is not None else None
+
+
+def _row(entry: _Entry, cell: dict[str, Any]) -> Ranked:
+    submission, run = entry.submission, entry.run
+    return Ranked(
+        rank=0,
+        name=entry.label,
+        by=None if submission.by is None else plain(submission.by),
+        link=submission.link,
+        method=plain(run.method),
+        assisted=run.assisted,
+        uiproof=plain(run.versions.get("uiproof", "unknown")),
+        mean=float(cell["mean"]),
+        low=cell.get("low"),
+        high=cell.get("high"),
+        n=int(cell["n"]),
+        failed=int(run.summary["failed"]),
+    )
+
+
+def _scores(run: SubmittedRun, metric: Metric) -> dict[str, float | None]:
+    return {case.id: look_up(case.scores, metric.key) for case in run.cases}
+
+
+def _compared(rows: list[Ranked], scores: list[dict[str, float | None]]) -> list[Ranked]:
+    """Ranks, and the paired test of each run against the leader."""
+    leader = scores[0]
+    values: list[float | None] = []
+    ranked = [rows[0]]
+    for row, own in zip(rows[1:], scores[1:], strict=True):
+        ids = [one for one in leader if one in own]
+        if all(leader[one] is None and own[one] is None for one in ids):
+            ranked.append(row)  # a mean that is not one over cases, such as a macro mean
+            values.append(None)
+            continue
+        # Where a metric has a mean only failed cases can lack it, and they count as 0 in the mean.
+        a, b = ([side[one] or 0.0 for one in ids] for side in (leader, own))
+        # Elements of one screenshot are alike, and so are interactions of one page.
+        clusters = [one.rpartition("/")[0] or one for one in ids]
+        behind = paired_bootstrap_difference(a, b, clusters=clusters)
+        values.append(paired_permutation(a, b, clusters=clusters))
+        low, high = (behind.low, behind.high) if behind else (None, None)
+        mean = behind.mean if behind else None
+        ranked.append(replace(row, behind=mean, behind_low=low, behind_high=high))
+    tested = [value for value in values if value is not None]
+    corrected = iter(holm(tested).tolist()) if tested else iter(())
+    final = [replace(ranked[0], rank=1)]
+    for place, (row, value) in enumerate(zip(ranked[1:], values, strict=True), start=2):
+        p_value = None if value is None else next(corrected)
+        tied = p_value is not None and p_value >= _LEVEL
+        rank = final[-1].rank if row.mean == final[-1].mean else place
+        final.append(replace(row, rank=rank, p_value=p_value, tied=tied))
+    return final

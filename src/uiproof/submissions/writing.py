@@ -1,0 +1,173 @@
+"""Runs as one file that others can check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from uiproof.disclosure import told, told_manifest
+from uiproof.engine.rundir import RunDirectory
+from uiproof.engine.summary import summarise
+from uiproof.engine.types import Record
+from uiproof.errors import InputError, UsageError
+from uiproof.export import check_writable, replacing
+from uiproof.registry import benchmarks
+from uiproof.submissions.checking import differences, problems_of, schema_problems
+from uiproof.submissions.model import FORMAT, SubmittedCase, SubmittedRun, digest
+from uiproof.submissions.partial import why_partial
+from uiproof.submissions.reading import MOST_BYTES
+
+if TYPE_CHECKING:
+    from uiproof.registry import Benchmark
+
+# What summaries add up of the requests to models; what was said is not among it.
+_CALL = (
+    *("cached", "answered", "attempts", "network_seconds", "queue_seconds"),
+    *("input_tokens", "output_tokens", "cost"),
+)
+
+
+def write_submission(
+    runs: Sequence[RunDirectory | Path | str],
+    out: str | Path,
+    *,
+    name: str,
+    by: str | None = None,
+    link: str | None = None,
+    note: str | None = None,
+    partial: bool = False,
+) -> Path:
+    """Write runs as one self-contained JSON file for a leaderboard.
+
+        uiproof.write_submission(["runs/model-x"], "submission.json", name="Model X")
+
+    It has the scores of every case, so that `check_submission` can compute the summary again, and
+    neither pages, prompts, secrets nor paths of this machine. Raises `InputError` for runs that do
+    not cover their data set: unfinished, limited, shards, cases that could not be loaded. With
+    `partial` they are written all the same, and marked.
+    """
+    if not runs:
+        raise UsageError("There is no run to submit.", remedy="Name at least one run directory.")
+    check_writable(out)
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "name": name,
+        "by": by,
+        "link": link,
+        "note": note,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "runs": [_run(RunDirectory.of(run), partial=partial) for run in runs],
+    }
+    document["digest"] = digest(document)
+    if problems := problems_of(document):
+        raise InputError(f"This cannot be submitted: {problems[0]}")
+    content = list(_lines(document))
+    if sum(map(len, content)) > MOST_BYTES:  # every character is one byte
+        raise InputError(
+            f"This submission is larger than {MOST_BYTES // 1_000_000} MB.",
+            remedy="Submit the runs one by one.",
+        )
+    with replacing(out) as stream:
+        stream.writelines(content)
+    return Path(out)
+
+
+def _run(run: RunDirectory, *, partial: bool) -> dict[str, Any]:
+    manifest, summary = told_manifest(run), run.summary
+    benchmark = benchmarks().get(str(manifest["benchmark"]))
+    if benchmark is None:
+        raise InputError(f"The benchmark {manifest['benchmark']!r} is not installed here.")
+    entry: dict[str, Any] = {
+        "benchmark": benchmark.name,
+        "dataset": manifest["dataset"],
+        "dataset_key": str(manifest["dataset_key"]),
+        "method": str(manifest["method"]),
+        "assisted": bool(manifest["assisted"]),
+        "settings": manifest["settings"] or {},
+        "versions": {"uiproof": str(manifest["uiproof"])},
+        "fingerprint": manifest["fingerprint"] or {},
+        "limit": manifest["limit"],
+        "shard": manifest["shard"],
+        "planned": manifest["cases"],
+        "created": str(manifest["created"]),
+        "complete": bool(summary.get("complete", True)),
+        "partial": [],
+        "cases": [_case(record, benchmark) for record in run.records()],
+    }
+    parsed = SubmittedRun.model_construct(**entry)
+    cases = _parsed(run, entry["cases"])
+    entry["partial"] = why_partial(parsed.model_copy(update={"cases": cases}))
+    if entry["partial"] and not partial:
+        raise InputError(
+            f"{run.path} does not cover its data set: {'; '.join(entry['partial'])}.",
+            remedy="Finish or merge it, or submit it with --partial, which leaderboards will show.",
+        )
+    made = summarise((case.record() for case in cases), benchmark)
+    entry["summary"] = json.loads(json.dumps(made))  # as it will be read back
+    _check_summary(run, summary, entry["summary"], benchmark)
+    return entry
+
+
+def _parsed(run: RunDirectory, cases: Sequence[Mapping[str, Any]]) -> list[SubmittedCase]:
+    try:
+        return [SubmittedCase.model_validate(case) for case in cases]
+    except ValidationError as error:
+        raise InputError(f"{run.path} cannot be submitted: {schema_problems(error)[0]}") from None
+
+
+def _case(record: Record, benchmark: Benchmark) -> dict[str, Any]:
+    error = record.error
+    return {
+        "id": record.id,
+        "status": record.status,
+        "error": {"code": error.code, "stage": error.stage} if error else None,
+        "flags": told(list(record.flags)),
+        "scores": told(record.scores),
+        "details": told(benchmark.summed_details(record.details)),
+        "seconds": dict(record.seconds),
+        "calls": [{key: call[key] for key in _CALL if key in call} for call in record.calls],
+    }
+
+
+def _check_summary(
+    run: RunDirectory, stored: Mapping[str, Any], made: Mapping[str, Any], benchmark: Benchmark
+) -> None:
+    """Refuse what the run's own summary says otherwise."""
+    for part in ("n", "failed", "scores"):
+        found = differences(stored.get(part), made.get(part), part)
+        if not found:
+            continue
+        whole = json.loads(json.dumps(summarise(run.records(), benchmark)))
+        if not differences(stored.get(part), whole.get(part), part):
+            raise InputError(
+                f"The summary of {benchmark.name} needs details that it does not name: {found[0]}.",
+                remedy="Its `Benchmark.summed_details` must return what `summarise` reads.",
+            )
+        raise InputError(
+            f"The summary of {run.path} does not fit its cases: {found[0]}.",
+            remedy="Run `uiproof run` with the same options again: that sums it up anew.",
+        )
+
+
+def _lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """The document with a line for every case, so that people can read and compare it."""
+    for name, value in document.items():
+        start = "{\n" if name == "format" else ",\n"
+        if name != "runs":
+            yield f"{start}{json.dumps(name)}: {json.dumps(value, allow_nan=False)}"
+            continue
+        yield f'{start}"runs": ['
+        for number, run in enumerate(value):
+            about = {key: item for key, item in run.items() if key != "cases"}
+            yield (",\n" if number else "\n") + json.dumps(about, allow_nan=False)[:-1]
+            yield ', "cases": ['
+            for place, case in enumerate(run["cases"]):
+                yield (",\n" if place else "\n") + json.dumps(case, allow_nan=False)
+            yield "\n]}"
+        yield "\n]"
+    yield "\n}\n"
