@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import NoReturn
@@ -29,6 +30,7 @@ _USER_ERRORS = {
 
 def ending_well(command: Callable[[], object]) -> NoReturn:
     """Run a command and end the program: every error becomes a message and an exit code."""
+    _end_as_by_ctrl_c(signal.SIGTERM, signal.SIGHUP)
     try:
         command()
     except SystemExit:
@@ -56,6 +58,13 @@ def ending_well(command: Callable[[], object]) -> NoReturn:
         )
         sys.exit(EXIT_UNEXPECTED)
     sys.exit(0)
+
+
+def _end_as_by_ctrl_c(*signals: signal.Signals) -> None:
+    """Let what a cluster or a closed terminal sends end a command as cleanly as Ctrl-C does."""
+    for number in signals:
+        if signal.getsignal(number) is signal.SIG_DFL:  # else `nohup`, say, wants it ignored
+            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 def exit_code_of(error: UiproofError) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Playwright
 
 _REFRESH = re.compile(rb"http-equiv(?=\s*=\s*[\"']?\s*refresh)", re.IGNORECASE)
+
+# What Playwright says when the process through which it talks to browsers is gone.
+_DRIVER_DIED = re.compile("connection closed", re.IGNORECASE)
 
 # A tab that shows page after page is replaced now and then, so that nothing can pile up in it.
 _PAGES_PER_TAB = 100
@@ -85,10 +88,20 @@ class Renderer:
         """
         limits = replace(self.limits, viewport=viewport) if viewport else self.limits
         stage: Stage | None = None
-        try:
+
+        def make() -> Stage:
             chromium, watchdog = self._start()
             with watchdog.limit(2 * limits.load_seconds + limits.step_seconds):
-                stage = Stage(chromium.browser, limits, watchdog, source)
+                return Stage(chromium.browser, limits, watchdog, source)
+
+        try:
+            try:
+                stage = make()
+            except PlaywrightError:  # no page is at fault yet: the browser or its driver had died
+                self.close()
+                stage = make()
+            assert self._watchdog is not None
+            with self._watchdog.limit(2 * limits.load_seconds + limits.step_seconds):
                 stage.load()
             yield stage
         except PlaywrightError as error:
@@ -100,9 +113,10 @@ class Renderer:
     def close(self) -> None:
         """End the browser. The renderer starts a new one if it is used again."""
         self._end_browser()
-        if self._playwright is not None:
-            self._playwright.stop()
-            self._playwright = None
+        playwright, self._playwright = self._playwright, None
+        if playwright is not None:
+            with suppress(PlaywrightError):  # its driver may be dead
+                playwright.stop()
 
     def _load(self, source: PageSource) -> tuple[LivePage, Tab]:
         active = is_active(source)
@@ -111,7 +125,7 @@ class Renderer:
         except (_LeftDocument, PlaywrightError) as first:
             flag = self._what_happened(first)
         try:
-            page, tab = self._attempt(_inert(source), scripts=False)
+            page, tab = self._attempt_without_scripts(_inert(source))
         except _LeftDocument as second:
             raise RenderError(
                 "The page leaves itself even without scripts.",
@@ -143,6 +157,16 @@ class Renderer:
                 raise
         return page, tab
 
+    def _attempt_without_scripts(self, source: PageSource) -> tuple[LivePage, Tab]:
+        """The second try; once more where it shows that Playwright's driver has died before."""
+        try:
+            return self._attempt(source, scripts=False)
+        except PlaywrightError as error:
+            if not _DRIVER_DIED.search(str(error)):
+                raise
+            self.close()
+            return self._attempt(source, scripts=False)
+
     def _as_render_error(self, error: PlaywrightError) -> RenderError:
         """An error of this package for one of the browser; what is left of the browser goes."""
         if self._what_happened(error) == "timeout":
@@ -159,6 +183,9 @@ class Renderer:
         """A word for why a page could not be used; a browser that died or hung is let go."""
         if isinstance(error, _LeftDocument):
             return "left_document"
+        if _DRIVER_DIED.search(str(error)):
+            self.close()
+            return "crashed"
         if self._watchdog is not None and (self._watchdog.timed_out or not self._alive()):
             self._end_browser()
         return "timeout" if self._hung else "crashed"

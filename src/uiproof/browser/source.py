@@ -9,9 +9,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from uiproof.errors import InputError
+from uiproof.errors import InputError, PageTooLargeError
 
 _CHARSET_HINT = re.compile(rb"<meta[^>]+charset(?:\s*=\s*[\"']?\s*([\w.:-]+))?", re.IGNORECASE)
+# On a busy machine a browser takes a minute for a page of twice this size. A limit that does not
+# depend on the machine gives the same ending everywhere, and at once.
+MAX_HTML_BYTES = 32 * 1024 * 1024
 _HINT_WINDOW = 1024  # how far into a page HTML looks for a declared encoding
 
 
@@ -21,6 +24,8 @@ class PageSource:
 
     - `PageSource.from_file(path)`: a file; it may use the files of its own folder
     - `PageSource.from_html(text)`: a string; it has no other files unless `folder` is given
+
+    More than `MAX_HTML_BYTES` of HTML raise `PageTooLargeError`.
     """
 
     html: bytes
@@ -29,6 +34,9 @@ class PageSource:
     only: frozenset[str] | None = None  # the names of its files that it may use; None: all
     withheld: frozenset[Path] = frozenset()  # files of its folder that it may not see
     path: Path | None = None  # the file that it was read from
+
+    def __post_init__(self) -> None:
+        _check_size(len(self.html), self.path)
 
     @classmethod
     def from_html(cls, html: str, *, folder: Path | None = None) -> PageSource:
@@ -39,6 +47,7 @@ class PageSource:
     def from_file(cls, path: Path) -> PageSource:
         """A page from a file, read once; the file is never written."""
         try:
+            _check_size(path.stat().st_size, path)  # before any of it is read
             data = path.read_bytes()
         except OSError as error:
             raise InputError(
@@ -85,6 +94,15 @@ class PageSource:
         withheld = sorted(map(str, self.withheld))
         digest.update(repr((str(self.folder), self.charset, allowed, withheld)).encode())
         return digest.hexdigest()[:32]
+
+
+def _check_size(size: int, path: Path | None) -> None:
+    if size > MAX_HTML_BYTES:
+        raise PageTooLargeError(
+            f"{path or 'The page'} has {size / 2**20:.0f} MB of HTML, more than "
+            f"{MAX_HTML_BYTES / 2**20:.0f} MB.",
+            remedy="Put pictures, styles and scripts into files of their own beside it.",
+        )
 
 
 def _charset_of(data: bytes) -> str | None:

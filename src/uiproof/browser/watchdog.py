@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from uiproof.proctree import kill_tree, known_descendants, resident_mb
+from uiproof.proctree import Brood, kill_tree, resident_mb
 
 _EVERY_SECONDS = 0.25
 
@@ -44,12 +44,13 @@ class Watchdog:
         self._stopped.set()
 
     def _watch(self) -> None:
+        browser = Brood(self._pid)
         while not self._stopped.wait(_EVERY_SECONDS):
             deadline = self._deadline
             if deadline is not None and time.monotonic() > deadline:
                 self.timed_out = True
                 kill_tree(self._pid)
                 return
-            for pid in known_descendants(self._pid):
+            for pid in browser.members():
                 if resident_mb(pid) > self._memory_mb:
                     kill_tree(pid)

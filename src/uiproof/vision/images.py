@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from io import BytesIO
 from pathlib import Path
 from typing import TypeAlias
@@ -16,6 +17,7 @@ from uiproof.errors import InputError
 Rgb: TypeAlias = npt.NDArray[np.uint8]  # height x width x 3
 
 _PNG_END = b"IEND\xaeB`\x82"
+FORMATS = ("PNG", "JPEG", "WEBP")
 MAX_PIXELS = 89_000_000  # just below Pillow's own limit; a page 1280 wide may be 69,000 high
 
 
@@ -26,24 +28,43 @@ def decode(data: bytes, *, max_pixels: int = MAX_PIXELS) -> Rgb:
     any of it is unpacked. Raises `InputError`.
     """
     try:
-        with Image.open(BytesIO(data), formats=("PNG", "JPEG", "WEBP")) as picture:
+        with Image.open(BytesIO(data), formats=FORMATS) as picture:
             width, height = picture.size
             if width * height > max_pixels:
-                raise InputError(
+                raise InputError(  # noqa: TRY301
                     f"The picture has {width} x {height} pixels, more than {max_pixels:,}.",
                     remedy="Give a smaller picture.",
                 )
             if picture.mode == "RGB" and picture.format == "PNG" and data.endswith(_PNG_END):
                 return _decode_opaque_png(data)
             return as_rgb(picture)
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise InputError(
-            f"The picture is too large: {error}", remedy="Give a smaller picture."
-        ) from error
-    except (OSError, SyntaxError, ValueError) as error:
-        raise InputError(
-            f"The picture cannot be decoded: {error}", remedy="Give a whole PNG, JPEG or WebP file."
-        ) from error
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        raise unreadable(error) from error
+
+
+def size(source: Path | BytesIO) -> tuple[int, int]:
+    """Width and height from the head of a picture; nothing is unpacked. Raises `InputError`."""
+    try:
+        with warnings.catch_warnings():
+            # Looking at the head of a large picture is no danger; `decode` decides about the rest.
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(source, formats=FORMATS) as picture:
+                return picture.size
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise unreadable(error) from error
+
+
+def unreadable(error: Exception) -> InputError:
+    """What to say of a picture that could not be read: damaged ones raise almost anything."""
+    if isinstance(error, (Image.DecompressionBombError, Image.DecompressionBombWarning)):
+        return InputError(f"The picture is too large: {error}", remedy="Give a smaller picture.")
+    return InputError(
+        f"The picture cannot be decoded: {error}", remedy="Give a whole PNG, JPEG or WebP file."
+    )
 
 
 def _decode_opaque_png(data: bytes) -> Rgb:

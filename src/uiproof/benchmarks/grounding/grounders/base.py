@@ -56,15 +56,14 @@ class _Screenshot:
             return self._digest
 
     def size(self) -> tuple[int, int]:
-        from PIL import Image
+        from uiproof.vision import images
 
         with self._lock:
             if self._size is None:
                 try:
-                    with Image.open(BytesIO(self.content())) as image:
-                        self._size = image.size
-                except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-                    raise self._undecodable(str(error)) from error
+                    self._size = images.size(BytesIO(self.content()))
+                except InputError as error:
+                    raise self._undecodable(error.message) from error
             return self._size
 
     def rgb(self) -> Rgb:

@@ -30,6 +30,7 @@ _FOLDERS = (
     "MMBench-GUI-OfflineImages",
     "MMBench-GUI-OfflineImages/offline_images",
 )
+_MOST_UNPACKED = 256 << 20  # bytes of one image of an archive; screenshots have a few million
 _SIGNATURES = ((b"\x89PNG", ".png"), (b"\xff\xd8\xff", ".jpg"), (b"RIFF", ".webp"))
 
 
@@ -85,8 +86,13 @@ class _Archive:
     @cached_property
     def _members(self) -> dict[str, str]:
         """Where a file is, by its path without the folders that only archives have."""
-        with zipfile.ZipFile(self._file) as archive:
-            names = [info.filename for info in archive.infolist() if not info.is_dir()]
+        try:
+            with access(self._file, "read"), zipfile.ZipFile(self._file) as archive:
+                names = [info.filename for info in archive.infolist() if not info.is_dir()]
+        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+            raise InputError(
+                f"{self._file} cannot be unpacked: {error}.", remedy="Download the archive again."
+            ) from error
         found = {name: name for name in names}
         for name in names:
             parts = name.split("/")
@@ -107,13 +113,23 @@ class _Archive:
 
     def _content(self, member: str) -> bytes:
         try:
-            with access(self._file, "read"), zipfile.ZipFile(self._file) as archive:
-                return archive.read(member)
-        except (zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+            with (
+                access(self._file, "read"),
+                zipfile.ZipFile(self._file) as archive,
+                archive.open(member) as image,
+            ):
+                content = image.read(_MOST_UNPACKED + 1)
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, ValueError) as error:
             raise InputError(
                 f"{member} in {self._file} cannot be unpacked: {error}.",
                 remedy="Download the archive again.",
             ) from error
+        if len(content) > _MOST_UNPACKED:
+            raise InputError(
+                f"{member} in {self._file} unpacks to more than {_MOST_UNPACKED >> 20} MB.",
+                remedy="Download the archive again.",
+            )
+        return content
 
 
 def unpacked(file: Path) -> Path:
@@ -148,12 +164,11 @@ def suffixes() -> Sequence[str]:
 
 def image_size(path: Path) -> tuple[int, int]:
     """Width and height from the head of an image file; `InputError` where it is none."""
-    from PIL import Image
+    from uiproof.vision import images
 
     try:
-        with Image.open(path) as image:
-            return image.size
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        return images.size(path)
+    except InputError as error:
         raise InputError(
-            f"{path} is not a readable image: {error}.", remedy="Download the set again."
+            f"{path} is not a readable image. {error.message}", remedy="Download the set again."
         ) from error

@@ -1,0 +1,96 @@
+"""A real browser is killed or stopped in the middle of a real run: every case is scored."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from fault_tools import UIPROOF, journal_ids, lines_in, living, processes, wait_until
+
+from uiproof.browser import Limits, PageSource, Renderer
+from uiproof.proctree import descendants
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+# What to disturb: words of its command line that no other process of the run has.
+BROWSER = "--remote-debugging-pipe"
+DRIVER = "run-driver"
+
+
+def page(number: int) -> str:
+    return (
+        f"<!doctype html><h1>Heading number {number}</h1><p>And a paragraph of text below it.</p>"
+    )
+
+
+def test_a_run_whose_browser_driver_and_judge_are_killed_scores_every_page(tmp_path, start):
+    for folder in ("reference", "generated"):
+        (tmp_path / folder).mkdir()
+        for number in range(8):
+            (tmp_path / folder / f"{number}.html").write_text(page(number))
+    main = start(
+        *(*UIPROOF, "score", "design2code", "reference", "generated", "--workers", "1"),
+        *("--out", "run", "--quiet", "--json", "scores.json"),
+    )
+    run = tmp_path / "run"
+    disturbances = (
+        (1, (BROWSER,)),
+        (3, (DRIVER,)),
+        (5, ("uiproof.engine.worker",)),
+    )
+    for done, words in disturbances:
+        wait_until(lambda n=done: lines_in(run) >= n, 120)
+        pids = wait_until(lambda w=words: processes(main.marker, *w))
+        os.kill(pids[-1], signal.SIGKILL)  # of a judge and its guardian the judge is the younger
+    code, _, err = main.finished(300)
+    assert code == 0, err
+    cases = json.loads((tmp_path / "scores.json").read_text())["cases"]
+    assert {case["id"]: case["scores"]["strict"]["text"] for case in cases} == {
+        str(number): 1.0 for number in range(8)
+    }
+    assert sorted(journal_ids(run)) == [str(number) for number in range(8)]
+    assert living(main.marker) == []
+
+
+def _own(*words: str) -> list[int]:
+    found = []
+    for pid in descendants(os.getpid()):
+        command = Path("/proc", str(pid), "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        if all(word in command for word in words):
+            found.append(pid)
+    return found
+
+
+def _browser() -> int:
+    return next(pid for pid in _own(BROWSER) if "--type=" not in _command(pid))
+
+
+def _command(pid: int) -> str:
+    return Path("/proc", str(pid), "cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
+def _shot(renderer: Renderer) -> tuple[bytes, set[str]]:
+    with renderer.open(PageSource.from_html(page(1))) as shown:
+        return shown.screenshot(), shown.flags
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_browser_that_hangs_is_ended_in_time_and_a_dead_driver_is_replaced():
+    with Renderer(Limits(load_seconds=2, step_seconds=3)) as renderer:
+        picture, _ = _shot(renderer)
+        for pid in _own(BROWSER):
+            os.kill(pid, signal.SIGSTOP)
+        shown, flags = _shot(renderer)
+        assert shown == picture
+        assert "timeout" in flags
+        assert _shot(renderer) == (picture, set())
+        os.kill(_own(DRIVER)[0], signal.SIGKILL)
+        assert _shot(renderer)[0] == picture
+        os.kill(_own(DRIVER)[0], signal.SIGKILL)
+        with renderer.stage(PageSource.from_html(page(1))) as stage:
+            assert stage.find("h1").text == "Heading number 1"
+    wait_until(lambda: not _own(BROWSER) and not _own(DRIVER), 20)
