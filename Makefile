@@ -6,9 +6,11 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 READY := .venv/.ready
-# One test process per core, at most eight: each may hold a browser. Tests of a file mostly stay
-# together, because they share browsers and servers.
-PYTEST_ARGS ?= -n logical --maxprocesses 8 --dist worksteal
+# Three test processes for two cores, as they wait a third of their time for browsers, servers and
+# deadlines; at most eight, as each may hold a browser. Tests of a file mostly stay together, because
+# they share browsers and servers.
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+PYTEST_ARGS ?= -n $$(( ($(CORES) * 3 + 1) / 2 )) --maxprocesses 8 --dist worksteal
 
 .PHONY: help demo test check format setup lock bench screenshots clean
 

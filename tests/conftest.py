@@ -6,6 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+import warm_commands
+
+# Half of the usual number of examples, for all properties that do not say how many they need.
+settings.register_profile("half", settings.default, max_examples=50)
+settings.load_profile("half")
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +23,11 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"needs the shared data: {folder} is not there (set UIPROOF_SHARED)")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def couriers_that_are_ready_at_once():
+    """The processes that ask models need not import first; `test_models_courier.py` lets them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("uiproof.models.courier._start_process", warm_commands.start_courier)
+        yield

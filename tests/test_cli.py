@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import warm_commands
+
 ROOT = Path(__file__).resolve().parents[1]
 VERBS = [
     "demo",
@@ -26,22 +28,31 @@ VERBS = [
     "audit",
     "diagnose",
     "studio",
+    "serve",
     "merge",
     "export",
     "collect",
     "anchors",
     "stats",
     "opinion",
+    "track",
+    "submit",
+    "check",
+    "leaderboard",
 ]
 
 
+def surroundings(folder, environment):
+    own = {"PYTHONPATH": str(ROOT / "tests" / "toy_benchmark")}
+    return os.environ | own | {"UIPROOF_CACHE": str(folder / "cache")} | environment
+
+
 def start(*arguments, cwd, **environment):
+    """A process from nothing, as a shell starts it."""
     return subprocess.Popen(
         [sys.executable, "-m", "uiproof", *map(str, arguments)],
         cwd=cwd,
-        env=os.environ
-        | {"PYTHONPATH": str(ROOT / "tests" / "toy_benchmark"), "UIPROOF_CACHE": str(cwd / "cache")}
-        | environment,
+        env=surroundings(cwd, environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -53,9 +64,8 @@ def uiproof(tmp_path):
     """Run the command in an empty folder, with the toy benchmark installed."""
 
     def call(*arguments, **environment):
-        with start(*arguments, cwd=tmp_path, **environment) as process:
-            out, err = process.communicate(timeout=300)
-        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+        env = surroundings(tmp_path, environment)
+        return warm_commands.run(*arguments, cwd=tmp_path, env=env)
 
     return call
 
@@ -367,11 +377,13 @@ def test_a_file_and_a_folder_cannot_be_compared(uiproof, tmp_path):
     assert "a file and a folder" in done.stderr
 
 
-def test_the_demo_prints_a_table_and_writes_a_report_that_stands_alone(uiproof, tmp_path):
-    done = uiproof("demo", "--out", "demo", "--limit", "1", "--workers", "1", "--quiet")
-    assert done.returncode == 0, done.stderr
-    assert "blueprint" in done.stdout
-    assert "replay" in done.stdout
+def test_the_demo_prints_a_table_and_writes_a_report_that_stands_alone(tmp_path):
+    options = ["--out", "demo", "--limit", "1", "--workers", "1", "--quiet"]
+    with start("demo", *options, cwd=tmp_path) as process:
+        out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert "blueprint" in out
+    assert "replay" in out
     report = (tmp_path / "demo" / "report.html").read_text()
     assert report.lstrip().lower().startswith("<!doctype html>")
     assert not re.search(r"""(src|href)=["']https?://""", report)

@@ -306,7 +306,7 @@ BITS = (
 ANSWERS = st.lists(st.one_of(st.sampled_from(BITS), st.text(max_size=5)), max_size=25)
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(ANSWERS.map("".join), st.sampled_from(list(Finish)))
 @example("~~~<div>\n```html\n~~~<!DOCTYPE html>", Finish.STOP)
 @example("</html><html><!DOCTYPE html>", Finish.STOP)

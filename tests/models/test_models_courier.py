@@ -23,6 +23,14 @@ from uiproof.models.names import parse_name
 from uiproof.models.types import AttemptError, Image
 
 SECRET = "sk-loopback-5f3a9c71d2"
+START = courier._start_process
+
+
+@pytest.fixture(scope="module", autouse=True)
+def couriers_from_nothing():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(courier, "_start_process", START)
+        yield
 
 
 @pytest.fixture

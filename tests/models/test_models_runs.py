@@ -7,12 +7,13 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from provider_servers import Fault, ProviderServer, mixed_faults
+
+import warm_commands
 
 TOY = Path(__file__).parents[1] / "toy_benchmark"
 KEY = "sk-loopback-0123456789-SECRET"
@@ -37,17 +38,9 @@ class Shell:
         (self.folder / "words" / "words.txt").write_text("\n".join(some))
 
     def start(self, *arguments, **environment):
-        return subprocess.Popen(
-            [sys.executable, "-m", "uiproof", *map(str, arguments)],
-            cwd=self.folder,
-            env=os.environ
-            | {"PYTHONPATH": str(TOY), "UIPROOF_CACHE": str(self.folder / "cache")}
-            | self.server.environment(KEY)
-            | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        own = {"PYTHONPATH": str(TOY), "UIPROOF_CACHE": str(self.folder / "cache")}
+        env = os.environ | own | self.server.environment(KEY) | environment
+        return warm_commands.Command(arguments, cwd=self.folder, env=env)
 
     def __call__(self, *arguments, **environment):
         with self.start(*arguments, **environment) as process:
@@ -334,7 +327,9 @@ def test_design2code_with_three_prompts_against_two_providers(shell, server):
     server.answer = lambda asked: f"Here you are:\n```html\n{PAGE}\n```"
     prompts = ["direct", "text-augmented", "self-revision"]
     options = [part for prompt in prompts for part in ("--prompt", prompt)]
-    command = ["run", "--dataset", "design2code-demo", "--limit", 1, "--executor", "inline"]
+    (shell.folder / "pages").mkdir()
+    (shell.folder / "pages" / "1.html").write_text(PAGE.replace("Hello", "Hello, everybody"))
+    command = ["run", "--dataset", "pages", "--executor", "inline"]
     (shell.folder / "prices.json").write_text(
         json.dumps({"models": {"openai/gpt-4o": {"input": 1.0, "output": 0.0}}})
     )

@@ -7,7 +7,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from statsmodels.stats import inter_rater
 
 from uiproof.stats.agreement import (
     by_item,
@@ -120,6 +119,8 @@ def test_the_unit_of_a_scale_does_not_matter():
 
 
 def test_fleiss_kappa_is_that_of_statsmodels_and_of_the_published_example():
+    from statsmodels.stats import inter_rater
+
     items = [[kind for kind, n in enumerate(row) for _ in range(n)] for row in _FLEISS]
     found = fleiss_kappa(items)
     assert found.value == pytest.approx(0.210, abs=5e-4)
@@ -145,6 +146,8 @@ def test_fleiss_kappa_takes_items_with_different_numbers_of_labels():
 
 @pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
 def test_cohen_kappa_is_that_of_statsmodels(weights):
+    from statsmodels.stats import inter_rater
+
     first, second = zip(*labelled(600, 2, (0, 1, 2, 3)), strict=True)
     table = np.zeros((4, 4))
     np.add.at(table, (first, second), 1)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from uiproof.stats.corrections import benjamini_hochberg, holm
 from uiproof.stats.intervals import bootstrap_mean
@@ -29,6 +28,8 @@ def test_holm_multiplies_the_smallest_by_all_the_next_by_one_less():
 
 @pytest.mark.parametrize("size", [1, 2, 30])
 def test_both_corrections_are_those_of_statsmodels(size):
+    from statsmodels.stats.multitest import multipletests
+
     found = np.round(np.random.default_rng(size).beta(0.3, 1, size), 2)  # some are equal
     assert holm(found) == pytest.approx(multipletests(found, method="holm")[1])
     assert benjamini_hochberg(found) == pytest.approx(multipletests(found, method="fdr_bh")[1])

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
 
 from uiproof.stats.intervals import (
     bootstrap_mean,
@@ -32,6 +31,8 @@ def test_wilson_equals_scipy(successes, n, confidence):
 @settings(deadline=None)
 @given(st.integers(0, 500), st.integers(0, 500), st.floats(0.5, 0.999))
 def test_wilson_equals_statsmodels_and_is_the_same_for_failures(successes, failures, confidence):
+    from statsmodels.stats.proportion import proportion_confint
+
     ours = wilson(successes, successes + failures, confidence)
     if ours is None:
         assert successes + failures == 0

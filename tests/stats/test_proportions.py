@@ -5,9 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats import contingency_tables
-from statsmodels.stats.power import TTestPower
-from statsmodels.stats.proportion import power_proportions_2indep
 
 from uiproof.stats.intervals import paired_permutation
 from uiproof.stats.proportions import (
@@ -54,6 +51,8 @@ def test_mcnemar_counts_what_only_one_of_two_methods_got_right():
 
 @pytest.mark.parametrize("counts", [(40, 9, 3, 12), (5, 0, 6, 1), (100, 80, 95, 300)])
 def test_mcnemar_is_that_of_statsmodels(counts):
+    from statsmodels.stats import contingency_tables
+
     both, only_a, only_b, neither = counts
     a = [1] * (both + only_a) + [0] * (only_b + neither)
     b = [1] * both + [0] * only_a + [1] * only_b + [0] * neither
@@ -75,6 +74,8 @@ def test_what_is_neither_right_nor_wrong_is_refused():
 @pytest.mark.parametrize("n", [150, 1581])
 @pytest.mark.parametrize(("power", "confidence"), [(0.8, 0.95), (0.9, 0.99)])
 def test_statsmodels_finds_a_detectable_difference_as_often_as_asked(share, n, power, confidence):
+    from statsmodels.stats.proportion import power_proportions_2indep
+
     difference = detectable_difference(share, n, power=power, confidence=confidence)
     if difference is None:
         limit = power_proportions_2indep(1 - share - 1e-9, share, n, alpha=1 - confidence).power
@@ -87,6 +88,8 @@ def test_statsmodels_finds_a_detectable_difference_as_often_as_asked(share, n, p
 @pytest.mark.parametrize("n", [3, 20, 484, 20_000])
 @pytest.mark.parametrize(("power", "confidence"), [(0.8, 0.95), (0.95, 0.9)])
 def test_the_detectable_mean_difference_is_that_of_statsmodels(n, power, confidence):
+    from statsmodels.stats.power import TTestPower
+
     ours = detectable_mean_difference(0.3, n, power=power, confidence=confidence)
     theirs = TTestPower().power(ours / 0.3, n, 1 - confidence)
     assert theirs == pytest.approx(power, abs=1e-4)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 from going_runs import TOY, going_run
 
+import warm_commands
 from uiproof.engine.journal import encode
 from uiproof.engine.lock import is_locked, locked
 from uiproof.engine.rundir import RunDirectory
@@ -109,20 +108,20 @@ def test_a_run_whose_process_was_killed_is_interrupted_and_can_be_continued(tmp_
     (tmp_path / "words").mkdir()
     (tmp_path / "words" / "words.txt").write_text("a\nb\nslow\n")
     command = ["run", "--dataset", "words", "--method", "echo", "--out", "runs/mine", "--quiet"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "uiproof", *command, "--executor", "inline"],
+    lookout = Lookout()
+    with warm_commands.Command(
+        [*command, "--executor", "inline"],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(TOY)},
-    )
-    lookout = Lookout()
-    try:
-        states = until(
-            lambda: lookout.look(tmp_path / "runs"), lambda seen: any(one.n == 2 for one in seen)
-        )
-        assert [(one.state, one.n, one.total) for one in states] == [("running", 2, 3)]
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait(30)
+    ) as process:
+        try:
+            states = until(
+                lambda: lookout.look(tmp_path / "runs"),
+                lambda seen: any(one.n == 2 for one in seen),
+            )
+            assert [(one.state, one.n, one.total) for one in states] == [("running", 2, 3)]
+        finally:
+            process.send_signal(signal.SIGKILL)
     (state,) = lookout.look(tmp_path / "runs")
     assert (state.state, state.n, state.total) == ("interrupted", 2, 3)
 

@@ -135,14 +135,14 @@ def rewritten(draw):
 # --- Tests ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(pages, pages)
 def test_any_two_pages_are_matched_as_the_description_says(generated, reference):
     generated, reference = page(generated), page(reference)
     assert match_blocks(generated, reference) == described_matching(generated, reference)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(rewritten())
 def test_a_rewritten_page_is_matched_as_the_description_says_in_both_directions(case):
     one, other = map(page, case)

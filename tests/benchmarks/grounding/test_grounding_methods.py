@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from omniparser_server import OmniParserServer
 
+import warm_commands
 from uiproof.benchmarks.grounding import openadapt
 from uiproof.benchmarks.grounding.contracts import smart_resize
 
@@ -56,17 +57,9 @@ class Shell:
         self.folder, self.dataset, self.environment = folder, dataset, {}
 
     def start(self, *arguments, **environment):
-        return subprocess.Popen(
-            [sys.executable, "-m", "uiproof", *map(str, arguments)],
-            cwd=self.folder,
-            env=os.environ
-            | {"UIPROOF_CACHE": str(self.folder / "cache")}
-            | self.environment
-            | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        own = {"UIPROOF_CACHE": str(self.folder / "cache")} | self.environment
+        env = os.environ | own | environment
+        return warm_commands.Command(arguments, cwd=self.folder, env=env)
 
     def __call__(self, *arguments, **environment):
         with self.start(*arguments, **environment) as process:

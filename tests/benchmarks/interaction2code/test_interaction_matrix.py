@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from tiny_pages import interaction, write_page
 from typer.testing import CliRunner
 
+import warm_commands
 from uiproof.benchmarks.interaction2code import BENCHMARK
 from uiproof.browser.renderer import Renderer
 from uiproof.browser.snapshots import Action
@@ -84,15 +84,8 @@ def uiproof(tmp_path_factory, server):
     folder = tmp_path_factory.mktemp("work")
 
     def call(*arguments):
-        return subprocess.run(
-            [sys.executable, "-m", "uiproof", *map(str, arguments)],
-            cwd=folder,
-            env=os.environ | server.environment() | {"UIPROOF_CACHE": str(folder / "cache")},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        env = os.environ | server.environment() | {"UIPROOF_CACHE": str(folder / "cache")}
+        return warm_commands.run(*arguments, cwd=folder, env=env)
 
     call.folder = folder
     return call
