@@ -7,6 +7,7 @@ of 7 x 7, sample covariance, K1 = 0.01, K2 = 0.03, values 0-255, windows inside 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import cv2
@@ -106,34 +107,66 @@ def content_ssim(a: Pixels, b: Pixels) -> float:
     """
     if a.shape == b.shape and np.array_equal(a, b):
         return 1.0
-    x, y = grayscale(a).astype(np.float32), grayscale(b).astype(np.float32)
-    mean_x, variance_x = _moments(x)
-    mean_y, variance_y = _moments(y)
-    flat_x, flat_y = variance_x < _FLAT, variance_y < _FLAT
-    shown_x, shown_y = int(np.count_nonzero(~flat_x)), int(np.count_nonzero(~flat_y))
+    x, y = grayscale(a), grayscale(b)
+    height = max(x.shape[0], y.shape[0])
+    shown_x = shown_y = alone = counted = 0
+    similarities = [np.zeros(0, np.float32)]
+    for top in range(0, height, _STRIP):
+        strip_x, strip_y = _windows(x, top), _windows(y, top)
+        shown_x += int(np.count_nonzero(strip_x.shown))
+        shown_y += int(np.count_nonzero(strip_y.shown))
+        both = tuple(map(slice, np.minimum(strip_x.mean.shape, strip_y.mean.shape)))
+        alone += int(np.count_nonzero(strip_x.shown)) - int(np.count_nonzero(strip_x.shown[both]))
+        alone += int(np.count_nonzero(strip_y.shown)) - int(np.count_nonzero(strip_y.shown[both]))
+        if min(strip_x.mean[both].shape) > 0:
+            found, windows = _content_similarities(strip_x, strip_y, both)
+            similarities.append(found)
+            counted += windows
     if (shown_x == 0) != (shown_y == 0):
         return 0.0
+    if counted + alone == 0:
+        return 1.0
+    # One sum over all, not one of sums: the last digits must not depend on the strips.
+    return float(np.concatenate(similarities).sum(dtype=np.float64) / (counted + alone))
 
-    both = slice(0, min(x.shape[0], y.shape[0])), slice(0, min(x.shape[1], y.shape[1]))
-    mean_x, variance_x, flat_x = mean_x[both], variance_x[both], flat_x[both]
-    mean_y, variance_y, flat_y = mean_y[both], variance_y[both], flat_y[both]
-    shown_x -= int(np.count_nonzero(~flat_x))
-    shown_y -= int(np.count_nonzero(~flat_y))
 
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    """The windows of some rows of a picture, by their middles."""
+
+    values: npt.NDArray[np.float32]  # with up to three rows more on either side
+    above: int  # how many of them are above
+    mean: npt.NDArray[Any]
+    variance: npt.NDArray[Any]
+    shown: npt.NDArray[np.bool_]  # not flat
+
+
+def _windows(gray: Pixels, top: int) -> _Windows:
+    first, last = max(top - WINDOW // 2, 0), top + _STRIP + WINDOW // 2
+    values = gray[first:last].astype(np.float32)
+    if values.shape[0] == 0 or top >= gray.shape[0]:
+        nothing = np.zeros((0, gray.shape[1]), np.float32)
+        return _Windows(nothing, 0, nothing, nothing, nothing > 0)
+    inside = slice(top - first, top - first + _STRIP)
+    mean = _box_mean(values)[inside]
+    variance = np.maximum(_box_mean(values * values)[inside] - mean * mean, 0)
+    return _Windows(values, top - first, mean, variance, variance >= _FLAT)
+
+
+def _content_similarities(
+    x: _Windows, y: _Windows, both: tuple[slice, ...]
+) -> tuple[npt.NDArray[Any], int]:
+    """Similarities where both show something or both do not, and how many windows count."""
+    mean_x, variance_x, flat_x = x.mean[both], x.variance[both], ~x.shown[both]
+    mean_y, variance_y, flat_y = y.mean[both], y.variance[both], ~y.shown[both]
     counted = ~(flat_x & flat_y) | (np.abs(mean_x - mean_y) > _SAME_BRIGHTNESS)
     compared = counted & (flat_x == flat_y)
-    covariance = _box_mean(x[both] * y[both]) - mean_x * mean_y
+    rows, columns = (min(a, b) for a, b in zip(x.values.shape, y.values.shape, strict=True))
+    products = _box_mean(x.values[:rows, :columns] * y.values[:rows, :columns])
+    covariance = products[x.above :][both] - mean_x * mean_y
     similarity = (2 * mean_x * mean_y + _C1) * (2 * covariance + _C2)
     similarity /= (mean_x**2 + mean_y**2 + _C1) * (variance_x + variance_y + _C2)
-    windows = int(np.count_nonzero(counted)) + shown_x + shown_y
-    if windows == 0:
-        return 1.0
-    return float(np.clip(similarity[compared], 0, 1).sum(dtype=np.float64) / windows)
-
-
-def _moments(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    mean = _box_mean(values)
-    return mean, np.maximum(_box_mean(values * values) - mean * mean, 0)
+    return np.clip(similarity[compared], 0, 1), int(np.count_nonzero(counted))
 
 
 def _box_mean(values: npt.NDArray[np.float32]) -> npt.NDArray[Any]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SHIFT_TOLERANCE = 8  # between the expected and the seen second colour
 COLOR_TOLERANCE = 4  # between a pool colour and the pixel of the first picture
 POOL_START, POOL_STEP = 10, 16  # channels of pool colours: 10, 26, ... 250
+_STRIP = 128  # rows at a time: keeps the intermediate pictures in the processor's cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,9 @@ def _regions(
     base: int,
 ) -> dict[int, tuple[Box, tuple[int, int, int]]]:
     """Box and mean colour of every colour number that is seen."""
-    shifted = first + np.uint8(SHIFT)  # wraps around at 256, as the colours do
-    moved = cv2.inRange(cv2.absdiff(shifted, second), (0, 0, 0), (SHIFT_TOLERANCE,) * 3)
-    if not moved.any():
+    xs, ys = _moved(first, second)
+    if len(xs) == 0:
         return {}
-    points = np.asarray(cv2.findNonZero(moved), np.int32)
-    xs, ys = points[:, 0, 0], points[:, 0, 1]
     steps = first[ys, xs].astype(np.int16) - (POOL_START - COLOR_TOLERANCE)
     exact = ((steps >= 0) & (steps % POOL_STEP <= 2 * COLOR_TOLERANCE)).all(axis=1)
     xs, ys, steps = xs[exact], ys[exact], steps[exact] // POOL_STEP
@@ -92,6 +90,20 @@ def _regions(
         r, g, b = (int(total[number] / count[number]) for total in sums)
         regions[base + int(number)] = (box, (r, g, b))
     return regions
+
+
+def _moved(first: Rgb, second: Rgb) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Where every channel has moved by the shift; columns and rows, from top to bottom."""
+    found: list[NDArray[np.int32]] = [np.empty((0, 2), np.int32)]
+    for top in range(0, len(first), _STRIP):
+        # Wraps around at 256, as the colours do.
+        shifted = first[top : top + _STRIP] + np.uint8(SHIFT)
+        apart = cv2.absdiff(shifted, second[top : top + _STRIP])
+        points = cv2.findNonZero(cv2.inRange(apart, (0, 0, 0), (SHIFT_TOLERANCE,) * 3))
+        if points is not None:
+            found.append(np.asarray(points, np.int32)[:, 0] + np.array((0, top), np.int32))
+    places = np.concatenate(found)
+    return places[:, 0], places[:, 1]
 
 
 def _extent(

@@ -20,8 +20,8 @@ from uiproof.benchmarks.design2code.matching import Matching, match_blocks
 from uiproof.benchmarks.design2code.scores import (
     BlockScores,
     block_scores,
-    color_similarity,
-    position_similarity,
+    colors,
+    positions,
 )
 from uiproof.benchmarks.design2code.similarity import TextSimilarity
 from uiproof.benchmarks.design2code.strict import (
@@ -45,16 +45,28 @@ from uiproof.engine.types import Judge, Score
 from uiproof.errors import InputError, MissingDependencyError
 from uiproof.vision.images import Rgb
 
+MOST_REFERENCE_BYTES = 500_000_000  # of pictures of reference pages, where no run keeps them
+
 
 class Design2CodeJudge(Judge[Question, Truth, PageSource]):
     """Scores generated pages. One warm browser; nothing starts before the first page.
 
-    With a `run` directory the pictures are kept in it; without one nothing is written.
+    With a `run` directory the pictures are kept in it. Without one nothing is written, but for
+    what was seen of reference pages if there is a folder for that; workers may share it, and it
+    does not grow beyond a size.
     """
 
-    def __init__(self, run: Path | None = None, *, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        run: Path | None = None,
+        *,
+        limits: Limits | None = None,
+        references: Path | None = None,
+        renderer: Renderer | None = None,
+    ) -> None:
         self._run = run
-        self._renderer = Renderer(limits)
+        self._references_folder = references
+        self._renderer = renderer or Renderer(limits)  # a thread can have only one
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="measure")
 
     def pose(self, case: Design2CodeCase) -> Question:
@@ -109,6 +121,11 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         strict = StrictScores(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, None)
         return Score({"paper": paper, "strict": _strict_as_json(strict), "human": 0.0})
 
+    @property
+    def references_made(self) -> int:
+        """How many reference pages had to be rendered so far; others were known already."""
+        return self._references.rendered
+
     def close(self) -> None:
         """End the browser."""
         self._renderer.close()
@@ -117,7 +134,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
     @cached_property
     def _references(self) -> ReferenceViews:
         if self._run is None:
-            return ReferenceViews(None)
+            return ReferenceViews(self._references_folder, most_bytes=MOST_REFERENCE_BYTES)
         # Pictures of another browser or other fonts are other pictures.
         machine = json.dumps(fingerprint(), sort_keys=True).encode()
         return ReferenceViews(self._run / "references" / hashlib.sha256(machine).hexdigest()[:12])
@@ -232,18 +249,19 @@ def _human(paper: Mapping[str, Any]) -> float:
 
 def _details(matching: Matching, ours: PageView, theirs: PageView) -> dict[str, Any]:
     """What a report draws: the merged blocks and which of them were matched."""
-    matches = []
-    for match in matching.kept():
-        a, b = matching.generated[match.generated], matching.reference[match.reference]
-        matches.append(
-            [
-                match.generated,
-                match.reference,
-                round(match.similarity, 4),
-                round(position_similarity(a.box, b.box), 4),
-                round(color_similarity(a.color, b.color), 4),
-            ]
+    kept = matching.kept()
+    matches = [
+        [
+            match.generated,
+            match.reference,
+            round(match.similarity, 4),
+            round(position, 4),
+            round(float(color), 4),
+        ]
+        for match, position, color in zip(
+            kept, positions(matching, kept), colors(matching, kept), strict=True
         )
+    ]
     return {
         "profile": "paper",
         "generated": _side(ours, matching.generated),

@@ -45,8 +45,8 @@ def block_scores(matching: Matching) -> BlockScores:
     return BlockScores(
         block_match=_share(float(np.sum(matched)), float(np.sum([unmatched, *matched]))),
         text=float(np.mean([match.similarity for match in kept])),
-        position=float(np.mean(_positions(matching, kept))),
-        color=float(np.mean(_colors(matching, kept))),
+        position=float(np.mean(positions(matching, kept))),
+        color=float(np.mean(colors(matching, kept))),
     )
 
 
@@ -80,8 +80,8 @@ def strict_block_scores(matching: Matching) -> BlockScores:
     return BlockScores(
         block_match=_share(matched_area, matched_area + _unmatched_area(matching)),
         text=_share(matched_text, sum(len(block.text) for block in blocks)),
-        position=2 * fsum(_positions(matching, kept)) / len(blocks),
-        color=2 * fsum(_colors(matching, kept)) / len(blocks),
+        position=2 * fsum(positions(matching, kept)) / len(blocks),
+        color=2 * fsum(colors(matching, kept)) / len(blocks),
     )
 
 
@@ -108,13 +108,17 @@ def _blocks(matching: Matching, kept: Sequence[Match]) -> list[tuple[TextBlock, 
     return [(matching.generated[m.generated], matching.reference[m.reference]) for m in kept]
 
 
-def _positions(matching: Matching, kept: Sequence[Match]) -> list[float]:
+def positions(matching: Matching, kept: Sequence[Match]) -> list[float]:
+    """`position_similarity` of each of some pairs."""
     return [position_similarity(a.box, b.box) for a, b in _blocks(matching, kept)]
 
 
-def _colors(matching: Matching, kept: Sequence[Match]) -> Floats:
-    ours, theirs = zip(*_blocks(matching, kept), strict=True)
-    return _color_similarities([a.color for a in ours], [b.color for b in theirs])
+def colors(matching: Matching, kept: Sequence[Match]) -> Floats:
+    """`color_similarity` of each of some pairs."""
+    pairs = _blocks(matching, kept)
+    if not pairs:
+        return np.zeros(0)
+    return _color_similarities([a.color for a, _ in pairs], [b.color for _, b in pairs])
 
 
 def _areas(matching: Matching, match: Match) -> float:

@@ -79,30 +79,40 @@ class MergeScreen:
         most_lost = 0.0 if len(texts) > len(others) else before[before < 1].max(initial=0.0)
         self._margin = MIN_GAIN - _ROUNDING - most_lost - slack
         self._bound = LetterBound(others)
+        # A joint text has the letters of both and a space between them.
+        self._letters = [self._bound.count(text) for text in texts]
+        self._space = self._bound.count(" ")
 
     def hopeless(self, i: int, merged: str) -> bool:
         """Whether blocks i and i + 1 certainly stay apart; `merged` is their joint text."""
         return self._loses_identical(i, merged) or self._too_dear(i, merged)
 
     def _loses_identical(self, i: int, merged: str) -> bool:
-        changes = Counter({merged: 1})
-        changes.subtract(self._texts[i : i + 2])
-        difference = sum(
-            min(self._have[text] + change, self._wanted[text])
-            - min(self._have[text], self._wanted[text])
-            for text, change in changes.items()
-        )
+        first, second = self._texts[i], self._texts[i + 1]
+        gone = (first, second)
+        if first == second:
+            difference = self._identical(first, -2) - self._identical(first, 0)
+        else:
+            difference = sum(self._identical(text, -1) - self._identical(text, 0) for text in gone)
+        # The joint text is longer than either, so it is neither of them.
+        difference += self._identical(merged, 1) - self._identical(merged, 0)
         return self._spare_identical + difference < 0
+
+    def _identical(self, text: str, more: int) -> int:
+        """How many pairs of this text there can be, with so many more of it on our side."""
+        return min(self._have[text] + more, self._wanted[text])
 
     def _too_dear(self, i: int, merged: str) -> bool:
         needed = self._margin + self._profits[i] + self._profits[i + 1]
         if needed < 0:
             return False
         # The bound sorts out most texts; for the rest, the likeliest first, the true value decides.
-        hopes = self._bound(merged) - self._prices - needed
+        letters = self._letters[i] + self._letters[i + 1] + self._space
+        hopes = self._bound.of(letters, len(merged)) - self._prices - needed
+        hopeful = np.flatnonzero(hopes > 0)
         return not any(
             self._similarity(merged, self._others[j]) - self._prices[j] > needed
-            for j in np.argsort(-hopes)[: int((hopes > 0).sum())]
+            for j in hopeful[np.argsort(-hopes[hopeful])]
         )
 
 

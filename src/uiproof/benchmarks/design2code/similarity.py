@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Letters = npt.NDArray[np.int32]
 
 
 class TextSimilarity:
@@ -64,19 +64,22 @@ class LetterBound:
         letters = sorted(set().union(*texts))
         self._index = {letter: index for index, letter in enumerate(letters)}
         self._lengths = np.array([len(text) for text in texts])
-        self._counts = np.stack([self._count(text) for text in texts])
+        self._counts = np.stack([self.count(text) for text in texts])
 
     def __call__(self, text: str) -> Floats:
         """A bound for each of the fixed texts, whichever of the two is the generated one."""
-        paired = np.minimum(self._counts, self._count(text)).sum(axis=1)
-        everything = self._lengths + len(text)
+        return self.of(self.count(text), len(text))
+
+    def of(self, letters: Letters, length: int) -> Floats:
+        """The same for a text of which only the letters and the length are known."""
+        paired = np.minimum(self._counts, letters).sum(axis=1)
+        everything = self._lengths + length
         # Two empty texts are alike. The division rounds as the true ratio's does, so order is kept.
         bounds: Floats = np.where(everything == 0, 1.0, 2.0 * paired / np.maximum(everything, 1))
         return bounds
 
-    def _count(self, text: str) -> npt.NDArray[np.int32]:
-        counts = np.zeros(len(self._index), dtype=np.int32)
-        for letter, count in Counter(text).items():
-            if letter in self._index:
-                counts[self._index[letter]] = count
-        return counts
+    def count(self, text: str) -> Letters:
+        """How often a text has each of the letters that any of the fixed texts has."""
+        index = self._index
+        places = [index[letter] for letter in text if letter in index]
+        return np.bincount(places, minlength=len(index)).astype(np.int32)

@@ -26,6 +26,7 @@ from uiproof.vision.ssim import content_ssim, grayscale
 VISIBLE_CONTRAST = 12  # levels of 0-255 between the darkest and the lightest pixel of a seen text
 EDGE_CONTRAST = 6  # levels between the two sides of a seen edge
 EDGE_SHARE = 0.2  # how much of its outline must be an edge for a surface to be seen
+EDGE_SAMPLES = 24  # pixels of each side of a surface that are looked at
 LAYOUT_CELL = 4  # pixels; layout is compared on a grid of such cells
 SSIM_SCALE = 0.5  # structure is compared at half size, so that single pixels matter less
 
@@ -92,7 +93,8 @@ def strict_scores(
 
     `clip` gives the CLIP score of this profile (`above_blank`), or None where there are no weights.
     """
-    ours, theirs = seen_contents(generated), seen_contents(reference)
+    our_gray, their_gray = grayscale(generated.rgb), grayscale(reference.rgb)
+    ours, theirs = seen_contents(generated, our_gray), seen_contents(reference, their_gray)
     empty = (ours.bottom == 0) + (theirs.bottom == 0)  # how many of the two pages show nothing
     width = max(generated.size[0], reference.size[0])
     height = max(generated.size[1], reference.size[1])
@@ -104,22 +106,20 @@ def strict_scores(
         color=blocks.color,
         layout=layout_overlap(ours.classes, theirs.classes, width, height),
         page_height=_ratio(ours.bottom, theirs.bottom),
-        ssim=structure(generated.rgb, reference.rgb) if empty in (0, 2) else 0.0,
+        ssim=structure(our_gray, their_gray) if empty in (0, 2) else 0.0,
         clip=clip() if clip else None,
     )
 
 
-def seen_contents(view: PageView) -> Contents:
+def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
     """What of a page's inventory leaves pixels that can be seen."""
-    gray = grayscale(view.rgb)
+    gray = grayscale(view.rgb) if gray is None else gray
     inventory = view.inventory
     seen = Contents(
         texts=tuple(item for item in inventory.texts if _has_contrast(gray, item[0])),
         images=inventory.images,
         controls=inventory.controls,
-        surfaces=tuple(
-            box for box, color in inventory.surfaces if _has_edges(view.rgb, box, color)
-        ),
+        surfaces=_with_edges(view.rgb, inventory.surfaces),
     )
     if seen.bottom == 0 and (painted := _painted(gray)) is not None:
         # Nothing that the inventory knows, such as a background picture, but not an empty page.
@@ -155,7 +155,7 @@ def layout_overlap(
     return shared / either if either else 1.0
 
 
-def structure(generated: Rgb, reference: Rgb) -> float:
+def structure(generated: Rgb | Gray, reference: Rgb | Gray) -> float:
     """Structural similarity of what the two pages show, at half size, laid over each other."""
     return content_ssim(_half(generated), _half(reference))
 
@@ -222,41 +222,60 @@ def _has_contrast(gray: Gray, box: PixelRect) -> bool:
     return pixels.size > 0 and int(pixels.max()) - int(pixels.min()) >= VISIBLE_CONTRAST
 
 
-def _has_edges(rgb: Rgb, box: PixelRect, color: tuple[int, int, int] | None) -> bool:
-    """Whether the outline of a surface is seen: pixels differ just inside and just outside of it.
+def _with_edges(
+    rgb: Rgb, surfaces: Sequence[tuple[PixelRect, tuple[int, int, int] | None]]
+) -> tuple[PixelRect, ...]:
+    """The surfaces whose outline is seen: pixels differ just inside and just outside of it.
 
-    Where the surface is all of one colour, those outside must differ from that colour too, so that
+    Where a surface is all of one colour, those outside must differ from that colour too, so that
     what lies on an unseen surface and reaches its edge does not make it seen.
     """
+    if not surfaces:
+        return ()
     height, width = rgb.shape[:2]
-    left, top = round(box[0]), round(box[1])
-    right, bottom = round(box[0] + box[2]), round(box[1] + box[3])
-    xs = np.unique(np.linspace(left, right - 1, 24).astype(int)).clip(0, width - 1)
-    ys = np.unique(np.linspace(top, bottom - 1, 24).astype(int)).clip(0, height - 1)
-    differing = total = 0
-    for inside, outside, along in (
-        (top, top - 1, "row"),
-        (bottom - 1, bottom, "row"),
-        (left, left - 1, "column"),
-        (right - 1, right, "column"),
+    corners = [(x, y, x + w, y + h) for (x, y, w, h), _ in surfaces]
+    left, top, right, bottom = np.array([[round(edge) for edge in one] for one in corners]).T
+    plain = np.array([color is not None for _, color in surfaces])
+    colors = np.array([color or (0, 0, 0) for _, color in surfaces], np.int16)[:, None]
+    across, across_counts = _places_along(left, right, width)
+    down, down_counts = _places_along(top, bottom, height)
+    differing = np.zeros(len(surfaces), np.int64)
+    total = np.zeros(len(surfaces), np.int64)
+    for inside, outside, limit, in_row in (
+        (top, top - 1, height, True),
+        (bottom - 1, bottom, height, True),
+        (left, left - 1, width, False),
+        (right - 1, right, width, False),
     ):
-        limit = height if along == "row" else width
-        if not (0 <= inside < limit and 0 <= outside < limit):
-            continue
+        on_page = (inside >= 0) & (inside < limit) & (outside >= 0) & (outside < limit)
         a, b = (
-            (rgb[inside, xs], rgb[outside, xs])
-            if along == "row"
-            else (rgb[ys, inside], rgb[ys, outside])
+            np.int16(rgb[line[:, None], across] if in_row else rgb[down, line[:, None]])
+            for line in (inside.clip(0, limit - 1), outside.clip(0, limit - 1))
         )
-        steps = np.abs(a.astype(np.int16) - b).max(axis=1)
-        if color is not None:
-            steps = np.minimum(steps, np.abs(b - np.array(color, np.int16)).max(axis=1))
-        differing += int(np.count_nonzero(steps >= EDGE_CONTRAST))
-        total += len(steps)
-    return total > 0 and differing >= EDGE_SHARE * total
+        steps = np.abs(a - b).max(axis=2)
+        from_color = np.abs(b - colors).max(axis=2)
+        steps = np.where(plain[:, None], np.minimum(steps, from_color), steps)
+        counts = (across_counts if in_row else down_counts) & on_page[:, None]
+        differing += (counts & (steps >= EDGE_CONTRAST)).sum(axis=1)
+        total += counts.sum(axis=1)
+    seen = (total > 0) & (differing >= EDGE_SHARE * total)
+    return tuple(box for (box, _), is_seen in zip(surfaces, seen, strict=True) if is_seen)
 
 
-def _half(rgb: Rgb) -> Gray:
-    gray = grayscale(rgb)
+def _places_along(
+    first: npt.NDArray[np.int64], end: npt.NDArray[np.int64], limit: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Up to `EDGE_SAMPLES` pixels along each of some sides; which of them count, each one once."""
+    step = (end - 1 - first) / (EDGE_SAMPLES - 1)
+    places = first[:, None] + np.arange(EDGE_SAMPLES) * step[:, None]
+    places[:, -1] = end - 1
+    whole = places.astype(np.int64)
+    counts = np.ones(whole.shape, np.bool_)
+    counts[:, 1:] = whole[:, 1:] != whole[:, :-1]
+    return whole.clip(0, limit - 1), counts
+
+
+def _half(picture: Rgb | Gray) -> Gray:
+    gray = grayscale(picture)
     size = (max(round(gray.shape[1] * SSIM_SCALE), 1), max(round(gray.shape[0] * SSIM_SCALE), 1))
     return np.asarray(cv2.resize(gray, size, interpolation=cv2.INTER_AREA), np.uint8)

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from uiproof import pruning
 from uiproof.benchmarks.design2code.blocks import TextBlock, find_blocks
 from uiproof.boxes import Box
 from uiproof.browser import PageSource, Renderer
@@ -86,10 +87,14 @@ def measure(photographs: Photographs) -> PageView:
 
 
 class ReferenceViews:
-    """Reference pages, each rendered once: kept in memory, and in the run for other workers."""
+    """Reference pages, each rendered once: kept in memory, and in a folder for other workers.
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+    The folder grows with every page, or up to `most_bytes`.
+    """
+
+    def __init__(self, folder: Path | None, *, most_bytes: int | None = None) -> None:
+        self._folder, self._most_bytes = folder, most_bytes
+        self.rendered = 0  # how many were neither in memory nor in the folder
         self._views: OrderedDict[str, Future[PageView]] = OrderedDict()
 
     def get(
@@ -107,6 +112,7 @@ class ReferenceViews:
             view.set_result(stored)
         else:
             photographs = take(source)
+            self.rendered += 1
             view = threads.submit(self._measure_and_store, source.key, photographs)
         self._views[source.key] = view
         while len(self._views) > 1 and self._pixels() > MOST_PIXELS_KEPT:
@@ -127,6 +133,8 @@ class ReferenceViews:
             self._folder.mkdir(parents=True, exist_ok=True)
             _write(self._folder / f"{key}.png", view.png)
             _write(self._folder / f"{key}.json", json.dumps(_as_json(view)).encode())
+            if self._most_bytes is not None:
+                pruning.written(self._folder, len(view.png), self._most_bytes)
         return view
 
     def _read(self, key: str) -> PageView | None:

@@ -82,9 +82,7 @@ class OcrGrounder:
 
     async def _look(self, key: str, picture: Picture) -> Screen:
         if self._threads is None:
-            # The engine itself uses two cores.
-            workers = max((os.cpu_count() or 2) // 2, 1)
-            self._threads = ThreadPoolExecutor(workers, thread_name_prefix="ocr")
+            self._threads = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="ocr")
         loop = asyncio.get_running_loop()
         try:
             screen = await loop.run_in_executor(self._threads, self._readings.screen, picture)
