@@ -310,6 +310,7 @@ ANSWERS = st.lists(st.one_of(st.sampled_from(BITS), st.text(max_size=5)), max_si
 @given(ANSWERS.map("".join), st.sampled_from(list(Finish)))
 @example("~~~<div>\n```html\n~~~<!DOCTYPE html>", Finish.STOP)
 @example("</html><html><!DOCTYPE html>", Finish.STOP)
+@example("<!DOCTYPE html>```<!DOCTYPE html>```", Finish.STOP)
 def test_any_text_is_a_page_or_an_answer_error_and_a_page_is_found_in_itself(text, finish):
     try:
         answer = read(text, finish)

@@ -77,6 +77,14 @@ class LivePage:
         """
         return self.evaluate(f"({script(name)})({json.dumps(argument)})", name=name)
 
+    def run_listing(self, name: str, argument: Any = None) -> Any:
+        """The same for a script that returns a lot, and at once: all of it comes as one text.
+
+        Playwright takes every value apart that passes through it, and puts it together again.
+        """
+        listed = f"JSON.stringify(({script(name)})({json.dumps(argument)}))"
+        return json.loads(self.evaluate(listed, name=name))
+
     def evaluate(self, expression: str, *, name: str = "", main: bool = False) -> Any:
         """The value of a JavaScript expression, in our own world or in the page's."""
         answer = self.send(
@@ -169,7 +177,9 @@ class LivePage:
     @cached_property
     def size(self) -> tuple[int, int]:
         """Width and height of the whole page in pixels, within the limits."""
-        found = self.run_script("page_size")
+        return self._within_limits(self.run_script("page_size"))
+
+    def _within_limits(self, found: dict[str, int]) -> tuple[int, int]:
         width = found["width"] or self._limits.viewport[0]
         height = found["height"] or self._limits.viewport[1]
         seen_width = min(width, self._limits.max_width)
@@ -200,10 +210,11 @@ class LivePage:
         )
 
     def freeze(self, *, scripts_running: bool) -> None:
-        """Stop the page's scripts for good, then all movement."""
+        """Stop the page's scripts for good, then all movement; the size stays from here on."""
         if scripts_running:
             self.send("Emulation.setScriptExecutionDisabled", value=True)
-        self.run_script("freeze")
+        both = f"({script('freeze')})().then({script('page_size')})"
+        self.__dict__["size"] = self._within_limits(self.evaluate(both, name="freeze"))
 
     def stop_scripts(self) -> None:
         """Break off whatever script is running, also an endless loop."""

@@ -32,7 +32,7 @@ def capture_text(page: LivePage) -> TextCapture:
 
     The page keeps the last colours: take its ordinary screenshot before.
     """
-    found = page.run_script("recolor", {"offset": 0, "group": 0, "list": True})
+    found = page.run_listing("recolor", {"offset": 0, "group": 0, "list": True})
     nodes = tuple(
         TextNode(text, number if number >= 0 else None) for text, number in found["nodes"]
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 BLANK = "\ufeff\u200b" + "".join(c for c in map(chr, range(0x3001)) if c.isspace())
 
@@ -82,7 +82,14 @@ def _page(text: str) -> Found | None:
     if not places:
         return None
     best = max(places, key=lambda place: (place.complete, place.end - place.start))
-    return _taken(text, best, several=len(places) > 1)
+    found = _taken(text, best, several=len(places) > 1)
+    for _ in range(_MOST_PAGES):
+        # A fence that was cut off may have been the second quote of a tag that is talked about.
+        again = None if found.complete else next(_pages(found.html), None)
+        if again is None or again.end - again.start == len(found.html):
+            break
+        found = replace(found, html=_taken(found.html, again).html, complete=again.complete)
+    return found
 
 
 def _taken(text: str, place: _Place, *, several: bool = False) -> Found:

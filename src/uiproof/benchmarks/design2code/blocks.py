@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from uiproof.boxes import Box
 from uiproof.browser.text_capture import POOL, SHIFT
-from uiproof.vision.images import Rgb, decode
+from uiproof.vision.images import Rgb, decode_screenshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ def find_blocks(capture: TextCapture, screenshot: Rgb) -> list[TextBlock]:
     """
     regions: dict[int, tuple[Box, tuple[int, int, int]]] = {}
     for group, (first, second) in enumerate(capture.pairs):
-        a, b = decode(first), decode(second)
+        a, b = decode_screenshot(first), decode_screenshot(second)
         if a.shape == b.shape:
             regions.update(_regions(a, b, screenshot, group * POOL))
     blocks = []
@@ -96,12 +96,17 @@ def _moved(first: Rgb, second: Rgb) -> tuple[NDArray[np.int32], NDArray[np.int32
     """Where every channel has moved by the shift; columns and rows, from top to bottom."""
     found: list[NDArray[np.int32]] = [np.empty((0, 2), np.int32)]
     for top in range(0, len(first), _STRIP):
+        a, b = first[top : top + _STRIP], second[top : top + _STRIP]
+        # Most rows have no text and stay as they are.
+        rows = np.flatnonzero((a != b).reshape(len(a), -1).any(axis=1))
+        if len(rows) == 0:
+            continue
         # Wraps around at 256, as the colours do.
-        shifted = first[top : top + _STRIP] + np.uint8(SHIFT)
-        apart = cv2.absdiff(shifted, second[top : top + _STRIP])
+        apart = cv2.absdiff(a[rows] + np.uint8(SHIFT), b[rows])
         points = cv2.findNonZero(cv2.inRange(apart, (0, 0, 0), (SHIFT_TOLERANCE,) * 3))
         if points is not None:
-            found.append(np.asarray(points, np.int32)[:, 0] + np.array((0, top), np.int32))
+            xs, ys = np.asarray(points, np.int32)[:, 0].T
+            found.append(np.stack((xs, rows[ys].astype(np.int32) + np.int32(top)), axis=1))
     places = np.concatenate(found)
     return places[:, 0], places[:, 1]
 

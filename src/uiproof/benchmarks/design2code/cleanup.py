@@ -16,6 +16,8 @@ from html.parser import HTMLParser
 import numpy as np
 from numpy.typing import NDArray
 
+from uiproof.benchmarks.design2code.similarity import TextSimilarity
+
 CHUNK = 100  # characters of text without tags that are compared at a time
 SIMILAR = 0.8  # the ratio from which two chunks count as the same
 REPEATS = 5  # so many similar chunks make a page repetitive
@@ -155,8 +157,7 @@ def _greedy_position(text: str, html: str, index: int) -> int:
 
 def _kinds(chunks: list[str]) -> dict[int, list[int]]:
     """Which chunks are alike: the number of the first of a kind -> the numbers of all of it."""
-    from cydifflib import SequenceMatcher
-
+    similarity = TextSimilarity()
     counts = _character_counts(chunks)
     lengths = np.array([len(chunk) for chunk in chunks])
     kinds: dict[int, list[int]] = {}
@@ -172,7 +173,7 @@ def _kinds(chunks: list[str]) -> dict[int, list[int]]:
             for candidate in firsts[bound >= SIMILAR - 1e-9]:
                 if int(candidate) == kind:
                     break
-                if SequenceMatcher(None, chunk, chunks[candidate]).ratio() >= SIMILAR:
+                if similarity(chunk, chunks[candidate]) >= SIMILAR:
                     kind = int(candidate)
                     break
         if kind is None:

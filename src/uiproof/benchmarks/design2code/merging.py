@@ -17,7 +17,7 @@ import numpy as np
 
 from uiproof.benchmarks.design2code.blocks import TextBlock
 from uiproof.benchmarks.design2code.screening import MIN_GAIN, Indices, MergeScreen
-from uiproof.benchmarks.design2code.similarity import Floats, TextSimilarity
+from uiproof.benchmarks.design2code.similarity import Floats, LetterCounts, TextSimilarity
 from uiproof.boxes import Box
 
 _GENERATED, _REFERENCE = 0, 1  # the axes of a table of similarities
@@ -45,12 +45,14 @@ def merge_neighbours(
     Returns both lists of blocks and the table of their similarities. Neither may be empty.
     """
     sides = [list(generated), list(reference)]
-    table = similarity.table([b.text for b in generated], [b.text for b in reference])
+    ours, theirs = [b.text for b in generated], [b.text for b in reference]
+    table = similarity.table(ours, theirs)
+    counts = LetterCounts([*ours, *theirs, " "])
     # Sides take turns. Two turns without a change, one for each side, mean that no turn would
     # change anything any more.
     side, unchanged = _GENERATED, 0
     while unchanged < 2:
-        merges = _find_merges(sides, side, table, similarity)
+        merges = _find_merges(sides, side, table, similarity, counts)
         if merges:
             sides[side] = _apply(sides[side], merges)
             table = _with_merges(table, side, merges)
@@ -92,7 +94,11 @@ def _solver_alone() -> Callable[..., tuple[Indices, Indices]]:
 
 
 def _find_merges(
-    sides: Sequence[Sequence[TextBlock]], side: int, table: Floats, similarity: TextSimilarity
+    sides: Sequence[Sequence[TextBlock]],
+    side: int,
+    table: Floats,
+    similarity: TextSimilarity,
+    counts: LetterCounts,
 ) -> dict[int, list[float]]:
     """The merges to make on one side.
 
@@ -107,9 +113,9 @@ def _find_merges(
         return similarity(text, other) if side == _GENERATED else similarity(other, text)
 
     if side == _GENERATED:
-        screen = MergeScreen(texts, others, table, rows, columns, compare)
+        screen = MergeScreen(texts, others, table, rows, columns, compare, counts)
     else:
-        screen = MergeScreen(texts, others, table.T, columns, rows, compare)
+        screen = MergeScreen(texts, others, table.T, columns, rows, compare, counts)
 
     found: list[tuple[float, int, list[float]]] = []
     for i in range(len(texts) - 1):

@@ -41,7 +41,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from uiproof.benchmarks.design2code.similarity import Floats, LetterBound
+from uiproof.benchmarks.design2code.similarity import Floats, LetterBound, LetterCounts
 
 Indices = npt.NDArray[np.intp]
 
@@ -55,6 +55,7 @@ class MergeScreen:
 
     `similarities` has a row for each of `texts` and a column for each of `others`; `rows` and
     `columns` are its current matching; `similarity` compares a text of ours with one of theirs.
+    `counts` saves counting letters again; its alphabet must have all letters of `others`.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class MergeScreen:
         rows: Indices,
         columns: Indices,
         similarity: Callable[[str, str], float],
+        counts: LetterCounts | None = None,
     ) -> None:
         self._texts, self._others, self._similarity = texts, others, similarity
         before = similarities[rows, columns]
@@ -78,10 +80,11 @@ class MergeScreen:
         slack = self._profits.sum() + self._prices.sum() - before.sum()
         most_lost = 0.0 if len(texts) > len(others) else before[before < 1].max(initial=0.0)
         self._margin = MIN_GAIN - _ROUNDING - most_lost - slack
-        self._bound = LetterBound(others)
+        count = counts or LetterCounts(others)
+        self._bound = LetterBound(others, count)
         # A joint text has the letters of both and a space between them.
-        self._letters = [self._bound.count(text) for text in texts]
-        self._space = self._bound.count(" ")
+        self._letters = [count(text) for text in texts]
+        self._space = count(" ")
 
     def hopeless(self, i: int, merged: str) -> bool:
         """Whether blocks i and i + 1 certainly stay apart; `merged` is their joint text."""

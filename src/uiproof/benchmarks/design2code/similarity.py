@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,22 +53,40 @@ def _matcher(reference: str) -> Any:
     return SequenceMatcher(None, "", reference)
 
 
+class LetterCounts:
+    """How often texts have each letter of an alphabet; every text is counted once."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._index = {letter: index for index, letter in enumerate(sorted(set().union(*texts)))}
+        self._known: dict[str, Letters] = {}
+
+    def __call__(self, text: str) -> Letters:
+        """The counts of a text; letters that are not in the alphabet do not count."""
+        counts = self._known.get(text)
+        if counts is None:
+            index = self._index
+            places = [index[letter] for letter in text if letter in index]
+            counts = np.bincount(places, minlength=len(index)).astype(np.int32)
+            self._known[text] = counts
+        return counts
+
+
 class LetterBound:
     """Upper bounds on how similar any text can be to each of some fixed texts.
 
     A similarity is twice the number of characters that were paired, over the number of all
-    characters. No pairing can use a character more often than both texts have it.
+    characters. No pairing can use a character more often than both texts have it. The alphabet of
+    `counts` must have all letters of the fixed texts.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        letters = sorted(set().union(*texts))
-        self._index = {letter: index for index, letter in enumerate(letters)}
+    def __init__(self, texts: Sequence[str], counts: LetterCounts | None = None) -> None:
+        self._count = counts or LetterCounts(texts)
         self._lengths = np.array([len(text) for text in texts])
-        self._counts = np.stack([self.count(text) for text in texts])
+        self._counts = np.stack([self._count(text) for text in texts])
 
     def __call__(self, text: str) -> Floats:
         """A bound for each of the fixed texts, whichever of the two is the generated one."""
-        return self.of(self.count(text), len(text))
+        return self.of(self._count(text), len(text))
 
     def of(self, letters: Letters, length: int) -> Floats:
         """The same for a text of which only the letters and the length are known."""
@@ -77,9 +95,3 @@ class LetterBound:
         # Two empty texts are alike. The division rounds as the true ratio's does, so order is kept.
         bounds: Floats = np.where(everything == 0, 1.0, 2.0 * paired / np.maximum(everything, 1))
         return bounds
-
-    def count(self, text: str) -> Letters:
-        """How often a text has each of the letters that any of the fixed texts has."""
-        index = self._index
-        places = [index[letter] for letter in text if letter in index]
-        return np.bincount(places, minlength=len(index)).astype(np.int32)

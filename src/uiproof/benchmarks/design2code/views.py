@@ -17,7 +17,7 @@ from uiproof.benchmarks.design2code.blocks import TextBlock, find_blocks
 from uiproof.boxes import Box
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.text_capture import TextCapture, capture_text
-from uiproof.vision.images import Rgb, decode
+from uiproof.vision.images import Rgb, decode_screenshot
 
 MOST_PIXELS_KEPT = 60_000_000  # of reference pages in memory: about twenty-five ordinary ones
 MOST_THINGS = 20_000  # texts, pictures, controls and surfaces that are listed of one page
@@ -57,7 +57,7 @@ class PageView:
     @cached_property
     def rgb(self) -> Rgb:
         """The pixels of the page."""
-        return decode(self.png)
+        return decode_screenshot(self.png)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -70,7 +70,7 @@ def photograph(renderer: Renderer, source: PageSource) -> Photographs:
     with renderer.open(source) as page:
         png = page.screenshot()
         width, height = page.size
-        found = page.run_script(
+        found = page.run_listing(
             "inventory", {"width": width, "height": height, "most": MOST_THINGS}
         )
         capture = capture_text(page)
@@ -79,7 +79,7 @@ def photograph(renderer: Renderer, source: PageSource) -> Photographs:
 
 def measure(photographs: Photographs) -> PageView:
     """Find the text blocks in the photographs of a page."""
-    rgb = decode(photographs.png)
+    rgb = decode_screenshot(photographs.png)
     blocks = tuple(find_blocks(photographs.capture, rgb))
     view = PageView(photographs.png, blocks, photographs.inventory, photographs.flags)
     view.__dict__["rgb"] = rgb
