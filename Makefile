@@ -47,6 +47,10 @@ bench: $(READY) ## speed, as ratios measured in one run
 	@$(BIN)/python bench/models.py
 	@$(BIN)/python bench/grounding.py
 	@$(BIN)/python bench/report.py
+	@$(BIN)/python bench/overhead.py
+	@$(BIN)/python bench/executors.py
+	@$(BIN)/python bench/serve.py --requests 200
+	@$(BIN)/python bench/scale.py
 
 screenshots: $(READY) ## pictures of the reports and the studio for the documentation
 	@$(BIN)/python scripts/screenshots.py

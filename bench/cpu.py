@@ -17,7 +17,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -31,6 +31,9 @@ _PR_SET_CHILD_SUBREAPER = 36
 # The innermost frame that fits says what a thread is at. The first fitting line counts.
 STEPS: Sequence[tuple[str, str]] = (
     ("/rapidocr/", "ocr"),
+    ("/onnxruntime/", "clip"),
+    ("/uiproof/vision/inpaint.py", "inpaint"),
+    ("/uiproof/vision/clip.py", "prepare pictures for CLIP"),
     ("/playwright/", "talking to the browser"),
     ("/uiproof/browser/watchdog.py", "watch the browser"),
     ("/uiproof/browser/changes.py", "compare snapshots"),
@@ -60,6 +63,7 @@ STEPS: Sequence[tuple[str, str]] = (
     ("/bench/", "pickle"),
 )
 _OTHER = "everything else"
+_ENGINES = ("ocr", "clip", "inpaint")  # not ours, and counted by their own clocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,38 +74,42 @@ class Spent:
     driver: float = 0.0  # Playwright's, a Node process
     ocr: float = 0.0
     own: float = 0.0  # everything else in our own process, the Playwright client included
+    clip: float = 0.0  # the network itself
+    inpaint: float = 0.0  # painting texts over before CLIP sees a page
 
     @property
     def total(self) -> float:
         """Everybody's."""
-        return self.chromium + self.driver + self.ocr + self.own
+        return sum(getattr(self, name) for name in self.__slots__)
 
     def __add__(self, other: Spent) -> Spent:
         return self - (Spent() - other)
 
     def __sub__(self, other: Spent) -> Spent:
-        return Spent(
-            self.chromium - other.chromium,
-            self.driver - other.driver,
-            self.ocr - other.ocr,
-            self.own - other.own,
-        )
+        return Spent(*(getattr(self, name) - getattr(other, name) for name in self.__slots__))
 
 
-class OcrClock:
-    """Counts what the OCR engine costs, threads of its own included: wraps the engine itself.
+class Clocks:
+    """Count what OCR, CLIP's network and its inpainting cost: each is wrapped where it is called.
 
-    Nothing else of this process may work while the engine reads, else that is counted too.
+    Nothing else of this process may work while the OCR engine reads, else that is counted too.
     """
 
     def __init__(self) -> None:
-        from uiproof.vision import ocr
+        from uiproof.vision import clip, ocr
 
-        self.seconds = 0.0
+        self.ocr = self.clip = self.inpaint = 0.0
         self.idle = threading.Event()  # nobody may look while the engine reads: that would count
         self.idle.set()
         self._make = ocr._engine
         ocr._engine = self._engine  # type: ignore[assignment]
+        clip.ClipModel.embed = self._timed("clip", clip.ClipModel.embed)  # type: ignore[method-assign]
+        clip.inpaint = self._timed("inpaint", clip.inpaint)
+
+    @property
+    def seconds(self) -> float:
+        """All that is not our own."""
+        return self.ocr + self.clip + self.inpaint
 
     def _engine(self) -> Callable[..., Any]:
         engine = self._make()
@@ -112,8 +120,20 @@ class OcrClock:
             try:
                 return engine(*args)
             finally:
-                self.seconds += time.process_time() - began
+                self.ocr += time.process_time() - began
                 self.idle.set()
+
+        return timed
+
+    def _timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Both work in the thread that calls them."""
+
+        def timed(*args: Any, **options: Any) -> Any:
+            began = time.thread_time()
+            try:
+                return function(*args, **options)
+            finally:
+                setattr(self, name, getattr(self, name) + time.thread_time() - began)
 
         return timed
 
@@ -121,14 +141,14 @@ class OcrClock:
 class Meter:
     """Measures everything between `with` and its end, and says where our own seconds went."""
 
-    def __init__(self, ocr: OcrClock, *, sampled: bool = True) -> None:
+    def __init__(self, clocks: Clocks, *, sampled: bool = True) -> None:
         self.spent = Spent()
         self.steps: dict[str, float] = {}
-        self._ocr = ocr
-        self._sampler = _Sampler(ocr.idle) if sampled else None
+        self._clocks = clocks
+        self._sampler = _Sampler(clocks.idle) if sampled else None
 
     def __enter__(self) -> Meter:
-        self._before = spent_so_far(self._ocr)
+        self._before = spent_so_far(self._clocks)
         if self._sampler:
             self._sampler.start()
         return self
@@ -141,10 +161,10 @@ class Meter:
     ) -> None:
         own = time.process_time()  # at once: to look around costs something too
         looking = self._sampler.stop() if self._sampler else 0.0
-        spent = spent_so_far(self._ocr, own) - self._before
-        self.spent = Spent(spent.chromium, spent.driver, spent.ocr, spent.own - looking)
+        spent = spent_so_far(self._clocks, own) - self._before
+        self.spent = replace(spent, own=spent.own - looking)
         if self._sampler:
-            seen = {k: v for k, v in self._sampler.seconds.items() if k != "ocr"}
+            seen = {k: v for k, v in self._sampler.seconds.items() if k not in _ENGINES}
             # The samples say the shares, the clock of the process says of how much.
             scale = self.spent.own / max(sum(seen.values()), 1e-9)
             self.steps = {step: seconds * scale for step, seconds in seen.items()}
@@ -157,7 +177,7 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def spent_so_far(ocr: OcrClock, own: float | None = None) -> Spent:
+def spent_so_far(clocks: Clocks, own: float | None = None) -> Spent:
     """What this process and all below it have used until now, those that ended included.
 
     `own` is the clock of this process, read now unless it is given.
@@ -171,7 +191,8 @@ def spent_so_far(ocr: OcrClock, own: float | None = None) -> Spent:
         else:
             chromium += used
     clock = time.process_time() if own is None else own
-    return Spent(chromium, driver, ocr.seconds, clock - ocr.seconds)
+    own = clock - clocks.seconds
+    return Spent(chromium, driver, clocks.ocr, own, clocks.clip, clocks.inpaint)
 
 
 def memory_mb() -> float:

@@ -3,6 +3,7 @@
     python bench/overhead.py                                   the bundled pages
     python bench/overhead.py design2code --reference REAL --generated OURS
     python bench/overhead.py interaction2code --reference DATASET [--generated PAGES] [--limit 20]
+    python bench/overhead.py design2code --clip                CLIP, too: its size, random weights
     python bench/overhead.py --json costs.json
 
 Each benchmark is judged by one warm judge in a process of its own, case by case, as a worker does
@@ -30,7 +31,8 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from cpu import Meter, OcrClock, Spent, adopt_orphans, memory_mb
+from clip_stand_in import write_stand_in
+from cpu import Clocks, Meter, Spent, adopt_orphans, memory_mb
 from uiproof.engine.context import Context
 from uiproof.engine.executors import perform
 from uiproof.engine.journal import Journal, encode
@@ -54,6 +56,7 @@ class Place:
     generated: Path | None
     limit: int
     folder: Path
+    clip: bool = False  # with a network of CLIP's size
 
     @property
     def dataset(self) -> Path:
@@ -70,7 +73,9 @@ def measure(place: Place) -> dict[str, Any]:
     """Judge the cases of one benchmark; what each of them cost, and what the first one did."""
     adopt_orphans()
     os.environ["UIPROOF_CACHE"] = str(place.folder / "cache")
-    ocr = OcrClock()
+    if place.clip:
+        os.environ["UIPROOF_CLIP"] = str(write_stand_in(place.folder / "clip.onnx"))
+    clocks = Clocks()
     place.run.create()
     judge = benchmarks()[place.benchmark].judge(place.run.path)
     spent: list[Spent] = []
@@ -79,7 +84,7 @@ def measure(place: Place) -> dict[str, Any]:
     with Journal(place.run.journal) as journal:
         before = _size(place.run.path), _size(place.run.journal)
         for number, (warm, case) in enumerate(_work(place, judge)):
-            with Meter(ocr) as meter:
+            with Meter(clocks) as meter:
                 _finish(str(number), case, journal)
             if warm:
                 spent.append(meter.spent)
@@ -207,7 +212,7 @@ def shown(found: dict[str, Any]) -> str:
     total = sum(one.total for one in cases) / n
     parts = {
         name: sum(getattr(one, name) for one in cases) / n
-        for name in ("chromium", "ocr", "driver", "own")
+        for name in ("chromium", "ocr", "clip", "inpaint", "driver", "own")
     }
     lines = [f"{found['benchmark']}: {n} cases, processor seconds per case", ""]
 
@@ -216,7 +221,11 @@ def shown(found: dict[str, Any]) -> str:
 
     line("Chromium", parts["chromium"])
     line("OCR engine", parts["ocr"])
-    lines.append(f"  {'CLIP':<34}{'not measured: there are no weights here':>10}")
+    if parts["clip"]:
+        line("CLIP (its size, random weights)", parts["clip"])
+        line("inpainting for CLIP", parts["inpaint"])
+    else:
+        lines.append(f"  {'CLIP':<34}not measured; --clip does it with random weights")
     line("Playwright's driver (Node)", parts["driver"])
     line("own Python", parts["own"])
     for step, seconds in sorted(found["steps"].items(), key=lambda item: -item[1]):
@@ -251,6 +260,7 @@ def overhead(found: dict[str, Any]) -> float:
 def in_own_process(benchmark: str, options: argparse.Namespace) -> dict[str, Any]:
     """Measure one benchmark where no other has left anything."""
     command = [sys.executable, __file__, benchmark, "--limit", str(options.limit), "--inside"]
+    command += ["--clip"] * options.clip
     for name in ("reference", "generated"):
         if (value := getattr(options, name)) is not None:
             command += [f"--{name}", str(value)]
@@ -264,6 +274,9 @@ def main() -> None:
     parser.add_argument("--reference", type=Path, help="a data set; bundled pages unless given")
     parser.add_argument("--generated", type=Path, help="pages that were made for it")
     parser.add_argument("--limit", type=int, default=LIMIT, help="cases of each benchmark")
+    parser.add_argument(
+        "--clip", action="store_true", help="with a network of CLIP's size and random weights"
+    )
     parser.add_argument("--json", type=Path, help="write the costs here, for bench/scale.py")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -277,6 +290,7 @@ def main() -> None:
                 options.generated,
                 options.limit,
                 Path(folder),
+                options.clip,
             )
             print(json.dumps(measure(place)))
         return

@@ -23,10 +23,13 @@ def busy(seconds: float) -> None:
         sum(range(1000))
 
 
-def test_seconds_go_to_whoever_spent_them():
-    from cpu import Meter, OcrClock
+def test_seconds_go_to_whoever_spent_them(monkeypatch):
+    from cpu import Clocks, Meter
+    from uiproof.vision import clip, ocr
 
-    clock = OcrClock()
+    for owner, name in ((ocr, "_engine"), (clip, "inpaint"), (clip.ClipModel, "embed")):
+        monkeypatch.setattr(owner, name, getattr(owner, name))  # the clocks wrap these for good
+    clock = Clocks()
     code = "import time\nwhile time.process_time() < 0.4: pass"
     with Meter(clock) as alone:
         busy(0.3)
@@ -55,10 +58,32 @@ def meter_sees(pid: int) -> float:
     from cpu import spent_so_far
 
     class Silent:
-        seconds = 0.0
+        seconds = ocr = clip = inpaint = 0.0
 
     assert pid
     return spent_so_far(Silent()).chromium  # type: ignore[arg-type]
+
+
+def test_the_stand_in_for_clip_is_a_tower_of_its_kind_and_its_seconds_are_told_apart(
+    tmp_path, monkeypatch
+):
+    import numpy as np
+
+    import clip_stand_in
+    from cpu import Clocks, Meter
+    from uiproof.vision import clip, ocr
+
+    for owner, name in ((ocr, "_engine"), (clip, "inpaint"), (clip.ClipModel, "embed")):
+        monkeypatch.setattr(owner, name, getattr(owner, name))
+    monkeypatch.setattr(clip_stand_in, "LAYERS", 1)
+    model = clip.ClipModel(clip_stand_in.write_stand_in(tmp_path / "model.onnx"))
+    picture = np.random.default_rng(1).integers(0, 256, (300, 400, 3), np.uint8)
+    with Meter(Clocks(), sampled=False) as meter:
+        for _ in range(20):
+            embedding = model.embed(picture)
+    assert np.linalg.norm(embedding) == pytest.approx(1, abs=1e-4)
+    assert meter.spent.clip > 0.02
+    assert meter.spent.own < meter.spent.clip
 
 
 def test_a_benchmark_is_measured_in_a_process_of_its_own(tmp_path):

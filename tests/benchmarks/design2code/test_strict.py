@@ -12,11 +12,12 @@ from uiproof.benchmarks.design2code.judge import Design2CodeJudge
 from uiproof.benchmarks.design2code.strict import (
     StrictScores,
     above_blank,
-    blank_like,
+    commonest_colour,
     layout_overlap,
     structure,
 )
 from uiproof.browser import PageSource
+from uiproof.vision.clip import preprocess
 
 DEMO = Path(uiproof.__file__).parent / "demo" / "design2code" / "reference"
 SEVEN = ("block_match", "text", "position", "color", "layout", "page_height", "ssim")
@@ -259,12 +260,18 @@ def test_likeness_above_blank_is_zero_at_blank_and_one_at_sameness():
     assert above_blank(1.0, 1.0) == 1
 
 
-def test_a_blank_page_has_the_size_and_the_commonest_colour_of_the_other():
-    page = np.full((40, 30, 3), (1, 2, 3), np.uint8)
-    page[:10] = (200, 100, 50)
-    blank = blank_like(page)
-    assert blank.shape == page.shape
-    assert (blank == (1, 2, 3)).all()
+def test_the_commonest_colour_is_that_of_most_pixels_however_large_a_page_is():
+    for height in (40, 40_000):
+        page = np.full((height, 30, 3), (1, 2, 3), np.uint8)
+        page[: height // 4] = (200, 100, 50)
+        assert commonest_colour(page) == (1, 2, 3)
+
+
+@given(st.tuples(*[st.integers(0, 255)] * 3), st.integers(50, 400), st.integers(50, 400))
+@settings(max_examples=25, deadline=None)
+def test_a_page_in_one_colour_looks_the_same_to_clip_in_every_size(colour, width, height):
+    page, square = (np.full((*size, 3), colour, np.uint8) for size in ((height, width), (224, 224)))
+    assert np.array_equal(preprocess(page), preprocess(square))
 
 
 def test_the_final_score_is_the_mean_of_all_eight_and_absent_without_clip():

@@ -27,7 +27,7 @@ from uiproof.benchmarks.design2code.similarity import TextSimilarity
 from uiproof.benchmarks.design2code.strict import (
     StrictScores,
     above_blank,
-    blank_like,
+    commonest_colour,
     strict_scores,
 )
 from uiproof.benchmarks.design2code.views import (
@@ -46,6 +46,10 @@ from uiproof.errors import InputError, MissingDependencyError
 from uiproof.vision.images import Rgb
 
 MOST_REFERENCE_BYTES = 500_000_000  # of pictures of reference pages, where no run keeps them
+
+
+Colour = tuple[int, int, int]
+_MOST_BLANKS = 200
 
 
 class Design2CodeJudge(Judge[Question, Truth, PageSource]):
@@ -68,6 +72,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         self._references_folder = references
         self._renderer = renderer or Renderer(limits)  # a thread can have only one
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="measure")
+        self._blanks: dict[Colour, Any] = {}  # embeddings
 
     def pose(self, case: Design2CodeCase) -> Question:
         """Render the page for the method: its screenshot and its texts, nothing else of it."""
@@ -99,7 +104,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         theirs = theirs_later.result()
         similarity = TextSimilarity()
         matching = match_blocks(ours.blocks, theirs.blocks, similarity)
-        clip = _ClipScores(self._embed, ours, theirs) if self._clip else None
+        clip = _ClipScores(self._embed, self._embed_blank, ours, theirs) if self._clip else None
         paper = paper_scores(block_scores(matching), clip.paper if clip else None)
         strict = strict_scores(
             ours, theirs, similarity=similarity, clip=clip.strict if clip else None
@@ -156,6 +161,18 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             # The machine is at fault, not the page: this ends the run instead of failing its cases.
             raise MissingDependencyError(error.message, remedy=error.remedy) from error
 
+    def _embed_blank(self, colour: Colour) -> Any:
+        """What CLIP sees of a page in one colour: the same for every size, and mostly white."""
+        import numpy as np
+
+        from uiproof.vision.clip import SIDE
+
+        if colour not in self._blanks:
+            if len(self._blanks) >= _MOST_BLANKS:
+                self._blanks.clear()
+            self._blanks[colour] = self._embed(np.full((SIDE, SIDE, 3), colour, np.uint8))
+        return self._blanks[colour]
+
     def _embed(self, picture: Rgb) -> Any:
         return self._clip.embed(picture)
 
@@ -182,13 +199,20 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
 class _ClipScores:
     """Both profiles' CLIP scores of a pair; every picture is embedded once."""
 
-    def __init__(self, embed: Callable[[Rgb], Any], ours: PageView, theirs: PageView) -> None:
-        self._embed, self._ours, self._theirs = embed, ours, theirs
+    def __init__(
+        self,
+        embed: Callable[[Rgb], Any],
+        embed_blank: Callable[[Colour], Any],
+        ours: PageView,
+        theirs: PageView,
+    ) -> None:
+        self._embed, self._embed_blank = embed, embed_blank
+        self._ours, self._theirs = ours, theirs
 
     @cached_property
     def paper(self) -> float:
         """Cosine of the two pages without their texts."""
-        return self._similarity(self._our_view)
+        return self._similarity(self._embed(self._our_view))
 
     def strict(self) -> float:
         """The same, scaled so that a blank page scores 0."""
@@ -196,13 +220,14 @@ class _ClipScores:
 
         if np.array_equal(self._ours.rgb, self._theirs.rgb):
             return 1.0
-        blanks = (blank_like(self._our_view), blank_like(self._their_view))
-        return above_blank(self.paper, max(map(self._similarity, blanks)))
+        colours = {commonest_colour(self._our_view), commonest_colour(self._their_view)}
+        blank = max(self._similarity(self._embed_blank(colour)) for colour in colours)
+        return above_blank(self.paper, blank)
 
-    def _similarity(self, picture: Rgb) -> float:
+    def _similarity(self, embedding: Any) -> float:
         from uiproof.vision.clip import clip_similarity
 
-        return clip_similarity(self._embed(picture), self._their_embedding)
+        return clip_similarity(embedding, self._their_embedding)
 
     @cached_property
     def _their_embedding(self) -> Any:

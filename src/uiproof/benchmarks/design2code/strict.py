@@ -167,14 +167,14 @@ def above_blank(similarity: float, blank: float) -> float:
     return min(max((similarity - blank) / (1 - blank), 0.0), 1.0)
 
 
-def blank_like(page: Rgb) -> Rgb:
-    """A page of the same size with nothing on it but the commonest colour."""
-    packed = page.reshape(-1, 3).astype(np.uint32) @ np.array([65536, 256, 1], np.uint32)
-    values, counts = np.unique(packed[:: max(len(packed) // 100_000, 1)], return_counts=True)
+def commonest_colour(page: Rgb) -> tuple[int, int, int]:
+    """What most of a page has for its colour, by a sample of its pixels."""
+    pixels = page.reshape(-1, 3)
+    sample = pixels[:: max(len(pixels) // 100_000, 1)].astype(np.uint32)
+    packed = sample @ np.array([65536, 256, 1], np.uint32)
+    values, counts = np.unique(packed, return_counts=True)
     common = int(values[counts.argmax()])
-    blank = np.empty_like(page)
-    blank[:] = (common >> 16, common >> 8 & 255, common & 255)
-    return blank
+    return common >> 16, common >> 8 & 255, common & 255
 
 
 def _block_scores(
