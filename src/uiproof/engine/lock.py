@@ -15,7 +15,7 @@ from typing import IO
 from uiproof.engine.storage import access
 from uiproof.errors import InputError, RunLockedError
 
-_LOOKS = 5  # `is_locked` holds a lock for a moment; trying again tells it from a writer
+_LOOKS = 25  # `is_locked` holds a lock for a moment; trying again tells it from a writer
 _LOOK_SECONDS = 0.02
 
 
