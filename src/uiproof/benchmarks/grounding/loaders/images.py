@@ -89,7 +89,7 @@ class _Archive:
         try:
             with access(self._file, "read"), zipfile.ZipFile(self._file) as archive:
                 names = [info.filename for info in archive.infolist() if not info.is_dir()]
-        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        except (zipfile.BadZipFile, ValueError, RuntimeError) as error:
             raise InputError(
                 f"{self._file} cannot be unpacked: {error}.", remedy="Download the archive again."
             ) from error
