@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from browser_tools import shot
 
-from uiproof.browser import Renderer
+from uiproof.browser import PageSource, Renderer
 from uiproof.browser.chromium import Chromium, find_chromium
 from uiproof.errors import MissingDependencyError, RenderError
 
@@ -109,11 +109,16 @@ def test_a_browser_that_does_not_start_is_named_with_its_last_words(
     assert "UIPROOF_CHROMIUM" in caught.value.remedy
 
 
-def test_a_second_renderer_in_the_same_thread_is_refused_in_plain_words() -> None:
+def test_two_renderers_in_one_thread_show_pages_but_only_one_can_act_on_them() -> None:
+    page = PageSource.from_html("<p>Hello")
     with Renderer() as first, Renderer() as second:
-        shot(first, "<p>Hello")
-        with pytest.raises(RenderError, match="thread"):
-            shot(second, "<p>Hello")
+        assert shot(first, "<p>Hello") == shot(second, "<p>Hello")
+        with (
+            first.stage(page),
+            pytest.raises(RenderError, match="thread"),
+            second.stage(page),
+        ):
+            pass
 
 
 def test_the_version_is_what_the_browser_says_of_itself() -> None:

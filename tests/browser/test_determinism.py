@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser_tools import shot
+from browser_tools import GREEN, colour_at, shot
 
 from uiproof.browser import PageSource, Renderer
 
@@ -113,3 +113,28 @@ def test_what_was_shown_before_leaves_no_trace(renderer: Renderer, tmp_path: Pat
     shot(renderer, '<style>@page{size:a5}</style><body style="zoom:3;height:5000px" onscroll="1">x')
     shot(renderer, '<!DOCTYPE html><div style="width:3000px;height:4000px;background:red">')
     assert digest(shot(renderer, STILL)[0]) == digest(clean)
+
+
+def test_what_waits_until_it_is_in_sight_is_always_there(renderer: Renderer) -> None:
+    html = """<style>
+      div { opacity: 0 }
+      div.seen { opacity: 1; background: green; height: 50px }
+    </style>
+    <div></div><script>
+      const watch = new IntersectionObserver(([{ isIntersecting, target }]) => {
+        if (isIntersecting) setTimeout(() => target.classList.add("seen"), 300);
+      });
+      watch.observe(document.querySelector("div"));
+    </script>"""
+    for _ in range(5):
+        png, _ = shot(renderer, html)
+        assert colour_at(png, 25, 25) == GREEN
+
+
+def test_a_page_sees_the_same_screen_everywhere(renderer: Renderer) -> None:
+    html = """<body><script>
+      const seen = [screen.width, screen.height, innerWidth, innerHeight, devicePixelRatio];
+      const as_ever = String(seen) === "1280,720,1280,720,1" && navigator.language === "en-US";
+      document.body.style.background = as_ever && !navigator.onLine ? "green" : "red";
+    </script>"""
+    assert colour_at(shot(renderer, html)[0], 25, 25) == GREEN

@@ -13,7 +13,8 @@ import pytest
 from browser_tools import BLUE, GREEN, RED, WHITE, colour_at, pixels, shot
 
 from uiproof.browser import Limits, PageSource, Renderer
-from uiproof.browser.chromium import RunningChromium, find_chromium
+from uiproof.browser.chromium import find_chromium
+from uiproof.browser.running import PlaywrightChromium
 from uiproof.errors import BrowserDiedError, RenderError
 from uiproof.proctree import descendants, kill_tree
 
@@ -85,7 +86,7 @@ def test_a_picture_is_pixel_for_pixel_what_playwright_takes(
 class PlaywrightShot:
     """Playwright's own full-page screenshot, by a browser that was started in the same way."""
 
-    def __init__(self, chromium: RunningChromium) -> None:
+    def __init__(self, chromium: PlaywrightChromium) -> None:
         self._context = chromium.browser.new_context(
             viewport={"width": 1280, "height": 720}, reduced_motion="reduce", locale="en-US"
         )
@@ -97,10 +98,8 @@ class PlaywrightShot:
 
 
 @pytest.fixture(scope="module")
-def playwright_shot(renderer: Renderer) -> Iterator[PlaywrightShot]:
-    shot(renderer, "<p>start")  # Playwright runs once in a thread: use that one
-    assert renderer._playwright is not None
-    chromium = RunningChromium(renderer._playwright, find_chromium())
+def playwright_shot() -> Iterator[PlaywrightShot]:
+    chromium = PlaywrightChromium(find_chromium())
     try:
         yield PlaywrightShot(chromium)
     finally:
@@ -267,8 +266,8 @@ def test_a_browser_that_dies_fails_its_page_only(
 ) -> None:
     def lose_the_browser() -> None:
         with renderer.open(PageSource.from_html(html)) as page:
-            assert renderer._chromium is not None
-            root = renderer._chromium.pid
+            root = renderer._pages.pid
+            assert root is not None
             for pid in [root] if whole_browser else _renderer_processes(root):
                 kill_tree(pid)
             page.screenshot()

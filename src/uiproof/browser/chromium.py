@@ -1,26 +1,18 @@
-"""Finding Chromium and starting it."""
+"""Finding Chromium, and the switches that it is started with."""
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from uiproof.errors import MissingDependencyError
-from uiproof.proctree import kill_tree
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Playwright
 
 # Looked for in this order after UIPROOF_CHROMIUM and Playwright's own; headless-shell spends a
 # third of the CPU of full Chromium per page.
@@ -61,8 +53,36 @@ SWITCHES = (
     "--disable-gpu",
     "--disable-dev-shm-usage",
 )
-# Playwright switches the popup blocker off; hostile pages are a reason to keep it.
-UNWANTED_DEFAULTS = ("--disable-popup-blocking",)
+# A browser that nobody sits in front of: it does not save power, ask, remember or report.
+UNATTENDED = (
+    "--headless",
+    "--no-startup-window",
+    "--remote-debugging-pipe",
+    "--allow-pre-commit-input",
+    "--disable-back-forward-cache",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-breakpad",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-field-trial-config",
+    "--disable-hang-monitor",
+    "--disable-prompt-on-repost",
+    "--disable-renderer-backgrounding",
+    "--disable-search-engine-choice-screen",
+    "--enable-unsafe-swiftshader",
+    "--metrics-recording-only",
+    "--no-default-browser-check",
+    "--no-service-autorun",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    # Screenshots of whole pages are drawn apart from the window; nothing waits for the first paint.
+    "--enable-features=CDPScreenshotNewSurface",
+    "--disable-features=AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,"
+    "HttpsUpgrades,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,"
+    "ThirdPartyStoragePartitioning",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,65 +157,6 @@ def _build_number(path: Path) -> int:
     return int(numbers[-1]) if numbers else 0
 
 
-class RunningChromium:
-    """A browser that was started here, and its process."""
-
-    def __init__(self, playwright: Playwright, chromium: Chromium) -> None:
-        from playwright.sync_api import Error
-
-        self._folder = Path(tempfile.mkdtemp(prefix="uiproof-"))
-        try:
-            self.browser: Browser = playwright.chromium.launch(
-                executable_path=self._launcher(chromium.path),
-                args=[*SWITCHES, *_sandbox_switches()],
-                ignore_default_args=list(UNWANTED_DEFAULTS),
-                handle_sigint=False,
-                handle_sigterm=False,
-                handle_sighup=False,
-            )
-            self.pid = int((self._folder / "pid").read_text())
-        except Error as error:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            # The machine is at fault, not the page that was to be shown.
-            raise MissingDependencyError(
-                f"{chromium.path} does not start: {_last_words(error)}",
-                remedy="Install another browser, or name one in UIPROOF_CHROMIUM.",
-            ) from error
-        except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise
-
-    def close(self) -> None:
-        """End the browser, politely or not; nothing of it remains."""
-        from playwright.sync_api import Error
-
-        with suppress(Error):
-            self.browser.close()
-        kill_tree(self.pid)
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _launcher(self, path: Path) -> Path:
-        """A script that notes its process id and becomes the browser, without network if it can."""
-        launcher = self._folder / "chromium"
-        command = " ".join(shlex.quote(part) for part in (*network_namespace(), str(path)))
-        note = shlex.quote(str(self._folder / "pid"))
-        launcher.write_text(f'#!/bin/sh\necho $$ > {note}\nexec {command} "$@"\n')
-        launcher.chmod(0o700)
-        return launcher
-
-
-def _last_words(error: Exception) -> str:
-    """What a browser that did not start wrote last, else what Playwright says of it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    written = [line for line in lines if "[err]" in line]
-    return (written or lines or [type(error).__name__])[-1 if written else 0]
-
-
-def _sandbox_switches() -> tuple[str, ...]:
-    # Chromium refuses its own sandbox to root.
-    return ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
-
-
 @cache
 def network_namespace() -> tuple[str, ...]:
     """The command that starts a process without any network; empty where that is not possible.
@@ -209,3 +170,8 @@ def network_namespace() -> tuple[str, ...]:
     command = (unshare, "--net", "--")
     probe = subprocess.run([*command, "true"], capture_output=True, timeout=10, check=False)
     return command if probe.returncode == 0 else ()
+
+
+def sandbox_switches() -> tuple[str, ...]:
+    """Chromium refuses its own sandbox to root."""
+    return ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-from uiproof.browser.chromium import SWITCHES, find_chromium, network_namespace
+from uiproof.browser.chromium import SWITCHES, UNATTENDED, find_chromium, network_namespace
 from uiproof.browser.page import Limits, script
 
 _SCRIPTS = (
@@ -27,7 +27,7 @@ def fingerprint() -> dict[str, Any]:
     return {
         "browser": chromium.version,
         "browser_kind": chromium.kind,
-        "switches": _digest("\n".join(SWITCHES)),
+        "switches": _digest("\n".join((*UNATTENDED, *SWITCHES))),
         "fonts": len(fonts),
         "fonts_digest": _digest("\n".join(fonts)),
         "scripts": _digest("\n".join(map(script, _SCRIPTS))),

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import mimetypes
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Protocol
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from uiproof.browser.source import PageSource
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Route
 
 # A name that can never be registered (RFC 2606), over plain HTTP: an insecure context has no
 # service workers, no sensors and no clipboard.
@@ -34,6 +32,28 @@ MAX_ADDRESS = 300  # characters of an address that are worth keeping
 LAST_MODIFIED = "Wed, 01 Jan 2025 00:00:00 GMT"
 
 
+class Request(Protocol):
+    """What a page asks for, and the two ways to answer."""
+
+    @property
+    def url(self) -> str:
+        """The whole address."""
+
+    @property
+    def method(self) -> str:
+        """`GET`, `POST`, …"""
+
+    @property
+    def is_for_the_page(self) -> bool:
+        """Whether the page itself, not a frame or a file of it, is to become what it asks for."""
+
+    def fulfill(self, body: bytes, headers: Mapping[str, str]) -> None:
+        """Answer with content."""
+
+    def refuse(self, *, keep_page: bool = False) -> None:
+        """Answer with nothing; `keep_page` leaves the current document in place."""
+
+
 class Guard:
     """Answers every request of one page, or refuses it and remembers that."""
 
@@ -48,39 +68,37 @@ class Guard:
         self.missing = 0  # files that the page's own folder does not have
         self.left = False  # the page tried to become another page
 
-    def handle(self, route: Route) -> None:
+    def handle(self, request: Request) -> None:
         """Answer one intercepted request."""
-        request = route.request
         url = urlsplit(request.url)
-        if request.is_navigation_request() and request.frame.parent_frame is None:
-            self._navigate(route)
+        if request.is_for_the_page:
+            self._navigate(request)
         elif not _is_own(url):
             self.blocked += 1
-            route.abort("failed")
+            request.refuse()
         elif (found := self._asset(url.path)) is None:
             self.missing += 0 if url.path.endswith("/favicon.ico") else 1
-            route.abort("failed")
+            request.refuse()
         else:
             name, content = found
             kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
             if kind == "image/svg+xml":
                 content = _MOVEMENT.sub(b"x-", content)
-            route.fulfill(body=content, headers=self._headers(kind))
+            request.fulfill(content, self._headers(kind))
 
-    def _navigate(self, route: Route) -> None:
+    def _navigate(self, request: Request) -> None:
         """The page wants to be shown, or to become another one."""
         if self._served:
             self.left = True
-            # An aborted navigation leaves the current document in place.
-            route.abort("aborted")
+            request.refuse(keep_page=True)
             return
         self._served = True
-        self._show(route, self._source)
+        self._show(request, self._source)
 
-    def _show(self, route: Route, source: PageSource) -> None:
+    def _show(self, request: Request, source: PageSource) -> None:
         """Answer with a document."""
         charset = f"; charset={source.charset}" if source.charset else ""
-        route.fulfill(body=source.html, headers=self._headers(f"text/html{charset}"))
+        request.fulfill(source.html, self._headers(f"text/html{charset}"))
 
     def _asset(self, url_path: str) -> tuple[str, bytes] | None:
         """Name and content of the regular file inside the page's folder that a URL means."""
@@ -122,35 +140,34 @@ class StageGuard(Guard):
         self.stopped = False  # whether scripts were switched off
         self._shown = source
 
-    def handle(self, route: Route) -> None:
+    def handle(self, request: Request) -> None:
         """Answer one intercepted request."""
         self.answered += 1
-        super().handle(route)
+        super().handle(request)
 
     def short(self, address: str) -> str:
         """An address as the page would write it: relative where it is in the page's own folder."""
         return address.removeprefix(f"http://{HOST}{self._root}")[:MAX_ADDRESS] or "./"
 
-    def _navigate(self, route: Route) -> None:
-        request = route.request
+    def _navigate(self, request: Request) -> None:
         found = self._document(request.url) if request.method == "GET" else None
         if self.documents:
             sent = "" if request.method == "GET" else f"{request.method} "
             self.navigations.append(sent + self.short(request.url))
         if found is None or self.documents >= MAX_DOCUMENTS:
-            self._refuse(route)
+            self._refuse(request)
             return
         self.documents += 1
         self.awaited = True
         if isinstance(found, PageSource):
             self._shown = found
-            self._show(route, found)
+            self._show(request, found)
         else:
             name, content = found
             kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-            route.fulfill(body=content, headers=self._headers(kind))
+            request.fulfill(content, self._headers(kind))
 
-    def _refuse(self, route: Route) -> None:
+    def _refuse(self, request: Request) -> None:
         """Keep the page; one that leaves before it is loaded is shown once more without scripts.
 
         To go elsewhere stops the loading also if it is refused, and what remains cannot be shown.
@@ -159,10 +176,10 @@ class StageGuard(Guard):
         if self.awaited and not self.stopped:
             self.stopped = True
             self.policy = f"{STAGE_POLICY}; script-src 'none'"
-            self._show(route, self._shown)
+            self._show(request, self._shown)
         else:
             self.awaited = False
-            route.abort("aborted")
+            request.refuse(keep_page=True)
 
     def _document(self, address: str) -> PageSource | tuple[str, bytes] | None:
         """The page of the own folder that an address means, or another file of it."""

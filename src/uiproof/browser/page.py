@@ -8,14 +8,13 @@ import time
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
+from uiproof.browser.devtools import BrowserError
 from uiproof.errors import PageTimeoutError, RenderError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import CDPSession
-
     from uiproof.browser.watchdog import Watchdog
 
 
@@ -47,6 +46,13 @@ def script(name: str) -> str:
     return (files("uiproof.browser") / "js" / f"{name}.js").read_text("utf-8")
 
 
+class Session(Protocol):
+    """A conversation with the browser about one tab."""
+
+    def send(self, command: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        """What the browser answers. Raises `BrowserError`."""
+
+
 class LivePage:
     """A loaded page whose own scripts no longer run.
 
@@ -57,7 +63,7 @@ class LivePage:
 
     def __init__(
         self,
-        cdp: CDPSession,
+        session: Session,
         limits: Limits,
         watchdog: Watchdog,
         url: str,
@@ -65,7 +71,7 @@ class LivePage:
         flags: set[str] | None = None,
     ) -> None:
         self.flags: set[str] = set() if flags is None else flags
-        self._cdp = cdp
+        self._session = session
         self._limits = limits
         self._watchdog = watchdog
         self._url = url
@@ -105,8 +111,6 @@ class LivePage:
 
     def resolve(self, node: int, *, group: str) -> str | None:
         """A handle, in our own world, to a node that the browser knows by a number."""
-        from playwright.sync_api import Error
-
         try:
             answer = self.send(
                 "DOM.resolveNode",
@@ -114,7 +118,7 @@ class LivePage:
                 executionContextId=self._world,
                 objectGroup=group,
             )
-        except Error as error:
+        except BrowserError as error:
             if "node" not in str(error).lower():
                 raise
             return None  # it just went away
@@ -150,12 +154,10 @@ class LivePage:
 
     def screenshot(self) -> bytes:
         """The whole page as PNG, from the top left to the limits."""
-        from playwright.sync_api import Error
-
         for attempt in range(_CAPTURE_ATTEMPTS):
             try:
                 return self._capture()
-            except Error as error:
+            except BrowserError as error:
                 # A busy browser refuses now and then, and does it when asked again.
                 if "Unable to capture" not in str(error) or attempt == _CAPTURE_ATTEMPTS - 1:
                     raise
@@ -201,14 +203,6 @@ class LivePage:
         # else would have this origin was refused by the guard.
         return bool(urlsplit(self._frame["url"]).netloc == urlsplit(self._url).netloc)
 
-    def start_clock(self, milliseconds: int) -> None:
-        """Let the time that the page's scripts see go by; the page says when that is done."""
-        self.send(
-            "Runtime.evaluate",
-            expression=f"void ({script('settle')})({milliseconds})",
-            timeout=self._limits.load_seconds * 1000,
-        )
-
     def freeze(self, *, scripts_running: bool) -> None:
         """Stop the page's scripts for good, then all movement; the size stays from here on."""
         if scripts_running:
@@ -234,5 +228,4 @@ class LivePage:
     def send(self, command: str, **parameters: Any) -> dict[str, Any]:
         """Send a command of the DevTools protocol, within the time limit of a step."""
         with self._watchdog.limit(self._limits.step_seconds):
-            answer: dict[str, Any] = self._cdp.send(command, parameters)
-        return answer
+            return self._session.send(command, parameters)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from uiproof.boxes import PixelBox
 from uiproof.browser.acts import Actor
+from uiproof.browser.bridge import BridgedRequest, BridgedSession, new_context
+from uiproof.browser.devtools import BrowserError
 from uiproof.browser.guard import StageGuard
 from uiproof.browser.listeners import Listeners
 from uiproof.browser.notes import Notes
 from uiproof.browser.page import Limits, LivePage, script
 from uiproof.browser.snapshots import Action, Element, Events, Snapshot
-from uiproof.browser.tab import SETTLE_MS, new_context
+from uiproof.browser.tab import SETTLE_MS
 from uiproof.errors import PageTimeoutError
 
 if TYPE_CHECKING:
@@ -61,14 +63,14 @@ class Stage:
     ) -> None:
         self.flags: set[str] = set()
         self._limits = limits
-        self._watchdog = watchdog
+        self.watchdog = watchdog
         self._guard = StageGuard(source)
         self._told = Notes(self._guard)
         self._documents = 0
         self._last_ref = 0
         self._listeners = Listeners()
         self._live: LivePage | None = None
-        self._context = new_context(browser, limits, scripts=True)
+        self._context = new_context(browser, limits)
         self._context.route("**/*", self._answer)
         self._context.add_init_script(script("steady"))
         self._context.add_init_script(script("hooks"))
@@ -134,7 +136,7 @@ class Stage:
 
         None when it was done, else why it could not be, in words: `it is covered by <div …>`.
         """
-        with self._watchdog.limit(self._limits.step_seconds):
+        with self.watchdog.limit(self._limits.step_seconds):
             return self._actor.act(element, action)
 
     def settle(self) -> None:
@@ -175,18 +177,16 @@ class Stage:
                 self.flags.add(flag)
 
     def _settle(self, *, least: int) -> None:
-        from playwright.sync_api import Error
-
         until = time.monotonic() + self._limits.step_seconds / 2
         ran = quiet = 0
         something = False
         before = self._activity()
-        with self._watchdog.limit(self._limits.step_seconds):
+        with self.watchdog.limit(self._limits.step_seconds):
             while ran < LONGEST_MS:
                 try:
                     due = self._evaluate(f"({script('advance')})({STEP_MS})", main=True)
                     moving = self._run("still", {"frames": 2})
-                except Error as error:
+                except BrowserError as error:
                     if _TERMINATED.search(str(error)):
                         raise PageTimeoutError(
                             "A timer of the page does not end.", remedy="Look for endless loops."
@@ -227,7 +227,11 @@ class Stage:
         """The document that is shown now."""
         if self._live is None:
             self._live = LivePage(
-                self._cdp, self._limits, self._watchdog, self._guard.page_url, flags=self.flags
+                BridgedSession(self._cdp),
+                self._limits,
+                self.watchdog,
+                self._guard.page_url,
+                flags=self.flags,
             )
         self._live.forget_size()
         return self._live
@@ -242,12 +246,10 @@ class Stage:
         return self._again(lambda: self._page().evaluate(expression))
 
     def _again(self, ask: Any) -> Any:
-        from playwright.sync_api import Error
-
         for attempt in range(5):
             try:
                 return ask()
-            except Error as error:
+            except BrowserError as error:
                 # It became another page in this moment.
                 if attempt == 4 or not _WENT_AWAY.search(str(error)):
                     raise
@@ -291,7 +293,7 @@ class Stage:
         self._guard.awaited = False
 
     def _answer(self, route: Route) -> None:
-        self._guard.handle(route)
+        self._guard.handle(BridgedRequest(route))
 
     def _give_up(self, _: Page) -> None:
         """End a page that crashed, so that whoever waits for it hears of it at once."""

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 import time
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from uiproof.browser.devtools import BrowserError, NoAnswerError
 from uiproof.browser.guard import Guard
 from uiproof.browser.page import Limits, LivePage, script
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page, Route
-
+    from uiproof.browser.devtools import DevTools, Parameters, Session
     from uiproof.browser.source import PageSource
     from uiproof.browser.watchdog import Watchdog
 
 SETTLE_MS = 1_000  # how long the page's own clock runs after loading
-SETTLED = "uiproof: settled"  # what settle.js says when that is over
 
 # What could run by itself in the page or in a frame of it, or make it another page. Handlers that
 # wait for a person (onclick and the like) never run here, so they are not among it.
@@ -33,8 +35,27 @@ _ACTIVE = tuple(
         rb"shadowroot",
     )
 )
+
 # What the browser says when a page became another one while it was asked something.
-_WENT_AWAY = re.compile("destroyed|navigated|cannot find context", re.IGNORECASE)
+_WENT_AWAY = re.compile(
+    "destroyed|navigated|cannot find context|promise was collected", re.IGNORECASE
+)
+
+# The fonts that Chromium has for these words where nobody has chosen others.
+_FONTS = {
+    "standard": "Times New Roman",
+    "fixed": "Monospace",
+    "serif": "Times New Roman",
+    "sansSerif": "Arial",
+    "cursive": "Comic Sans MS",
+    "fantasy": "Impact",
+}
+_MEDIA = {
+    "prefers-color-scheme": "light",
+    "prefers-reduced-motion": "reduce",
+    "prefers-contrast": "no-preference",
+    "forced-colors": "none",
+}
 
 
 def is_active(source: PageSource) -> bool:
@@ -46,26 +67,8 @@ def is_active(source: PageSource) -> bool:
     return any(pattern.search(html) for pattern in _ACTIVE)
 
 
-def new_context(browser: Browser, limits: Limits, *, scripts: bool) -> BrowserContext:
-    """A context that remembers nothing, reaches nothing and is the same everywhere."""
-    context = browser.new_context(
-        viewport={"width": limits.viewport[0], "height": limits.viewport[1]},
-        device_scale_factor=1,
-        locale="en-US",
-        timezone_id="UTC",
-        color_scheme="light",
-        reduced_motion="reduce",
-        service_workers="block",
-        accept_downloads=False,
-        java_script_enabled=scripts,
-        offline=True,
-    )
-    context.set_default_timeout(limits.step_seconds * 1000)
-    return context
-
-
 class Tab:
-    """One browser context with one tab.
+    """One browser context with one tab, which remembers and reaches nothing.
 
     With scripts it is for a single page. Without scripts nothing in a page can run or remember
     anything, so that the tab can show one page after the other, which saves starting a process
@@ -73,36 +76,57 @@ class Tab:
     """
 
     def __init__(
-        self, browser: Browser, limits: Limits, watchdog: Watchdog, *, scripts: bool
+        self, tools: DevTools, limits: Limits, watchdog: Watchdog, *, scripts: bool
     ) -> None:
         self.pages_shown = 0
-        self.crashed = False
+        self._tools = tools
         self._limits = limits
         self._watchdog = watchdog
         self._scripts = scripts
         self._guard: Guard | None = None
-        self._context = new_context(browser, limits, scripts=scripts)
-        self._context.route("**/*", self._answer)
-        if scripts:
-            self._context.add_init_script(script("steady"))
-        self._tab = self._context.new_page()
-        self._tab.on("crash", self._give_up)
-        self._cdp = self._context.new_cdp_session(self._tab)
+        self._document = ""  # the number of the document that is shown
+        self._loaded = ""  # the number of the last one that was complete
+        self._moves = 0  # how often a document of the page or of a frame was replaced
+        browser = tools.browser
+        made = browser.send("Target.createBrowserContext", {"disposeOnDetach": True})
+        self._context = str(made["browserContextId"])
+        refused = {"behavior": "deny", "browserContextId": self._context}
+        browser.post("Browser.setDownloadBehavior", refused)
+        self._target, self._session = tools.new_tab(self._context)
+        self._listen(self._session)
+        self._session.on("Page.frameNavigated", self._note_document)
+        self._session.on("Page.loadEventFired", self._note_load)
+        width, height = limits.viewport
+        screen = {"screenWidth": width, "screenHeight": height}
+        window = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self._session.send_all(
+            [
+                ("Page.enable", {}),
+                ("Emulation.setDeviceMetricsOverride", {**window, **screen}),
+                ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
+                ("Page.setFontFamilies", {"fontFamilies": _FONTS}),
+                *self._rules(),
+                ("Runtime.runIfWaitingForDebugger", {}),
+            ]
+        )
+
+    @property
+    def crashed(self) -> bool:
+        """Whether nothing can be shown here any more."""
+        return self._session.lost is not None
 
     def show(self, source: PageSource) -> LivePage:
         """Load a page and stop it. Check `LivePage.is_itself` before use."""
-        from playwright.sync_api import TimeoutError
-
         # Pages that share a tab have addresses of their own, so that none gets another's files.
         guard = self._guard = Guard(source, number=self.pages_shown)
         self.pages_shown += 1
-        page = LivePage(self._cdp, self._limits, self._watchdog, guard.page_url)
+        page = LivePage(self._session, self._limits, self._watchdog, guard.page_url)
         until = time.monotonic() + self._limits.load_seconds
         try:
-            self._tab.goto(guard.page_url, timeout=self._limits.load_seconds * 1000)
+            self._load(guard.page_url, until)
             if self._scripts:
-                self._settle(page, until)
-        except TimeoutError:
+                self._settle(until)
+        except NoAnswerError:
             page.flags.add("load_timeout")
             page.stop_scripts()
         page.freeze(scripts_running=self._scripts)
@@ -116,44 +140,136 @@ class Tab:
 
     def close(self) -> None:
         """Close the tab and forget everything that was in it."""
-        self._context.close()
+        gone = {"browserContextId": self._context}
+        self._tools.browser.send("Target.disposeBrowserContext", gone)
 
-    def _give_up(self, _: Page) -> None:
-        """End a tab that crashed, so that whoever waits for it hears of it at once."""
-        from playwright.sync_api import Error
+    def _load(self, url: str, until: float) -> None:
+        """Wait until the page is complete, or has become another one."""
+        begun = self._session.send("Page.navigate", {"url": url}, until=until)
+        if failure := begun.get("errorText"):
+            raise BrowserError(f"The page cannot be shown: {failure}")
+        number = begun["loaderId"]
+        self._session.wait(lambda: self._document == number, until=until)
+        self._session.wait(lambda: self._loaded == number or self._document != number, until=until)
 
-        self.crashed = True
-        with suppress(Error):
-            self._context.close()
-
-    def _settle(self, page: LivePage, until: float) -> None:
+    def _settle(self, until: float) -> None:
         """Let the page's own clock run a while, so that late content is there, always the same.
 
-        A timer of the page may hang, so this only ever waits for what the page reports.
+        A frame that becomes another page takes its clock along; then nothing more is waited for.
         """
-        from playwright.sync_api import Error, TimeoutError
-
-        reported: list[str] = []
-        self._tab.on("console", lambda message: reported.append(message.text))
-        self._tab.on("framenavigated", lambda _frame: reported.append(SETTLED))
+        moves = self._moves
+        asked = self._session.ask(
+            "Runtime.evaluate",
+            {
+                "expression": f"({script('settle')})({SETTLE_MS})",
+                "awaitPromise": True,
+                "timeout": self._limits.load_seconds * 1000,
+            },
+        )
+        self._session.wait(
+            lambda: asked in self._tools.answers or self._moves != moves, until=until
+        )
+        if asked not in self._tools.answers:
+            return
         try:
-            page.start_clock(SETTLE_MS)
-        except Error as error:
-            if _WENT_AWAY.search(str(error)):
-                return
+            self._session.answer(asked)
+        except BrowserError as error:
             if "terminated" in str(error):
-                raise TimeoutError("A timer of the page does not end.") from error
-            raise
-        pause = 1.0
-        while SETTLED not in reported:
-            if time.monotonic() > until:
-                raise TimeoutError("The page's timers run too long.")
-            reported.clear()
-            self._tab.wait_for_timeout(pause)
-            pause = min(pause * 2, 50)
+                raise NoAnswerError("A timer of the page does not end.") from error
+            if self._moves == moves and not _WENT_AWAY.search(str(error)):
+                raise
 
-    def _answer(self, route: Route) -> None:
-        if self._guard is None:
-            route.abort("failed")
+    def _rules(self) -> Iterator[tuple[str, Parameters]]:
+        """What holds for the page and for every frame that has a process of its own."""
+        yield "Fetch.enable", {"patterns": [{"urlPattern": "*"}]}
+        yield "Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}
+        yield "Network.setCacheDisabled", {"cacheDisabled": True}
+        yield "Network.setBypassServiceWorker", {"bypass": True}
+        yield (
+            "Network.emulateNetworkConditions",
+            {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1},
+        )
+        yield "Emulation.setUserAgentOverride", {"userAgent": "", "acceptLanguage": "en-US"}
+        yield "Emulation.setLocaleOverride", {"locale": "en-US"}
+        yield "Emulation.setTimezoneOverride", {"timezoneId": "UTC"}
+        features = [{"name": name, "value": value} for name, value in _MEDIA.items()]
+        yield "Emulation.setEmulatedMedia", {"media": "", "features": features}
+        if self._scripts:
+            yield "Page.addScriptToEvaluateOnNewDocument", {"source": script("steady")}
         else:
-            self._guard.handle(route)
+            yield "Emulation.setScriptExecutionDisabled", {"value": True}
+        frames = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
+        yield "Target.setAutoAttach", frames
+
+    def _listen(self, session: Session) -> None:
+        session.on("Fetch.requestPaused", lambda event: self._answer(session, event))
+        session.on("Target.attachedToTarget", self._adopt)
+        session.on("Page.javascriptDialogOpening", lambda _: _dismiss(session))
+
+    def _adopt(self, event: dict[str, Any]) -> None:
+        """A frame of the page got a process of its own, and waits for its rules."""
+        frame = self._tools.session(event["sessionId"])
+        self._listen(frame)
+        for rule in self._rules():
+            frame.post(*rule)
+        frame.post("Runtime.runIfWaitingForDebugger")
+
+    def _answer(self, session: Session, event: dict[str, Any]) -> None:
+        request = _Request(session, event, main_frame=self._target)
+        if self._guard is None:
+            request.refuse()
+        else:
+            self._guard.handle(request)
+
+    def _note_document(self, event: dict[str, Any]) -> None:
+        self._moves += 1
+        if not event["frame"].get("parentId"):
+            self._document = event["frame"]["loaderId"]
+
+    def _note_load(self, _: dict[str, Any]) -> None:
+        self._loaded = self._document
+
+
+class _Request:
+    """A request that the browser holds back until it is answered."""
+
+    def __init__(self, session: Session, event: dict[str, Any], *, main_frame: str) -> None:
+        self._session, self._event = session, event
+        self.url: str = event["request"]["url"]
+        self.method: str = event["request"]["method"]
+        self.is_for_the_page = (
+            event["resourceType"] == "Document" and event.get("frameId") == main_frame
+        )
+
+    def fulfill(self, body: bytes, headers: Mapping[str, str]) -> None:
+        """Answer with content."""
+        answer = {**headers, "content-length": str(len(body)), **self._for_other_origins()}
+        self._session.post(
+            "Fetch.fulfillRequest",
+            {
+                "requestId": self._event["requestId"],
+                "responseCode": 200,
+                "responseHeaders": [{"name": name, "value": answer[name]} for name in answer],
+                "body": b64encode(body).decode(),
+            },
+        )
+
+    def refuse(self, *, keep_page: bool = False) -> None:
+        """Answer with nothing."""
+        reason = "Aborted" if keep_page else "Failed"
+        refusal = {"requestId": self._event["requestId"], "errorReason": reason}
+        self._session.post("Fetch.failRequest", refusal)
+
+    def _for_other_origins(self) -> Mapping[str, str]:
+        """Frames in a sandbox have no origin, and yet may use the files of the page."""
+        asking = self._event["request"]["headers"]
+        origin = asking.get("Origin") or asking.get("origin")
+        own = urlsplit(self.url)
+        if not origin or origin == f"{own.scheme}://{own.netloc}":
+            return {}
+        return {"access-control-allow-origin": origin, "access-control-allow-credentials": "true"}
+
+
+def _dismiss(session: Session) -> None:
+    with suppress(BrowserError):
+        session.post("Page.handleJavaScriptDialog", {"accept": False})

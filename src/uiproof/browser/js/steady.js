@@ -43,6 +43,9 @@
   };
 
   // --- time that calls back
+  const RealPromise = Promise;
+  const realFrame = window.requestAnimationFrame.bind(window);
+  const realTimeout = window.setTimeout.bind(window);
   const FRAME = 16;
   const waiting = new Map();
   let last = 0;
@@ -66,7 +69,7 @@
   // Between two calls the page's promises must have their turn.
   const { port1, port2 } = new MessageChannel();
   const others = () =>
-    new Promise((resolve) => {
+    new RealPromise((resolve) => {
       port1.onmessage = resolve;
       port2.postMessage(0);
     });
@@ -100,7 +103,13 @@
     }
     return next;
   };
-  const ours = { advance, due, say: console.debug.bind(console) };
+  // Until the browser has drawn the page. What watches sizes, or what is in sight, hears of it then.
+  const drawn = () =>
+    new RealPromise((resolve) => {
+      realFrame(() => realFrame(resolve));
+      realTimeout(resolve, 1000); // some pages are never drawn
+    });
+  const ours = { advance, due, drawn };
   for (const [name, value] of Object.entries(ours)) {
     Object.defineProperty(globalThis, Symbol.for(`uiproof.${name}`), { value });
   }

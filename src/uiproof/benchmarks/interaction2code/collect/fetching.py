@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
-from uiproof.browser.chromium import RunningChromium, find_chromium
+from uiproof.browser.chromium import find_chromium
+from uiproof.browser.running import PlaywrightChromium
 from uiproof.errors import DownloadError, InputError
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def fetch(url: str, folder: Path, *, viewport: tuple[int, int]) -> Path:
     answer that changes, will not come alive again.
     """
     import httpx
-    from playwright.sync_api import sync_playwright
 
     if urlsplit(url).scheme not in {"http", "https"}:
         raise InputError(
@@ -46,15 +46,16 @@ def fetch(url: str, folder: Path, *, viewport: tuple[int, int]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with httpx.Client(timeout=_SECONDS_EACH, follow_redirects=True) as client:
         mirror = _Mirror(client, url, folder)
-        with sync_playwright() as playwright:
-            chromium = RunningChromium(playwright, find_chromium())
-            try:
-                size = {"width": viewport[0], "height": viewport[1]}
-                context = chromium.browser.new_context(viewport=size, service_workers="block")  # type: ignore[arg-type]
-                context.route("**/*", mirror.answer)
-                mirror.visit(context.new_page())
-            finally:
-                chromium.close()
+        chromium = PlaywrightChromium(find_chromium())
+        try:
+            width, height = viewport
+            context = chromium.browser.new_context(
+                viewport={"width": width, "height": height}, service_workers="block"
+            )
+            context.route("**/*", mirror.answer)
+            mirror.visit(context.new_page())
+        finally:
+            chromium.close()
     return mirror.finish()
 
 

@@ -35,15 +35,14 @@ def hover_selectors(styles: str) -> list[str]:
 
 def hovered_elements(stage: Stage, styles: str) -> list[int]:
     """The numbers of visible elements that a `:hover` rule is about, one for each selector."""
-    from playwright.sync_api import Error
-
+    from uiproof.browser.devtools import BrowserError
     from uiproof.errors import RenderError
 
     refs = []
     for selector in hover_selectors(styles):
         try:
             element = stage.find(selector)
-        except (RenderError, Error):
+        except (RenderError, BrowserError):
             continue  # it was no selector after all
         if element is not None and element.box.width * element.box.height > 0:
             refs.append(element.ref)
