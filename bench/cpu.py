@@ -53,6 +53,7 @@ STEPS: Sequence[tuple[str, str]] = (
     ("/design2code/gestalt.py", "match texts"),
     ("/design2code/strict.py", "strict profile"),
     ("/design2code/cleanup.py", "clean up the page"),
+    ("/design2code/repetition.py", "clean up the page"),
     ("/interaction2code/verifier/", "verify"),
     ("/interaction2code/region.py", "find what changed"),
     ("/interaction2code/marks.py", "reference"),

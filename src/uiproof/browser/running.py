@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Playwright
 
 _START_SECONDS = 60
+_END_SECONDS = 3
 
 # Playwright switches the popup blocker off; hostile pages are a reason to keep it.
 _UNWANTED_DEFAULTS = ("--disable-popup-blocking",)
@@ -57,6 +58,7 @@ class PipedChromium:
 
     def __init__(self, chromium: Chromium) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="uiproof-"))
+        self._kind = chromium.kind
         self._process: subprocess.Popen[bytes] | None = None
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
@@ -88,11 +90,15 @@ class PipedChromium:
         return self.alive
 
     def close(self) -> None:
-        """End the browser; nothing of it remains."""
-        self.tools.close()
+        """End the browser, politely or not; nothing of it remains."""
         if self._process is not None:
+            if self._kind == "chromium":  # it has files outside of its folder, and takes them along
+                with suppress(BrowserError, subprocess.TimeoutExpired):
+                    self.tools.browser.post("Browser.close")
+                    self._process.wait(_END_SECONDS)
             kill_tree(self._process.pid)
             self._process.wait()
+        self.tools.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self, path: Path, commands: int, replies: int) -> subprocess.Popen[bytes]:
@@ -107,7 +113,6 @@ class PipedChromium:
                 stdout=replies,
                 stderr=errors,
                 start_new_session=True,  # Ctrl-C is for us
-                env={**os.environ, "TMPDIR": str(self._folder)},
             )
 
     def _last_words(self) -> str:

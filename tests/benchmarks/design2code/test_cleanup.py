@@ -5,17 +5,22 @@ import time
 from difflib import SequenceMatcher
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from uiproof.benchmarks.design2code import repetition
 from uiproof.benchmarks.design2code.cleanup import (
-    _kinds,
-    _without_tags,
     clean_generated,
-    cut_repetition,
     drop_repeated_elements,
     wrap_fragment,
+)
+from uiproof.benchmarks.design2code.repetition import (
+    _is_readable,
+    _readable_kinds,
+    _without_tags,
+    cut_repetition,
 )
 
 markup = st.text(st.sampled_from("<>/ab\n \r&;"), max_size=60)
@@ -68,18 +73,39 @@ def plain_kinds(chunks):
     return kinds
 
 
-@settings(max_examples=60)
-@given(st.lists(st.text("abcé€😀", min_size=1, max_size=12), max_size=25))
-def test_kinds_of_chunks_are_those_of_a_plain_comparison_of_all_with_all(chunks):
-    assert _kinds(chunks) == plain_kinds(chunks)
+def plain_readable_kinds(chunks, readable):
+    kinds = {
+        first: [number for number in members if readable[number]]
+        for first, members in plain_kinds(chunks).items()
+    }
+    return {first: members for first, members in kinds.items() if len(members) >= 5}
 
 
-def test_kinds_of_near_copies_are_those_of_a_plain_comparison():
+few_letters = st.text("abcé€😀", min_size=1, max_size=12) | st.text("ab", min_size=8, max_size=12)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(few_letters, st.integers(0, 4)), max_size=40))
+def test_kinds_of_chunks_are_those_of_a_plain_comparison_of_all_with_all(listed):
+    chunks, readable = [chunk for chunk, _ in listed], np.array([n > 0 for _, n in listed], bool)
+    assert _readable_kinds(chunks, readable) == plain_readable_kinds(chunks, readable)
+
+
+@pytest.mark.parametrize("limit", [500, 0], ids=["deciding chunks", "all chunks"])
+def test_kinds_of_near_copies_are_those_of_a_plain_comparison(monkeypatch, limit):
+    monkeypatch.setattr(repetition, "_MAX_DECIDING", limit)
     base = ["".join(chr(97 + (i * k) % 26) for i in range(100)) for k in (1, 3, 5, 7)]
     chunks = [c[:n] + "#" * (100 - n) for n in (100, 95, 90, 80, 60) for c in base * 2]
-    found = _kinds(chunks)
-    assert found == plain_kinds(chunks)
-    assert any(len(members) >= 5 for members in found.values())
+    for unread in range(1, 9):
+        readable = np.arange(len(chunks)) % unread == 0
+        assert _readable_kinds(chunks, readable) == plain_readable_kinds(chunks, readable)
+    assert _readable_kinds(chunks, np.ones(len(chunks), np.bool_))
+
+
+def test_every_character_but_blanks_can_be_read():
+    everything = "".join(map(chr, range(ord("<")))) + "".join(map(chr, range(ord("?"), 0x110000)))
+    readable = [not character.isspace() for character in everything]
+    assert _is_readable(everything).tolist() == readable
 
 
 @given(st.text(max_size=480))
@@ -143,6 +169,13 @@ def test_text_before_the_repetition_is_kept_up_to_the_place_of_the_reference_imp
     for character in text[: first * 100 + 1]:
         place = html.index(character, place + 1)
     assert cut == html[:place]
+
+
+@pytest.mark.parametrize("times", [1, 200], ids=["once", "often"])
+def test_only_what_the_reference_repeats_itself_may_be_repeated(times):
+    html = page(f"<p>{SENTENCE}</p>" * 200)
+    reference = page("<p>" + "</p><p>".join(DISTINCT) + "</p>" + f"<p>{SENTENCE * 2}</p>" * times)
+    assert (cut_repetition(html, reference) == html) == (times > 1)
 
 
 def test_a_generated_page_may_repeat_what_the_reference_repeats():

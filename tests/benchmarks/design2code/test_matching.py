@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from uiproof.benchmarks.design2code.blocks import TextBlock
 from uiproof.benchmarks.design2code.matching import Match, Matching, match_blocks, merge_same_box
-from uiproof.benchmarks.design2code.similarity import LetterBound, TextSimilarity
+from uiproof.benchmarks.design2code.similarity import LetterCounts, TextSimilarity, ratio
 from uiproof.boxes import Box
 
 # --- The algorithm as it is described, with no thought for speed --------------------------------
@@ -180,13 +180,26 @@ def test_blocks_merges_and_matches_are_those_of_the_reference_implementation(sha
 @settings(max_examples=80, deadline=None)
 @given(short_texts | long_texts, st.lists(short_texts | long_texts, min_size=1, max_size=3))
 def test_similarity_is_that_of_difflib_to_the_last_bit_and_never_above_its_bound(text, others):
-    similarity, bound = TextSimilarity(), LetterBound(others)
-    for other, limit in zip(others, bound(text), strict=True):
+    similarity, letters = TextSimilarity(), LetterCounts(others)
+    for other in others:
         forth = difflib.SequenceMatcher(None, text, other).ratio()
         back = difflib.SequenceMatcher(None, other, text).ratio()
         assert similarity(text, other) == forth
         assert similarity(other, text) == back
-        assert max(forth, back) <= limit
+        shared = np.minimum(letters(text), letters(other)).sum()
+        assert max(forth, back) <= ratio(shared, len(text) + len(other))
+
+
+def test_letters_of_a_large_alphabet_share_places_and_bounds_stay_bounds():
+    texts = ["".join(map(chr, range(begin, begin + 900, 3))) for begin in (0x4E00, 0x4E01, 0x4E90)]
+    letters = LetterCounts(texts)
+    assert len(letters(texts[0])) == 512
+    for text in texts:
+        assert letters(text).sum() == len(text)
+        for other in texts:
+            alike = difflib.SequenceMatcher(None, text, other).ratio()
+            shared = np.minimum(letters(text), letters(other)).sum()
+            assert alike <= ratio(shared, len(text) + len(other))
 
 
 @settings(max_examples=80, deadline=None)
@@ -195,6 +208,20 @@ def test_similarity_of_arbitrary_text_is_that_of_difflib(text, other):
     assert TextSimilarity()(text, other) == difflib.SequenceMatcher(None, text, other).ratio()
     if text != other:
         assert TextSimilarity()(text, other) < 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(short_texts | long_texts | st.text(max_size=20), min_size=9, max_size=14),
+    st.lists(short_texts | long_texts | st.text(max_size=20), min_size=9, max_size=14),
+)
+def test_a_table_has_the_similarities_of_difflib_whatever_was_compared_before(ours, theirs):
+    described = [[described_similarity(text, other) for other in theirs] for text in ours]
+    similarity = TextSimilarity()
+    similarity.table(ours[:4], theirs[3:])
+    assert similarity.table(ours, theirs).tolist() == described
+    assert similarity.table(ours[::-1], theirs).tolist() == described[::-1]
+    assert [similarity(text, theirs[0]) for text in ours] == [row[0] for row in described]
 
 
 def test_frequent_characters_of_a_long_reference_text_are_no_anchors():

@@ -13,27 +13,11 @@ from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
 
-import numpy as np
-from numpy.typing import NDArray
+from uiproof.benchmarks.design2code.repetition import cut_repetition
 
-from uiproof.benchmarks.design2code.similarity import TextSimilarity
-
-CHUNK = 100  # characters of text without tags that are compared at a time
-SIMILAR = 0.8  # the ratio from which two chunks count as the same
-REPEATS = 5  # so many similar chunks make a page repetitive
-READABLE = 0.5  # how much of such a chunk must be there to read
-MAX_CHUNKS = 4_000  # how far into a page repetition is looked for: 400,000 characters of text
 MAX_SAME_ELEMENTS = 50
 
 _HTML_TAG = re.compile(r"<html[^>]*>", re.IGNORECASE)
-# Where a page keeps text that is not for reading, and how each of these places ends.
-_UNREAD = re.compile(r"<(?:(style|script|title)\b|!--)", re.IGNORECASE)
-_UNREAD_ENDS = {
-    tag: re.compile(f"</{tag}" if tag else "-->", re.IGNORECASE)
-    for tag in ("style", "script", "title", "")
-}
-# Blanks, and tags that go over several lines, which are not removed with the others.
-_BLANK = re.compile(r"&nbsp;|<[a-z/!][^<>]*>", re.IGNORECASE)
 _VOID = frozenset(
     {
         *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
@@ -53,143 +37,6 @@ def wrap_fragment(html: str) -> str:
     if _HTML_TAG.search(html):
         return html
     return f"<html><body><p>{html}</p></body></html>"
-
-
-def cut_repetition(html: str, reference: str = "") -> str:
-    """Cut a page where its text begins to repeat itself.
-
-    The text without tags is taken in chunks of 100 characters; five chunks with a similarity of
-    0.8 or more to the first of them make the page repetitive, and it ends where the first of them
-    begins. The reference implementation also takes style sheets, scripts and indentation for text
-    and so cuts most ordinary pages; here at least half of each of the five must be there to read.
-    What the reference page repeats as well is no repetition.
-
-    The reference implementation finds the place in the HTML by matching characters greedily, also
-    inside tags, and so may cut too early. Its place is kept where something to read is left, so
-    that scores stay comparable; otherwise the true place is used and the first chunk stays.
-    """
-    text, origin = _without_tags(html)
-    repeated = _readable_repetition(html)
-    if repeated and reference:
-        known = [chunk for chunks in _readable_repetition(reference).values() for chunk in chunks]
-        repeated = {n: chunks for n, chunks in repeated.items() if not _is_known(chunks[0], known)}
-    if not repeated:
-        return html
-    first = min(repeated)
-    start = _greedy_position(text, html, first * CHUNK)
-    if start >= len(text):  # such places the reference implementation does not accept
-        return html
-    if not _is_readable(html)[:start].any():
-        start = int(origin[min((first + 1) * CHUNK, len(text) - 1)])
-    return html[:start]
-
-
-def _readable_repetition(html: str) -> dict[int, list[str]]:
-    """The kinds of chunks that come often and can be read: number of the first -> all of them."""
-    text, origin = _without_tags(html)
-    chunks = [text[i : i + CHUNK] for i in range(0, len(text), CHUNK)][:MAX_CHUNKS]
-    often = {n: members for n, members in _kinds(chunks).items() if len(members) >= REPEATS}
-    if not often:
-        return {}
-    readable = _is_readable(html)[origin]
-    found = {}
-    for number, members in often.items():
-        read = [n for n in members if readable[n * CHUNK : (n + 1) * CHUNK].mean() >= READABLE]
-        if len(read) >= REPEATS:
-            found[number] = [chunks[n] for n in read]
-    return found
-
-
-def _is_known(chunk: str, known: list[str]) -> bool:
-    from cydifflib import SequenceMatcher
-
-    return any(SequenceMatcher(None, chunk, other).ratio() >= SIMILAR for other in known[:1_000])
-
-
-def _is_readable(html: str) -> NDArray[np.bool_]:
-    """For every character of a page, whether a person gets to read it."""
-    readable = np.array([not character.isspace() for character in html], np.bool_)
-    position = 0
-    while unread := _UNREAD.search(html, position):
-        end = _UNREAD_ENDS[(unread[1] or "").lower()].search(html, unread.end())
-        position = html.find(">", end.start()) + 1 if end else 0
-        position = position or len(html)
-        readable[unread.start() : position] = False
-    for blank in _BLANK.finditer(html):
-        readable[blank.start() : blank.end()] = False
-    return readable
-
-
-def _without_tags(html: str) -> tuple[str, NDArray[np.int64]]:
-    """The text outside tags (a tag ends on the line where it began), and where each character is.
-
-    The same as removing every `<.*?>`, in linear time.
-    """
-    kept = []
-    position = 0
-    line_end = -1
-    while (begin := html.find("<", position)) >= 0:
-        if line_end < begin:
-            line_end = html.find("\n", begin)
-            line_end = len(html) if line_end < 0 else line_end
-        end = html.find(">", begin, line_end)
-        if end < 0:
-            kept.append((position, line_end))
-            position = line_end
-        else:
-            kept.append((position, begin))
-            position = end + 1
-    kept.append((position, len(html)))
-    text = "".join(html[a:b] for a, b in kept)
-    places = [np.arange(a, b) for a, b in kept]
-    return text, np.concatenate(places) if places else np.zeros(0, np.int64)
-
-
-def _greedy_position(text: str, html: str, index: int) -> int:
-    """Where the reference implementation believes character `index` of the text to be."""
-    if index >= len(text):
-        return len(html)
-    place = -1
-    for character in text[: index + 1]:
-        place = html.index(character, place + 1)
-    return place
-
-
-def _kinds(chunks: list[str]) -> dict[int, list[int]]:
-    """Which chunks are alike: the number of the first of a kind -> the numbers of all of it."""
-    similarity = TextSimilarity()
-    counts = _character_counts(chunks)
-    lengths = np.array([len(chunk) for chunk in chunks])
-    kinds: dict[int, list[int]] = {}
-    exact: dict[str, int] = {}
-    for number, chunk in enumerate(chunks):
-        kind = exact.get(chunk)
-        if kinds:
-            # The overlap of character counts is never less than the ratio, so most chunks need no
-            # comparison. An earlier kind may be similar too and then goes before the equal one.
-            firsts = np.fromiter(kinds, np.int64, len(kinds))
-            overlap = np.minimum(counts[firsts], counts[number]).sum(axis=1)
-            bound = 2 * overlap / (lengths[firsts] + lengths[number])
-            for candidate in firsts[bound >= SIMILAR - 1e-9]:
-                if int(candidate) == kind:
-                    break
-                if similarity(chunk, chunks[candidate]) >= SIMILAR:
-                    kind = int(candidate)
-                    break
-        if kind is None:
-            exact.setdefault(chunk, number)
-        kinds.setdefault(number if kind is None else kind, []).append(number)
-    return kinds
-
-
-def _character_counts(chunks: list[str]) -> NDArray[np.uint8]:
-    """How often each character occurs in each chunk (rare ones share columns, which is safe)."""
-    columns = 256
-    counts = np.zeros((len(chunks), columns), np.uint8)
-    for row, chunk in enumerate(chunks):
-        codes = np.frombuffer(chunk.encode("utf-32-le", "surrogatepass"), np.uint32) % columns
-        counts[row] = np.bincount(codes, minlength=columns)
-    return counts
 
 
 def _value(name: str, value: str | None) -> str:

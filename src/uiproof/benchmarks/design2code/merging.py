@@ -117,12 +117,14 @@ def _find_merges(
     else:
         screen = MergeScreen(texts, others, table.T, columns, rows, compare, counts)
 
+    hopeful = screen.hopeful()
+    merged = [f"{texts[i]} {texts[i + 1]}" for i in hopeful]
+    if side == _GENERATED:
+        lines = similarity.table(merged, others)
+    else:
+        lines = similarity.table(others, merged).T
     found: list[tuple[float, int, list[float]]] = []
-    for i in range(len(texts) - 1):
-        merged = f"{texts[i]} {texts[i + 1]}"
-        if screen.hopeless(i, merged):
-            continue
-        line = [compare(merged, other) for other in others]
+    for i, line in zip(hopeful, lines.tolist(), strict=True):
         changed = _with_merges(table, side, {i: line})
         gain = _gain(before, changed[assign(changed)].tolist())
         if gain > MIN_GAIN:

@@ -41,13 +41,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from uiproof.benchmarks.design2code.similarity import Floats, LetterBound, LetterCounts
+from uiproof.benchmarks.design2code.similarity import (
+    Floats,
+    LetterCounts,
+    ratio,
+    total_lengths,
+)
 
 Indices = npt.NDArray[np.intp]
 
 MIN_GAIN = 0.05
 _ROUNDING = 1e-9  # far more than sums of similarities can be off by
 _PRICE_ROUNDS = 100  # a limit for odd pages; a handful is usual
+_AT_A_TIME = 4_000  # texts whose letters are looked at together: more need much memory
 
 
 class MergeScreen:
@@ -76,46 +82,80 @@ class MergeScreen:
         self._spare_identical = most_identical - int((before == 1).sum())
 
         self._prices = _prices(similarities, rows, columns)
-        self._profits = np.maximum((similarities - self._prices).max(axis=1), 0)
-        slack = self._profits.sum() + self._prices.sum() - before.sum()
+        profits = np.maximum((similarities - self._prices).max(axis=1), 0)
+        slack = profits.sum() + self._prices.sum() - before.sum()
         most_lost = 0.0 if len(texts) > len(others) else before[before < 1].max(initial=0.0)
-        self._margin = MIN_GAIN - _ROUNDING - most_lost - slack
-        count = counts or LetterCounts(others)
-        self._bound = LetterBound(others, count)
-        # A joint text has the letters of both and a space between them.
-        self._letters = [count(text) for text in texts]
-        self._space = count(" ")
+        margin = MIN_GAIN - _ROUNDING - most_lost - slack
+        self._needed = margin + profits[:-1] + profits[1:]
+        self._counts = counts or LetterCounts(others)
 
-    def hopeless(self, i: int, merged: str) -> bool:
-        """Whether blocks i and i + 1 certainly stay apart; `merged` is their joint text."""
-        return self._loses_identical(i, merged) or self._too_dear(i, merged)
+    def hopeful(self) -> list[int]:
+        """The merges that may help: each i stands for blocks i and i + 1."""
+        merges = [i for i in range(len(self._texts) - 1) if not self._loses_identical(i)]
+        cheap = {i for i in merges if self._needed[i] < 0}
+        worth = cheap | self._worth_their_price([i for i in merges if i not in cheap])
+        return sorted(worth)
 
-    def _loses_identical(self, i: int, merged: str) -> bool:
-        first, second = self._texts[i], self._texts[i + 1]
-        gone = (first, second)
+    def _merged(self, i: int) -> str:
+        return f"{self._texts[i]} {self._texts[i + 1]}"
+
+    def _loses_identical(self, i: int) -> bool:
+        first, second, merged = self._texts[i], self._texts[i + 1], self._merged(i)
         if first == second:
-            difference = self._identical(first, -2) - self._identical(first, 0)
+            difference = self._more_identical(first, -2)
         else:
-            difference = sum(self._identical(text, -1) - self._identical(text, 0) for text in gone)
+            difference = self._more_identical(first, -1) + self._more_identical(second, -1)
         # The joint text is longer than either, so it is neither of them.
-        difference += self._identical(merged, 1) - self._identical(merged, 0)
+        difference += self._more_identical(merged, 1)
         return self._spare_identical + difference < 0
 
-    def _identical(self, text: str, more: int) -> int:
-        """How many pairs of this text there can be, with so many more of it on our side."""
-        return min(self._have[text] + more, self._wanted[text])
+    def _more_identical(self, text: str, more: int) -> int:
+        """How many more pairs of this text there can be with so many more of it on our side."""
+        wanted = self._wanted.get(text)
+        if not wanted:
+            return 0
+        have = self._have[text]
+        return min(have + more, wanted) - min(have, wanted)
 
-    def _too_dear(self, i: int, merged: str) -> bool:
-        needed = self._margin + self._profits[i] + self._profits[i + 1]
-        if needed < 0:
-            return False
-        # The bound sorts out most texts; for the rest, the likeliest first, the true value decides.
-        letters = self._letters[i] + self._letters[i + 1] + self._space
-        hopes = self._bound.of(letters, len(merged)) - self._prices - needed
-        hopeful = np.flatnonzero(hopes > 0)
-        return not any(
-            self._similarity(merged, self._others[j]) - self._prices[j] > needed
-            for j in hopeful[np.argsort(-hopes[hopeful])]
+    def _worth_their_price(self, merges: list[int]) -> set[int]:
+        """Those of some merges whose joint text is as alike to another one as it needs to be."""
+        if not merges:
+            return set()
+        merged = [self._merged(i) for i in merges]
+        needed = self._needed[merges][:, np.newaxis] + self._prices
+        # Bounds sort out most texts; for the rest, the likeliest first, the true value decides.
+        characters = total_lengths(merged, self._others)
+        theirs = np.array([len(other) for other in self._others])
+        rows, columns = np.nonzero(
+            ratio(np.minimum(characters - theirs, theirs), characters) > needed
+        )
+        paired = self._shared_letters(np.array(merges)[rows], columns)
+        hopes = ratio(paired, characters[rows, columns]) - needed[rows, columns]
+        worth: set[int] = set()
+        for n in np.argsort(-hopes)[: np.count_nonzero(hopes > 0)].tolist():
+            row, column = rows[n], columns[n]
+            if merges[row] not in worth:
+                alike = self._similarity(merged[row], self._others[column])
+                if alike > needed[row, column]:
+                    worth.add(merges[row])
+        return worth
+
+    def _shared_letters(self, merges: Indices, others: Indices) -> Indices:
+        """How many letters joint texts share with texts of the other page, each with one."""
+        count = self._counts
+        ours = np.stack([count(text) for text in self._texts])
+        theirs = np.stack([count(text) for text in self._others])
+        # A joint text has the letters of both and a space between them.
+        joint = ours[:-1] + ours[1:] + count(" ")
+        parts = range(0, len(merges), _AT_A_TIME)
+        return np.concatenate(
+            [
+                np.minimum(
+                    joint[merges[n : n + _AT_A_TIME]], theirs[others[n : n + _AT_A_TIME]]
+                ).sum(axis=1)
+                for n in parts
+            ]
+            or [np.zeros(0, np.intp)]
         )
 
 
