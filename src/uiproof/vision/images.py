@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import struct
 import warnings
-import zlib
 from io import BytesIO
 from pathlib import Path
 from typing import TypeAlias
@@ -20,7 +18,6 @@ Rgb: TypeAlias = npt.NDArray[np.uint8]  # height x width x 3
 
 _PNG_END = b"IEND\xaeB`\x82"
 FORMATS = ("PNG", "JPEG", "WEBP")
-_UP = 2  # the number of the PNG filter that stores differences from the row above
 MAX_PIXELS = 89_000_000  # just below Pillow's own limit; a page 1280 wide may be 69,000 high
 
 
@@ -76,44 +73,6 @@ def _decode_opaque_png(data: bytes) -> Rgb:
     if decoded is None:
         raise ValueError("it is damaged")
     return np.asarray(decoded, np.uint8)
-
-
-def decode_screenshot(data: bytes) -> Rgb:
-    """Decode a screenshot that our own browser took; the same pixels as `decode`, in less time."""
-    try:
-        pixels = _decode_upwards(data)
-    except (struct.error, zlib.error, ValueError):
-        pixels = None  # damaged: `decode` says how
-    return decode(data) if pixels is None else pixels
-
-
-def _decode_upwards(data: bytes) -> Rgb | None:
-    """The pixels of a PNG as Chromium writes it when it is to be quick; None for any other one.
-
-    Such a file is plain RGB, and each row is stored as its difference from the row above. To add
-    up whole rows takes a quarter of the time of what general decoders do after unpacking.
-    """
-    width, height, *kind = struct.unpack_from(">II5B", data, 16)
-    if kind != [8, 2, 0, 0, 0] or not 0 < width * height <= MAX_PIXELS:
-        return None
-    packed = []
-    place = 8
-    while data[place + 4 : place + 8] != b"IEND":
-        (length,) = struct.unpack_from(">I", data, place)
-        name = data[place + 4 : place + 8]
-        if name == b"IDAT":
-            packed.append(data[place + 8 : place + 8 + length])
-        place += 12 + length
-    size = height * (3 * width + 1)
-    unpacked = zlib.decompress(b"".join(packed), bufsize=size)
-    stored = np.frombuffer(unpacked, np.uint8).reshape(height, 3 * width + 1)
-    if (stored[:, 0] != _UP).any():
-        return None
-    rows = np.empty((height, 3 * width), np.uint8)
-    rows[0] = stored[0, 1:]
-    for above, row, difference in zip(rows, rows[1:], stored[1:, 1:], strict=False):
-        np.add(above, difference, out=row)
-    return rows.reshape(height, width, 3)
 
 
 def as_rgb(picture: Image.Image) -> Rgb:

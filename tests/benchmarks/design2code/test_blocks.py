@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from uiproof.benchmarks.design2code.blocks import find_blocks
 from uiproof.benchmarks.design2code.views import measure, photograph
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.text_capture import POOL, TextCapture, TextNode
-from uiproof.vision.images import encode_png
+from uiproof.vision.images import decode, encode_png
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +171,33 @@ def test_more_texts_than_colours_are_told_apart_in_several_pictures(look):
 def test_a_page_without_text_has_no_blocks(look):
     assert look("").blocks == ()
     assert look('<img src="absent.png" width="50" height="50">').blocks == ()
+
+
+def test_screenshots_are_of_the_kind_that_is_decoded_quickly(look, monkeypatch):
+    def slowly(_):
+        raise AssertionError("Chromium writes its pictures in another way now")
+
+    monkeypatch.setattr("uiproof.vision.screenshots.decode", slowly)
+    (block,) = look(
+        "<p>Seen</p>", "body { height: 3000px; background: linear-gradient(red, blue) }"
+    ).blocks
+    assert block.text == "seen"
+
+
+def test_the_blocks_are_the_same_however_the_pictures_are_stored(renderer):
+    words = "".join(f"<p>Line {n} <a href='#'>and link</a></p>" for n in range(40))
+    html = f"<html><body>{words}<div style='background: #369'>On blue</div></body></html>"
+    photographs = photograph(renderer, PageSource.from_html(html))
+    taken = photographs.capture
+    again = tuple((stored_anew(first), stored_anew(second)) for first, second in taken.pairs)
+    screenshot = decode(photographs.png)
+    blocks = find_blocks(taken, screenshot)
+    assert len(blocks) == 81
+    assert find_blocks(replace(taken, pairs=again), screenshot) == blocks
+
+
+def stored_anew(png):
+    return encode_png(decode(png))
 
 
 # What is found in given pictures

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from uiproof.boxes import Box
 from uiproof.browser.text_capture import POOL, SHIFT
-from uiproof.vision.images import Rgb, decode_screenshot
+from uiproof.vision.images import Rgb
+from uiproof.vision.screenshots import differing_rows, screenshot_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,21 @@ if TYPE_CHECKING:
 SHIFT_TOLERANCE = 8  # between the expected and the seen second colour
 COLOR_TOLERANCE = 4  # between a pool colour and the pixel of the first picture
 POOL_START, POOL_STEP = 10, 16  # channels of pool colours: 10, 26, ... 250
-_STRIP = 128  # rows at a time: keeps the intermediate pictures in the processor's cache
+
+_NONE = np.empty(0, np.int64)
+
+
+def _digits() -> NDArray[np.int32]:
+    """For each value of a channel the digit that it stands for, within the tolerance.
+
+    For values that stand for none it is one that makes every number too large.
+    """
+    steps = np.arange(256, dtype=np.int32) - (POOL_START - COLOR_TOLERANCE)
+    near = (steps >= 0) & (steps % POOL_STEP <= 2 * COLOR_TOLERANCE)
+    return np.where(near, steps // POOL_STEP, np.int32(POOL))
+
+
+_DIGITS = _digits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +58,8 @@ def find_blocks(capture: TextCapture, screenshot: Rgb) -> list[TextBlock]:
     """
     regions: dict[int, tuple[Box, tuple[int, int, int]]] = {}
     for group, (first, second) in enumerate(capture.pairs):
-        a, b = decode_screenshot(first), decode_screenshot(second)
-        if a.shape == b.shape:
-            regions.update(_regions(a, b, screenshot, group * POOL))
+        if screenshot_size(first) == screenshot_size(second):
+            regions.update(_regions(first, second, screenshot, group * POOL))
     blocks = []
     for node in capture.nodes:
         if node.color_number is not None and node.color_number in regions:
@@ -55,71 +69,59 @@ def find_blocks(capture: TextCapture, screenshot: Rgb) -> list[TextBlock]:
 
 
 def _regions(
-    first: Rgb,
-    second: Rgb,
+    first: bytes,
+    second: bytes,
     screenshot: Rgb,
     base: int,
 ) -> dict[int, tuple[Box, tuple[int, int, int]]]:
     """Box and mean colour of every colour number that is seen."""
-    xs, ys = _moved(first, second)
-    if len(xs) == 0:
+    xs, ys, shown = _moved(first, second)
+    red, green, blue = _DIGITS[shown].T
+    numbers = red << 8 | green << 4 | blue
+    exact = numbers < POOL
+    if not exact.any():
         return {}
-    steps = first[ys, xs].astype(np.int16) - (POOL_START - COLOR_TOLERANCE)
-    exact = ((steps >= 0) & (steps % POOL_STEP <= 2 * COLOR_TOLERANCE)).all(axis=1)
-    xs, ys, steps = xs[exact], ys[exact], steps[exact] // POOL_STEP
-    # Blue is the fastest digit; the pool is used from its end.
-    numbers = POOL - 1 - (steps[:, 0].astype(np.int32) << 8 | steps[:, 1] << 4 | steps[:, 2])
+    # The pool is used from its end.
+    xs, ys, numbers = xs[exact], ys[exact], (POOL - 1 - numbers[exact]).astype(np.int16)
 
-    height, width = first.shape[:2]
-    left, right = _extent(numbers, xs)
-    top, bottom = _extent(numbers, ys)
+    order = np.argsort(numbers, kind="stable")  # by number, and from top to bottom as before
+    numbers, xs, ys = numbers[order], xs[order], ys[order]
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    left, right = np.minimum.reduceat(xs, starts), np.maximum.reduceat(xs, starts)
+    top, bottom = ys[starts], ys[np.append(starts[1:], len(ys)) - 1]
     inside = (xs < screenshot.shape[1]) & (ys < screenshot.shape[0])
-    seen = screenshot[ys[inside], xs[inside]]
-    count = np.bincount(numbers[inside], minlength=POOL)
-    sums = [np.bincount(numbers[inside], seen[:, k], POOL) for k in range(3)]
+    seen = screenshot.reshape(-1, 3)[np.where(inside, ys * screenshot.shape[1] + xs, 0)]
+    seen[~inside] = 0
+    counts = np.add.reduceat(inside, starts, dtype=np.int64)
+    sums = np.add.reduceat(seen, starts, axis=0, dtype=np.int64)
 
+    width, height = screenshot_size(first)
+    columns = (numbers[starts], left, top, right, bottom, counts, sums)
     regions = {}
-    for number in np.flatnonzero(count):
-        x, y = int(left[number]), int(top[number])
-        box = Box(
-            x / width,
-            y / height,
-            (int(right[number]) - x + 1) / width,
-            (int(bottom[number]) - y + 1) / height,
-        )
-        r, g, b = (int(total[number] / count[number]) for total in sums)
-        regions[base + int(number)] = (box, (r, g, b))
+    for number, x, y, x_end, y_end, count, (r, g, b) in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        if count:
+            box = Box(x / width, y / height, (x_end - x + 1) / width, (y_end - y + 1) / height)
+            regions[base + number] = (box, (int(r / count), int(g / count), int(b / count)))
     return regions
 
 
-def _moved(first: Rgb, second: Rgb) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Where every channel has moved by the shift; columns and rows, from top to bottom."""
-    found: list[NDArray[np.int32]] = [np.empty((0, 2), np.int32)]
-    for top in range(0, len(first), _STRIP):
-        a, b = first[top : top + _STRIP], second[top : top + _STRIP]
-        # Most rows have no text and stay as they are.
-        rows = np.flatnonzero((a != b).reshape(len(a), -1).any(axis=1))
-        if len(rows) == 0:
-            continue
+def _moved(
+    first: bytes, second: bytes
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+    """Where every channel has moved by the shift: columns, rows, colours in the first picture."""
+    columns, rows, colors = [_NONE], [_NONE], [np.empty((0, 3), np.uint8)]
+    for numbers, a, b in differing_rows(first, second):
         # Wraps around at 256, as the colours do.
-        apart = cv2.absdiff(a[rows] + np.uint8(SHIFT), b[rows])
-        points = cv2.findNonZero(cv2.inRange(apart, (0, 0, 0), (SHIFT_TOLERANCE,) * 3))
-        if points is not None:
-            xs, ys = np.asarray(points, np.int32)[:, 0].T
-            found.append(np.stack((xs, rows[ys].astype(np.int32) + np.int32(top)), axis=1))
-    places = np.concatenate(found)
-    return places[:, 0], places[:, 1]
-
-
-def _extent(
-    numbers: NDArray[np.int32], values: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Smallest and largest value for every number."""
-    low = np.full(POOL, np.iinfo(np.int32).max, np.int32)
-    high = np.full(POOL, -1, np.int32)
-    np.minimum.at(low, numbers, values)
-    np.maximum.at(high, numbers, values)
-    return low, high
+        apart = cv2.absdiff(a + np.uint8(SHIFT), b)
+        moved = cv2.inRange(apart, (0, 0, 0), (SHIFT_TOLERANCE,) * 3)
+        places = np.flatnonzero(moved != 0)
+        ys, xs = np.divmod(places, a.shape[1])
+        columns.append(xs)
+        rows.append(numbers[ys])
+        colors.append(a.reshape(-1, 3)[places])
+    return np.concatenate(columns), np.concatenate(rows), np.concatenate(colors)
 
 
 def blocks_as_json(blocks: Sequence[TextBlock]) -> list[dict[str, object]]:

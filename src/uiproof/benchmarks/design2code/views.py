@@ -17,7 +17,8 @@ from uiproof.benchmarks.design2code.blocks import TextBlock, find_blocks
 from uiproof.boxes import Box
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.text_capture import TextCapture, capture_text
-from uiproof.vision.images import Rgb, decode_screenshot
+from uiproof.vision.images import Rgb
+from uiproof.vision.screenshots import decode_screenshot
 
 MOST_PIXELS_KEPT = 60_000_000  # of reference pages in memory: about twenty-five ordinary ones
 MOST_THINGS = 20_000  # texts, pictures, controls and surfaces that are listed of one page
