@@ -392,6 +392,21 @@ def test_with_clip_the_final_score_is_the_mean_of_all(clip_judge):
     assert paper["mean_without_clip"] == pytest.approx(fmean(paper[name] for name in FOUR))
 
 
+def test_a_reference_page_is_shown_to_clip_once_however_many_pages_it_is_compared_with(
+    clip_judge, monkeypatch
+):
+    shown = []
+    embed = clip_judge._clip.embed
+    monkeypatch.setattr(clip_judge._clip, "embed", lambda rgb: shown.append(rgb) or embed(rgb))
+    reference = PageSource.from_html(BOXES + "<p>asked for again")
+    first, _ = clip_judge.compare(reference, PageSource.from_html("<p>one"))
+    before = len(shown)
+    clip_judge.compare(reference, PageSource.from_html("<p>two"))
+    assert len(shown) == before + 1
+    again, _ = clip_judge.compare(reference, PageSource.from_html("<p>one"))
+    assert again.scores == first.scores
+
+
 def test_clip_of_a_page_with_itself_is_one(clip_judge):
     score, _ = clip_judge.compare(PageSource.from_html(BOXES), PageSource.from_html(BOXES))
     assert score.scores["paper"]["clip"] == pytest.approx(1, abs=1e-5)

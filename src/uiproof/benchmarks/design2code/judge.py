@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
@@ -43,7 +43,6 @@ from uiproof.browser.keeping import keep_page
 from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.types import Judge, Score
 from uiproof.errors import InputError, MissingDependencyError
-from uiproof.vision.images import Rgb
 
 MOST_REFERENCE_BYTES = 500_000_000  # of pictures of reference pages, where no run keeps them
 
@@ -104,11 +103,9 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         theirs = theirs_later.result()
         similarity = TextSimilarity()
         matching = match_blocks(ours.blocks, theirs.blocks, similarity)
-        clip = _ClipScores(self._embed, self._embed_blank, ours, theirs) if self._clip else None
-        paper = paper_scores(block_scores(matching), clip.paper if clip else None)
-        strict = strict_scores(
-            ours, theirs, similarity=similarity, clip=clip.strict if clip else None
-        )
+        paper_clip, strict_clip = self._clip_scores(ours, theirs)
+        paper = paper_scores(block_scores(matching), paper_clip)
+        strict = strict_scores(ours, theirs, similarity=similarity, clip=strict_clip)
         flags = [f"reference:{flag}" for flag in theirs.flags]
         flags += [f"generated:{flag}" for flag in ours.flags]
         if generated.text != answer.text:
@@ -161,6 +158,36 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             # The machine is at fault, not the page: this ends the run instead of failing its cases.
             raise MissingDependencyError(error.message, remedy=error.remedy) from error
 
+    def _clip_scores(
+        self, ours: PageView, theirs: PageView
+    ) -> tuple[float, float] | tuple[None, None]:
+        """Cosine of the two pages without their texts; and the same, so that a blank page has 0."""
+        if self._clip is None:
+            return None, None
+        import numpy as np
+
+        from uiproof.vision.clip import clip_similarity
+
+        our, their = self._glance(ours), self._glance(theirs)
+        paper = clip_similarity(our.embedding, their.embedding)
+        if np.array_equal(ours.rgb, theirs.rgb):
+            return paper, 1.0
+        blank = max(
+            clip_similarity(self._embed_blank(colour), their.embedding)
+            for colour in {our.colour, their.colour}
+        )
+        return paper, above_blank(paper, blank)
+
+    def _glance(self, view: PageView) -> _Glance:
+        """Kept with the page: a reference page is compared with many others."""
+        from uiproof.vision.clip import design2code_clip_view
+
+        if "glance" not in view.memo:
+            picture = design2code_clip_view(view.rgb, [block.box for block in view.blocks])
+            view.memo["glance"] = _Glance(self._clip.embed(picture), commonest_colour(picture))
+        glance: _Glance = view.memo["glance"]
+        return glance
+
     def _embed_blank(self, colour: Colour) -> Any:
         """What CLIP sees of a page in one colour: the same for every size, and mostly white."""
         import numpy as np
@@ -170,11 +197,8 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         if colour not in self._blanks:
             if len(self._blanks) >= _MOST_BLANKS:
                 self._blanks.clear()
-            self._blanks[colour] = self._embed(np.full((SIDE, SIDE, 3), colour, np.uint8))
+            self._blanks[colour] = self._clip.embed(np.full((SIDE, SIDE, 3), colour, np.uint8))
         return self._blanks[colour]
-
-    def _embed(self, picture: Rgb) -> Any:
-        return self._clip.embed(picture)
 
     def _keep(
         self,
@@ -196,56 +220,12 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         return {name: path.relative_to(run.path).as_posix() for name, path in kept.items() if path}
 
 
-class _ClipScores:
-    """Both profiles' CLIP scores of a pair; every picture is embedded once."""
+@dataclass(frozen=True, slots=True)
+class _Glance:
+    """What CLIP sees of a page without its texts, and the colour that most of that has."""
 
-    def __init__(
-        self,
-        embed: Callable[[Rgb], Any],
-        embed_blank: Callable[[Colour], Any],
-        ours: PageView,
-        theirs: PageView,
-    ) -> None:
-        self._embed, self._embed_blank = embed, embed_blank
-        self._ours, self._theirs = ours, theirs
-
-    @cached_property
-    def paper(self) -> float:
-        """Cosine of the two pages without their texts."""
-        return self._similarity(self._embed(self._our_view))
-
-    def strict(self) -> float:
-        """The same, scaled so that a blank page scores 0."""
-        import numpy as np
-
-        if np.array_equal(self._ours.rgb, self._theirs.rgb):
-            return 1.0
-        colours = {commonest_colour(self._our_view), commonest_colour(self._their_view)}
-        blank = max(self._similarity(self._embed_blank(colour)) for colour in colours)
-        return above_blank(self.paper, blank)
-
-    def _similarity(self, embedding: Any) -> float:
-        from uiproof.vision.clip import clip_similarity
-
-        return clip_similarity(embedding, self._their_embedding)
-
-    @cached_property
-    def _their_embedding(self) -> Any:
-        return self._embed(self._their_view)
-
-    @cached_property
-    def _our_view(self) -> Rgb:
-        return _clip_view(self._ours)
-
-    @cached_property
-    def _their_view(self) -> Rgb:
-        return _clip_view(self._theirs)
-
-
-def _clip_view(view: PageView) -> Rgb:
-    from uiproof.vision.clip import design2code_clip_view
-
-    return design2code_clip_view(view.rgb, [block.box for block in view.blocks])
+    embedding: Any
+    colour: Colour
 
 
 def paper_scores(blocks: BlockScores, clip: float | None) -> dict[str, float | None]:

@@ -6,7 +6,7 @@ exactly 1 and an empty page against a full one exactly 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -87,11 +87,11 @@ def strict_scores(
     reference: PageView,
     *,
     similarity: TextSimilarity | None = None,
-    clip: Callable[[], float | None] | None = None,
+    clip: float | None = None,
 ) -> StrictScores:
     """Compare two pages strictly.
 
-    `clip` gives the CLIP score of this profile (`above_blank`), or None where there are no weights.
+    `clip` is the CLIP score of this profile (`above_blank`), or None where there are no weights.
     """
     our_gray, their_gray = grayscale(generated.rgb), grayscale(reference.rgb)
     ours, theirs = seen_contents(generated, our_gray), seen_contents(reference, their_gray)
@@ -107,7 +107,7 @@ def strict_scores(
         layout=layout_overlap(ours.classes, theirs.classes, width, height),
         page_height=_ratio(ours.bottom, theirs.bottom),
         ssim=structure(our_gray, their_gray) if empty in (0, 2) else 0.0,
-        clip=clip() if clip else None,
+        clip=clip,
     )
 
 

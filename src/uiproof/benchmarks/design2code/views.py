@@ -7,7 +7,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -54,6 +54,8 @@ class PageView:
     blocks: tuple[TextBlock, ...]  # as the paper finds them
     inventory: Inventory
     flags: tuple[str, ...]
+    # What was worked out of the page by those who look at it; goes when the page does.
+    memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def rgb(self) -> Rgb:
