@@ -11,8 +11,50 @@ from hypothesis import settings
 import warm_commands
 
 # Half of the usual number of examples, for all properties that do not say how many they need.
-settings.register_profile("half", settings.default, max_examples=50)
+settings.register_profile("half", settings.default, max_examples=50, deadline=None)
 settings.load_profile("half")
+
+
+# These files take longest, about in this order. They are begun before all others: a long one that
+# is begun last is what everybody waits for.
+LONG_FILES = (
+    "engine/test_ray.py",
+    "browser/test_hostile_corpus.py",
+    "report/test_every_report.py",
+    "test_cli.py",
+    "faults/test_fault_disk.py",
+    "interaction2code/test_interaction_mutations.py",
+    "models/test_models_runs.py",
+    "serve/test_serve.py",
+    "remote/test_remote_runs.py",
+    "grounding/test_grounding_methods.py",
+    "test_inspect_tasks.py",
+    "interaction2code/test_interaction_matrix.py",
+    "remote/test_remote_commands.py",
+    "faults/test_fault_interrupts.py",
+    "interaction2code/test_interaction_judge.py",
+    "interaction2code/test_interaction_collect_pages.py",
+    "interaction2code/test_interaction_collect.py",
+    "browser/test_stage_hostile.py",
+    "faults/test_fault_pictures.py",
+    "studio/test_studio_annotate_browser.py",
+    "studio/test_studio_results_pages.py",
+    "studio/test_studio_whole.py",
+    "serve/test_serve_ending.py",
+    "design2code/test_oracle.py",
+    "faults/test_fault_browser.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of long files first; else the order stays."""
+
+    def place(item: pytest.Item) -> int:
+        path = item.path.as_posix()
+        names = enumerate(LONG_FILES)
+        return next((at for at, name in names if path.endswith(f"/{name}")), len(LONG_FILES))
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")

@@ -34,13 +34,13 @@ from hostile_harness import (
 from PIL import Image
 
 from uiproof.benchmarks.design2code.views import photograph
-from uiproof.browser import Limits, PageSource, Renderer, chromium
+from uiproof.browser import Limits, PageSource, Renderer, running
 from uiproof.errors import RenderError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
-LIMITS = Limits(load_seconds=2.5, step_seconds=4, max_width=2_000, max_height=6_000, memory_mb=900)
-LONGEST = 25  # seconds for one render, generous: loading twice, a screenshot, closing
+LIMITS = Limits(load_seconds=2.5, step_seconds=6, max_width=2_000, max_height=6_000, memory_mb=900)
+LONGEST = 45  # seconds for one render, generous: loading twice, a screenshot, closing
 PAGES = corpus()
 
 
@@ -78,7 +78,7 @@ class Keeper:
 @pytest.fixture(scope="module")
 def keeper() -> Iterator[Keeper]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chromium, "network_namespace", tuple)
+        patch.setattr(running, "network_namespace", tuple)
         keeper = Keeper()
         yield keeper
         keeper.close()

@@ -13,6 +13,9 @@ QUICK_TO_NOTICE = {
     "health_check_failure_threshold": 5,
 }
 
+# Programs that start with a cluster, and that nothing here asks: each takes seconds to start.
+WITHOUT_HELPERS = {"include_dashboard": False, "include_log_monitor": False, "no_monitor": True}
+
 
 def is_alive(pid: int) -> bool:
     try:
@@ -51,7 +54,7 @@ class Nodes:
 
         small = {"num_cpus": 1, "object_store_memory": 100 << 20, "memory": 2 << 30}
         self._small = small
-        head = {**small, "include_dashboard": False, "_system_config": QUICK_TO_NOTICE}
+        head = {**small, **WITHOUT_HELPERS, "_system_config": QUICK_TO_NOTICE}
         self.cluster = started(lambda: Cluster(initialize_head=True, head_node_args=head))
         self.second = None
         self.address = self.cluster.address
