@@ -41,13 +41,15 @@ def main() -> None:
         parser.add_argument(name, type=kind, default=field.default)
     options = parser.parse_args()
     cluster = Cluster(**{field.name: getattr(options, field.name) for field in fields(Cluster)})
+    if options.costs and not options.costs.is_file():
+        parser.error(f"there is no file {options.costs}; bench/overhead.py --json writes one")
     found = json.loads(options.costs.read_text()) if options.costs else measure()
-    driver = driver_seconds()
+    known = measured(found, driver_seconds())
     everything = [
-        one
-        for one in measured(found, driver)
-        if not options.benchmark or one.benchmark in options.benchmark
+        one for one in known if not options.benchmark or one.benchmark in options.benchmark
     ]
+    if not everything:
+        parser.error(f"measured were only: {', '.join(one.benchmark for one in known)}")
     told: dict[str, Any] = {"assumed": asdict(cluster), "benchmarks": {}}
     print(assumptions(cluster))
     for costs in everything:

@@ -16,6 +16,7 @@ from uuid import uuid4
 from uiproof.engine.storage import access_error
 from uiproof.errors import InputError
 from uiproof.remote.mirror import shown
+from uiproof.remote.urls import refuse_url
 
 if TYPE_CHECKING:
     from uiproof.benchmarks.grounding.audit import Audited
@@ -103,8 +104,9 @@ def write_ranking(board: Ranking, target: str | Path | TextIO) -> None:
 def check_writable(target: str | Path, *, makes_folders: bool = False) -> None:
     """Raise `InputError` where a file could not be written, without touching anything.
 
-    For use before long work whose result goes there.
+    Raises `UsageError` for a URL. For use before long work whose result goes there.
     """
+    refuse_url(target, "written")
     target = Path(target)
     try:
         problem = _obstacle(target, makes_folders)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 
 from uiproof.errors import UsageError
@@ -19,9 +20,11 @@ def listen(host: str, port: int, *, who: str) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
+        remedy = "Name another --port; 0 takes a free one."
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            remedy = "Name an address of this machine with --host, or 0.0.0.0 for all of them."
         raise UsageError(
-            f"{who} cannot listen on {host}:{port}: {error.strerror}.",
-            remedy="Name another --port; 0 takes a free one.",
+            f"{who} cannot listen on {host}:{port}: {error.strerror}.", remedy=remedy
         ) from error
     return listener
 

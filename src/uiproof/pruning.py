@@ -40,6 +40,11 @@ def make_room(folder: Path, most_bytes: int) -> None:
         size -= one
 
 
+def size_of(folder: Path) -> int:
+    """What all files below a folder take."""
+    return sum(size for _, size, _ in _files(folder))
+
+
 def _files(folder: Path) -> Iterator[tuple[int, int, str]]:
     """When each file was written or last used, what it takes, and where it is."""
     waiting = [str(folder)]

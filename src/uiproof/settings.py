@@ -35,6 +35,7 @@ class Settings:
     # UIPROOF_RUNS: where `run` puts a run without --out; a folder, or a URL as it was given
     runs_dir: Path | str = Path("runs")
     push_seconds: float = 15.0  # UIPROOF_PUSH_SECONDS: at least so long between pushes to a URL
+    mirror_bytes: int = 50 * 10**9  # UIPROOF_MIRROR_SIZE: local copies of URLs that are kept
     workers: int | None = None  # UIPROOF_WORKERS: judge processes
     clip: Path | None = None  # UIPROOF_CLIP: an ONNX vision tower of CLIP ViT-B/32
     case_timeout: float = 300.0  # UIPROOF_CASE_TIMEOUT: seconds one case may take to judge
@@ -130,6 +131,7 @@ _VARIABLES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "cache_dir": ("UIPROOF_CACHE", _path),
     "runs_dir": ("UIPROOF_RUNS", _place),
     "push_seconds": ("UIPROOF_PUSH_SECONDS", _seconds),
+    "mirror_bytes": ("UIPROOF_MIRROR_SIZE", _size),
     "workers": ("UIPROOF_WORKERS", _count),
     "clip": ("UIPROOF_CLIP", _path),
     "case_timeout": ("UIPROOF_CASE_TIMEOUT", _seconds),

@@ -8,6 +8,7 @@ import os
 import signal
 from pathlib import Path
 
+import httpx
 import pytest
 from remote_server import journal_ids, wait_until
 
@@ -141,6 +142,27 @@ def test_ctrl_c_pushes_what_is_done(bucket, machine, pictures, command, tmp_path
     assert journal_ids(bucket.get("runs/x/journal.jsonl")) == ["1", "2"]
     assert json.loads(bucket.get("runs/x/summary.json"))["complete"] is False
     assert "runs/x/writer.json" not in bucket
+
+
+def test_the_studio_shows_runs_at_a_url_and_keeps_labels_here(
+    bucket, machine, pictures, command, tmp_path
+):
+    bucket.put("words/words.txt", "one two")
+    there = f"{bucket.url}/runs"
+    uiproof.run(f"{bucket.url}/words", "echo", out=f"{there}/mine", executor="inline", quiet=True)
+    before = bucket.keys()
+    machine("another")
+    refused = command("studio", "--runs", there, "--port", 0)
+    _, err = refused.communicate(timeout=60)
+    assert refused.returncode == 2
+    assert "--store studio.sqlite3" in err
+    studio = command("studio", "--runs", there, "--store", "labels.sqlite3", "--port", 0)
+    address = studio.stdout.readline().removeprefix("Studio: ").strip()
+    page = httpx.get(address, follow_redirects=True)
+    assert "mine" in page.text
+    assert (tmp_path / "labels.sqlite3").is_file()
+    assert bucket.keys() == before
+    assert not list(tmp_path.glob("s3:*"))
 
 
 def test_what_is_wrong_with_a_url_is_told_with_an_exit_code(bucket, machine, command):

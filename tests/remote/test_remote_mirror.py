@@ -183,6 +183,8 @@ def test_file_urls_are_the_files_themselves(tmp_path, machine):
     assert fetch(f"file://{tmp_path}/pages/") == tmp_path / "pages"
     assert local(f"file://{tmp_path}/pages") == tmp_path / "pages"
     assert url_of(tmp_path / "pages") is None
+    with pytest.raises(InputError, match=f"There is nothing at file://{tmp_path}/none"):
+        fetch(f"file://{tmp_path}/none")
 
 
 def test_a_folder_that_a_web_server_lists_is_mirrored(machine, tmp_path):

@@ -21,6 +21,8 @@ from uiproof.errors import (
     UsageError,
 )
 from uiproof.remote import claim, pushing, store
+from uiproof.remote.room import PUSHED
+from uiproof.tracking.facts import opened
 
 WORDS = "alpha be gamma held delta"
 
@@ -200,7 +202,10 @@ def test_what_could_not_be_pushed_is_kept_and_pushed_by_the_same_command(
     assert str(machine("one")) in failed.value.remedy
     assert "The same command" in failed.value.remedy
     assert bucket.keys("runs/") == ["runs/x/writer.json"]
+    (copy,) = (machine("one") / "remote" / "runs").glob("*/content/x")
+    assert not (copy.parents[1] / PUSHED).exists()  # so nobody may delete it
     assert run(words, out).summary["n"] == 5
+    assert (copy.parents[1] / PUSHED).exists()
     assert pictures.read_text().split() == ["1", "2", "3", "4", "5"]  # nothing was judged twice
     assert journal_ids(bucket.get("runs/x/journal.jsonl")) == ["1", "2", "3", "4", "5"]
 
@@ -306,12 +311,21 @@ def test_shards_at_urls_are_merged_at_a_url(bucket, machine, pictures, words):
         uiproof.merge(shards, f"{bucket.url}/merged")
 
 
-def test_tables_need_no_pictures(bucket, machine, pictures, words):
-    run(words, f"{bucket.url}/runs/x")
-    machine("two")
-    bucket.gets()
-    assert "echo" in uiproof.comparison([f"{bucket.url}/runs/x"])
-    assert bucket.gets() == ["runs/x/journal.jsonl", "runs/x/run.json", "runs/x/summary.json"]
+def test_tables_submissions_and_trackers_need_no_pictures(
+    bucket, machine, pictures, words, tmp_path
+):
+    there = f"{bucket.url}/runs/x"
+    run(words, there)
+    uses = {
+        "table": lambda: uiproof.comparison([there]),
+        "submission": lambda: uiproof.write_submission([there], tmp_path / "x.json", name="x"),
+        "tracker": lambda: opened([there]),
+    }
+    for name, use in uses.items():
+        machine(f"with-{name}")
+        bucket.gets()
+        use()
+        assert bucket.gets() == ["runs/x/journal.jsonl", "runs/x/run.json", "runs/x/summary.json"]
 
 
 def test_a_plan_knows_what_is_done_at_a_url(bucket, machine, pictures, words):

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from remote_server import serving
 
+import uiproof
+from uiproof.cli import app
 from uiproof.errors import DownloadError, InputError, MissingDependencyError, UsageError
 from uiproof.remote import store
 from uiproof.remote.mirror import fetch
@@ -71,6 +73,25 @@ def test_what_a_library_quotes_is_told_without_its_password():
 def test_a_url_that_names_no_bucket_is_refused():
     with pytest.raises(UsageError, match="names no bucket"):
         fetch("s3://")
+
+
+@pytest.mark.parametrize("place", ["s3://bucket/x", Path("s3://bucket/x"), "file:///x"])
+def test_files_of_this_machine_are_not_looked_for_at_urls(place, tmp_path, monkeypatch):
+    """A path of `s3://bucket/x` would be a folder `s3:` here."""
+    monkeypatch.chdir(tmp_path)
+    runs = [tmp_path / "run"]
+    for use in (
+        lambda: uiproof.write_table(runs, f"{place}.csv"),
+        lambda: uiproof.write_report(runs, f"{place}.html"),
+        lambda: uiproof.write_submission(runs, f"{place}.json", name="X"),
+        lambda: uiproof.check_submission(f"{place}.json"),
+        lambda: app(["generate", "--count", "1", "--out", str(place)], standalone_mode=False),
+        lambda: app(["collect", "a.html", "--out", str(place)], standalone_mode=False),
+        lambda: app(["compare", "run", "--charts-dir", str(place)], standalone_mode=False),
+    ):
+        with pytest.raises(UsageError, match="is a URL, and this is"):
+            use()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unknown_scheme_is_refused(machine):

@@ -276,6 +276,40 @@ def test_nothing_overflows(look, two, width):
     assert facts.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
+LINES = """
+(name) => {
+  const lines = new Map();
+  const texts = document.createTreeWalker(name, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode())
+    for (let place = 0; place < text.length; place++) {
+      const range = document.createRange();
+      range.setStart(text, place);
+      range.setEnd(text, place + 1);
+      const top = Math.round(range.getBoundingClientRect().top);
+      lines.set(top, (lines.get(top) ?? "") + text.data[place]);
+    }
+  return [...lines.values()];
+}
+"""
+
+
+def test_a_long_name_of_a_method_is_broken_where_it_can_be_read(look, tmp_path):
+    names = ["replay:generated", "ocr@none", "router:qwen/qwen2.5-vl-72b-instruct@self-revision"]
+    names += ["word" * count + "s" for count in range(4, 12)]
+    runs = [
+        make_run(tmp_path / str(number), few_cases(), method=name, pictures=False)
+        for number, name in enumerate(names)
+    ]
+    page = look(write_report(runs, tmp_path / "report.html"))
+    for width in (1280, 800, 400):
+        page.set_viewport_size({"width": width, "height": 900})
+        broken = [name.evaluate(LINES) for name in page.locator("#leaderboard .name").all()]
+        assert {"".join(lines) for lines in broken} == set(names)
+        for lines in broken:
+            assert all(line[-1] in ":@/-_" for line in lines[:-1]) or lines[0].startswith("word")
+            assert min(map(len, lines)) > 3
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_all_text_has_enough_contrast(look, two, scheme):
     page = look(two, color_scheme=scheme)

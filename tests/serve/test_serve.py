@@ -274,14 +274,31 @@ def test_probes_metrics_and_the_description_are_there(service):
     assert service.client.get("/health").json() == {"status": "ok"}
     assert service.client.get("/ready").json() == {"status": "ok"}
     assert service.metric("uiproof_workers") == 2
+    assert service.score(reference=REFERENCE, generated=GENERATED).status_code == 200
+    assert service.score(generated=GENERATED).status_code == 422
     assert service.metric("uiproof_requests_total", outcome="scored") > 0
     assert service.metric("uiproof_rejected_total", reason="invalid") > 0
     described = service.client.get("/openapi.json").json()
     assert described["openapi"].startswith("3.1")
     score = described["paths"]["/score"]["post"]
     assert {"200", "401", "413", "422", "429", "503", "504"} <= score["responses"].keys()
-    assert service.client.get("/docs").status_code == 200
     assert service.client.get("/nothing").json()["error"]["code"] == "not_found"
+
+
+def test_the_description_for_people_is_whole_and_asks_no_other_host(service):
+    described = service.client.get("/openapi.json").json()
+    answer = service.client.get("/docs")
+    assert answer.status_code == 200
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    for path, operations in described["paths"].items():
+        assert all(f"{method.upper()} {path}<" in answer.text for method in operations)
+    for name, schema in described["components"]["schemas"].items():
+        assert f'id="{name}"' in answer.text
+        assert all(f"<code>{field}</code>" in answer.text for field in schema["properties"])
+    assert not re.search(r"<(script|link|img|iframe|base|form)|url\(|@import", answer.text)
+    links = set(re.findall(r'(?:href|src|action)="([^"]*)"', answer.text))
+    assert links - {"/openapi.json"} == {f"#{name}" for name in described["components"]["schemas"]}
+    assert service.client.get("/redoc").status_code == 404
 
 
 def test_the_examples_of_the_description_fit_its_schema(service):

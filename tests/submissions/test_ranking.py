@@ -64,7 +64,7 @@ def test_who_is_not_comparable_is_told_with_the_reason(submit, tmp_path):
     copy = tmp_path / "copy.json"
     copy.write_text(files[0].read_text())
     broken = change(submit("broken", 0.9, file="broken"), lambda document: document.pop("by"))
-    board = uiproof.rank_submissions([*files, copy, broken])
+    board = uiproof.rank_submissions([*files, copy, broken, files[1]])
     assert [row.name for row in board.rows] == ["good", "also"]
     reasons = {one.name: one.reason for one in board.apart}
     assert "content of the data set" in reasons["other data"]
@@ -72,6 +72,7 @@ def test_who_is_not_comparable_is_told_with_the_reason(submit, tmp_path):
     assert "not finished" in reasons["half"]
     assert reasons["other cases"] == "other cases"
     assert reasons["copy.json"] == "the same as good.json"
+    assert reasons["also.json"] == "the same as also.json"  # the same file twice
     assert reasons["broken.json"].startswith("by: ")
     assert [one.name for one in board.apart if not one.valid] == ["broken.json"]
 
@@ -109,6 +110,8 @@ def test_the_verb_writes_json_and_ends_with_1_where_a_file_is_wrong(submit, tmp_
     wrong.write_text("{}")
     command = ["leaderboard", str(good), str(wrong), "--markdown"]
     assert app(command, standalone_mode=False) == 1
-    assert "Not ranked" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Not ranked" in shown
+    assert ".." not in shown
     with pytest.raises(UsageError):
         uiproof.rank_submissions([])

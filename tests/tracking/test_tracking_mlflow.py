@@ -77,7 +77,7 @@ def test_a_server_that_is_down_is_an_error_soon(a_run, store):
         with pytest.raises(TrackingError) as caught:
             uiproof.track_mlflow([a_run()], experiment="pages", tracking_uri=address)
     assert caught.value.exit_code == 3
-    assert "hunter2" not in caught.value.message.partition("did not take it")[0]
+    assert "hunter2" not in str(caught.value)
 
 
 def test_what_cannot_be_written_to_is_an_error(a_run, tmp_path):

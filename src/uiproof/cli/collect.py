@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from uiproof.cli.app import app
-from uiproof.cli.options import Quiet
+from uiproof.cli.options import Quiet, on_this_machine
 
 
 @app.command()
@@ -16,7 +16,12 @@ def collect(
     source: Annotated[
         str, typer.Argument(metavar="URL|FILE", help="A page, a folder with one, or an address.")
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; one per page.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", help="The folder to write; one per page.", callback=on_this_machine
+        ),
+    ],
     most: Annotated[
         int, typer.Option("--most", "-n", min=1, metavar="N", help="Interactions to keep.")
     ] = 10,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from uiproof.cli.app import app, score_app
-from uiproof.cli.options import Json, Limit, Quiet
+from uiproof.cli.options import Json, Limit, Quiet, on_this_machine
 from uiproof.cli.results import check_json
 from uiproof.endings import EXIT_FAILED_CASES
 
@@ -20,7 +20,10 @@ def generate(
     count: Annotated[int, typer.Option(min=1, help="Screenshots.")] = 500,
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder. [default: synthetic in EVAL_DATASETS_DIR or datasets]"),
+        typer.Option(
+            help="The folder. [default: synthetic in EVAL_DATASETS_DIR or datasets]",
+            callback=on_this_machine,
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same bytes.")] = 42,
     compat: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,6 +22,10 @@ Workers = Annotated[
     typer.Option(
         min=1, metavar="N", help="Judge processes. [default: one per core, of the cluster with ray]"
     ),
+]
+Port = Annotated[
+    int,
+    typer.Option(min=0, max=65_535, metavar="N", help="Port to listen on; 0 takes a free one."),
 ]
 Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N cases.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results.")]
@@ -44,6 +49,15 @@ Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Also write JSON; - for stdout.")
 ]
 Runs = Annotated[list[str], typer.Argument(metavar="RUN", help="Directories or URLs of runs.")]
+
+
+def on_this_machine(path: Path | None) -> Path | None:
+    """Refuse a URL where something is written to a folder of this machine."""
+    from uiproof.remote.urls import refuse_url
+
+    if path is not None:
+        refuse_url(path, "written")
+    return path
 
 
 class TallPictures(StrEnum):

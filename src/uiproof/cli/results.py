@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uiproof.cli.app import app
-from uiproof.cli.options import Json, Runs
+from uiproof.cli.options import Json, Runs, on_this_machine
 from uiproof.endings import EXIT_FAILED_CASES, complain, exit_code_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,11 @@ def compare(
         typer.Option(help="Grounding results in the described format. [default: EVAL_RESULTS_DIR]"),
     ] = None,
     charts_dir: Annotated[
-        Path | None, typer.Option(help="Draw charts into this folder. [default: EVAL_CHARTS_DIR]")
+        Path | None,
+        typer.Option(
+            help="Draw charts into this folder. [default: EVAL_CHARTS_DIR]",
+            callback=on_this_machine,
+        ),
     ] = None,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the tables as markdown.")

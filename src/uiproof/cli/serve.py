@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from uiproof.cli.app import app
-from uiproof.cli.options import Workers
+from uiproof.cli.options import Port, Workers
 from uiproof.errors import UsageError
 
 
 @app.command()
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8720,
+    port: Port = 8720,
     workers: Workers = None,
     dataset: Annotated[
         list[str] | None,
@@ -61,7 +61,7 @@ def serve(
         -d '{"reference": "<h1>Hello</h1>", "generated": "<h1>Hallo</h1>"}'
     """
     if token is not None and no_token:
-        raise UsageError("--token and --no-token exclude each other.")
+        raise UsageError("--token and --no-token exclude each other.", remedy="Leave one out.")
     from uiproof.serve.server import serve_scores
 
     serve_scores(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uiproof.cli.app import app, group
-from uiproof.cli.options import Json
+from uiproof.cli.options import Json, Port
 from uiproof.endings import EXIT_FAILED_CASES
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ studio_app = group(
     Examples:
       uiproof studio                                      the runs in runs/
       uiproof studio --runs results --dataset screenshots/
+      uiproof studio --runs s3://bucket/runs --store studio.sqlite3
       uiproof studio --host 0.0.0.0 --annotator Ann --annotator Ben --annotator Cleo
       uiproof studio import human_evaluation/             published labels, or an export
       uiproof studio results                              rates and agreement in the terminal
@@ -33,7 +34,9 @@ studio_app = group(
 )
 app.add_typer(studio_app, name="studio")
 
-RunsFolder = Annotated[Path, typer.Option("--runs", help="Folder with run directories.")]
+RunsFolder = Annotated[
+    str, typer.Option("--runs", metavar="DIR|URL", help="Folder with run directories.")
+]
 StoreFile = Annotated[
     Path | None,
     typer.Option("--store", help="File with tasks and labels. [default: studio.sqlite3 in --runs]"),
@@ -43,7 +46,7 @@ StoreFile = Annotated[
 @studio_app.callback(invoke_without_command=True)
 def studio(
     context: typer.Context,
-    runs: RunsFolder = Path("runs"),
+    runs: RunsFolder = "runs",
     store: StoreFile = None,
     dataset: Annotated[
         list[Path] | None,
@@ -54,7 +57,7 @@ def studio(
         typer.Option(help="A name that gets an address of its own; repeatable."),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8710,
+    port: Port = 8710,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(help="Another name that this machine is called by; repeatable."),
@@ -82,7 +85,8 @@ def studio(
 
 
 RunsAgain = Annotated[
-    Path | None, typer.Option("--runs", help="Folder with run directories. [default: runs]")
+    str | None,
+    typer.Option("--runs", metavar="DIR|URL", help="Folder with run directories. [default: runs]"),
 ]
 Tasks = Annotated[
     list[int] | None,
@@ -238,14 +242,14 @@ def results(
         _write_json(json, {"tasks": content})
 
 
-def _opened(context: typer.Context, runs: Path | None, store: Path | None) -> tuple[Path, Store]:
+def _opened(context: typer.Context, runs: str | None, store: Path | None) -> tuple[Path, Store]:
     """The folder of runs and the studio's file; both may be named before or after the verb."""
     from uiproof.errors import InputError
-    from uiproof.studio.server import STORE_NAME, open_store
+    from uiproof.studio.server import STORE_NAME, open_store, runs_folder
 
     given = context.parent.params if context.parent else {}
-    folder = runs or given.get("runs") or Path("runs")
     file = store or given.get("store")
+    folder = runs_folder(runs or given.get("runs") or "runs", file)
     if context.command.name != "import" and not (file or folder / STORE_NAME).is_file():
         raise InputError(
             f"There is no studio file {file or folder / STORE_NAME}.",

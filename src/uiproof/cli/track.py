@@ -47,9 +47,9 @@ def track(
     if (wandb is None) == (mlflow is None):
         raise UsageError("Where to?", remedy="Name either --wandb PROJECT or --mlflow EXPERIMENT.")
     if wandb is not None and tracking_uri is not None:
-        raise UsageError("--tracking-uri is for MLflow.")
+        raise UsageError("--tracking-uri is for MLflow.", remedy="Leave it out.")
     if mlflow is not None and entity is not None:
-        raise UsageError("--entity is for Weights & Biases.")
+        raise UsageError("--entity is for Weights & Biases.", remedy="Leave it out.")
     if wandb is not None:
         ids = uiproof.track_wandb(runs, project=wandb, entity=entity, report=report)
     else:

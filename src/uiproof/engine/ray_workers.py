@@ -56,7 +56,9 @@ _LOG_BYTES = 1 << 20  # of what a judge prints during one case
 # What is said about this machine and not about how pages are judged.
 _OWN_SETTINGS = frozenset(
     f"UIPROOF_{name}"
-    for name in ("API_KEY", "CACHE", "CHROMIUM", "CLIP", "PRICES", "RUNS", "WORKERS")
+    for name in (
+        *("API_KEY", "CACHE", "CHROMIUM", "CLIP", "MIRROR_SIZE", "PRICES", "RUNS", "WORKERS"),
+    )
 )
 
 

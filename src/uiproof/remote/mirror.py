@@ -4,7 +4,8 @@
     url_of(fetch(url) / "1.html")   "s3://bucket/pages/1.html"
 
 A mirror is below `remote/data` of the cache, the local copy of a run that is written to a URL below
-`remote/runs`. Each has a folder of its own, which also holds what is known about it.
+`remote/runs`. Each has a folder of its own, which also holds what is known about it. Where all of
+them grow too large, those that nobody uses go.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from uiproof.engine.storage import access
+from uiproof.errors import InputError
+from uiproof.remote import room
 from uiproof.remote.store import Store, Version
 from uiproof.remote.urls import checked, here, is_url, scheme_of
 from uiproof.settings import Settings
@@ -52,10 +55,14 @@ class Home:
 
 
 def home_of(url: str, kind: Kind) -> Home:
-    """The place for a local copy, made if needed; the network is not asked."""
+    """The place for a local copy, made if needed; it stays as long as this process lives.
+
+    The network is not asked.
+    """
     url = checked(url)
     digest = hashlib.sha256(url.encode(errors="surrogatepass")).hexdigest()[:24]
     home = Home(url, _root() / kind / digest)
+    room.hold(home.folder)
     with access(home.folder, "made"):
         home.content.parent.mkdir(parents=True, exist_ok=True)
         if not (home.folder / "url").exists():
@@ -71,6 +78,8 @@ def fetch(url: str, *, deep: bool = True) -> Path:
     at once. What `file://` names is here already.
     """
     if (path := here(url)) is not None:
+        if not path.exists():
+            raise InputError(f"There is nothing at {url}.", remedy="Check the name.")
         return path
     home = home_of(url, "data")
     with _waiting(home.folder / "lock"):
@@ -84,7 +93,14 @@ def fetch(url: str, *, deep: bool = True) -> Path:
             brought = bring(store, wanted, home, listed=listed)
             if not brought or all(one.token is None for one in wanted.values()):
                 break  # nothing has changed, or there is no telling
+    make_room(home)
     return home.content
+
+
+def make_room(home: Home) -> None:
+    """Say that a copy has changed, and delete others if all together are larger than allowed."""
+    room.measure(home.folder)
+    room.make_room(_root(), Settings.from_environment().mirror_bytes)
 
 
 def local(name: str | Path) -> Path:

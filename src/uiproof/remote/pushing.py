@@ -10,14 +10,15 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from uiproof.engine.lock import locked
 from uiproof.errors import RunLockedError, StorageError, UiproofError
 from uiproof.remote.claim import BEAT_SECONDS, Claim
 from uiproof.remote.copies import Copy
-from uiproof.remote.mirror import Home, home_of, located
+from uiproof.remote.mirror import Home, home_of, located, make_room
+from uiproof.remote.room import PUSHED
 from uiproof.remote.store import Store
 from uiproof.remote.urls import here, is_url
 from uiproof.settings import Settings
@@ -80,16 +81,13 @@ def kept_at_url(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def _alone_here(home: Home) -> Iterator[None]:
-    lock = locked(home.folder / "lock")
-    try:
-        lock.__enter__()
-    except RunLockedError as error:
-        message = error.message.replace(str(home.folder), home.url)
-        raise RunLockedError(message, remedy=error.remedy) from None
-    try:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(home.folder / "lock"))
+        except RunLockedError as error:
+            message = error.message.replace(str(home.folder), home.url)
+            raise RunLockedError(message, remedy=error.remedy) from None
         yield
-    finally:
-        lock.__exit__(None, None, None)
 
 
 class _Pusher:
@@ -106,6 +104,7 @@ class _Pusher:
         except BaseException:
             self._claim.release()
             raise
+        (home.folder / PUSHED).unlink(missing_ok=True)
         self._interval = Settings.from_environment().push_seconds
         self._ended = threading.Event()
         self._lost: RunLockedError | None = None
@@ -133,6 +132,8 @@ class _Pusher:
                     ) from error
                 time.sleep(pause)
             else:
+                (self._home.folder / PUSHED).touch()
+                make_room(self._home)
                 return
 
     def _push_on(self) -> None:

@@ -18,6 +18,7 @@ from uiproof.errors import (
 # Two letters at least, so that no drive of Windows is taken for one. Names of models such as
 # `compatible:http://…` have their colon elsewhere.
 _URL = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
+_URL_AS_PATH = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
 _HERE = ("file", "local")
 _EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs"}
 _SECRET = re.compile(r"sig|token|secret|password|credential|key", re.IGNORECASE)
@@ -43,6 +44,18 @@ _REFUSED = {"401", "403", "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNo
 def is_url(name: str | Path) -> bool:
     """Whether a data set, a folder or a run is named by a URL, such as `s3://bucket/pages`."""
     return isinstance(name, str) and _URL.match(name) is not None
+
+
+def refuse_url(path: str | Path, done: str) -> None:
+    """Raise `UsageError` where a file or folder of this machine is named by a URL.
+
+    A `Path` of `s3://bucket/x` is `s3:/bucket/x`: nobody would find what is written there.
+    """
+    if _URL_AS_PATH.match(str(path)):
+        raise UsageError(
+            f"{path} is a URL, and this is {done} on this machine.",
+            remedy="Name a path here. Only data, predictions and runs can be at a URL.",
+        )
 
 
 def scheme_of(url: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-_VOID = frozenset({"input", "br", "img", "link"})
+_VOID = frozenset({"input", "br", "img", "link", "meta"})
 
 
 class Markup(str):

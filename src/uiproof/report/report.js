@@ -5,6 +5,7 @@
 const data = JSON.parse(document.getElementById("index").textContent);
 const several = data.rows.length > 1;
 const COLOURS = 8; // run colours in the style sheet
+const LONGEST_WORD = 12; // letters of a name that stay together
 
 const byId = (id) => document.getElementById(id);
 
@@ -121,7 +122,7 @@ function drawBoard() {
 function boardRow(row) {
   const named = make("span", { class: "named" });
   if (several) named.append(make("span", { class: `dot ${colourOf(data.rows.indexOf(row))}` }));
-  named.append(make("span", {}, row.name));
+  named.append(make("span", { class: "name" }, ...breakable(row.name)));
   const name = make("th", { scope: "row" }, named);
   if (row.assisted) name.append(make("span", { class: "badge", title: "This method was given the truth" }, "assisted"));
   if (row.running) name.append(make("span", { class: "badge warn running" }, soFar(row.n, row.total)));
@@ -129,6 +130,15 @@ function boardRow(row) {
   const failed = make("td", { class: row.failed ? "bad" : "" }, row.failed);
   return make("tr", {}, name, make("td", {}, row.n), failed,
     ...row.cells.map((cell, index) => boardCell(cell, data.metrics[index])));
+}
+
+// A long name may be broken after these marks, and a word that no column has room for into equal parts.
+function breakable(name) {
+  const parts = name.split(/(?<=[:@/_])(?=[^:@/_-]{3})/).flatMap((word) => {
+    const size = Math.ceil(word.length / Math.ceil(word.length / LONGEST_WORD));
+    return /[-\s]/.test(word) ? [word] : (word.match(new RegExp(`.{1,${size}}`, "gsu")) ?? []);
+  });
+  return parts.flatMap((part, index) => (index ? [make("wbr"), part] : [part]));
 }
 
 function soFar(n, total) {

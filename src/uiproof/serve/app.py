@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 
@@ -45,7 +45,13 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 
 def make_app(desk: Desk, token: str | None = None) -> FastAPI:
     """The service. Whoever makes it warms the pool and sets `desk.warm`."""
-    app = FastAPI(title="uiproof", version=version("uiproof"), description=_ABOUT)
+    app = FastAPI(
+        title="uiproof",
+        version=version("uiproof"),
+        description=_ABOUT,
+        docs_url=None,  # FastAPI's pages load their scripts from another host
+        redoc_url=None,
+    )
     app.add_middleware(Gate, desk=desk, token=token)
     _add_errors(app, desk)
 
@@ -93,6 +99,13 @@ def make_app(desk: Desk, token: str | None = None) -> FastAPI:
     async def metrics() -> Response:
         """Pages by outcome, latency, queue, workers, references, refusals."""
         return Response(desk.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    @app.get("/docs", include_in_schema=False)
+    def docs() -> Response:  # in a thread: the import takes a while
+        from uiproof.serve.description import POLICY, description_page
+
+        page = description_page(app.openapi())
+        return HTMLResponse(page, headers={"Content-Security-Policy": POLICY})
 
     return app
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from uiproof.errors import MissingDependencyError
+from uiproof.errors import MissingDependencyError, UsageError
 from uiproof.listening import address, listen
+from uiproof.remote.urls import here, is_url
 from uiproof.studio.store import Store
 
 STORE_NAME = "studio.sqlite3"
@@ -17,8 +18,25 @@ def open_store(runs: Path, store: Path | None = None) -> Store:
     return Store(store if store is not None else runs / STORE_NAME)
 
 
+def runs_folder(runs: Path | str, store: Path | None = None) -> Path:
+    """The folder with runs: the path that was named, or what is at a URL now, fetched.
+
+    Raises `UsageError` for a URL without a `store`: labels need a file on this machine.
+    """
+    if not isinstance(runs, str) or not is_url(runs):
+        return Path(runs)
+    if here(runs) is None and store is None:
+        raise UsageError(
+            f"Labels cannot be kept at {runs}.",
+            remedy="Name a file on this machine for them: --store studio.sqlite3",
+        )
+    from uiproof.remote.mirror import fetch
+
+    return fetch(runs)
+
+
 def serve_studio(
-    runs: Path,
+    runs: Path | str,
     *,
     store: Path | None = None,
     datasets: Sequence[Path] = (),
@@ -30,8 +48,9 @@ def serve_studio(
 ) -> None:
     """Serve the studio until it is interrupted; `say` gets the addresses to open.
 
-    Port 0 takes a free one. Annotators that are named get an address of their own, which can label
-    but not see results.
+    `runs` is a folder, or a URL with a `store` on this machine: then the runs are shown as they are
+    when the studio starts. Port 0 takes a free one. Annotators that are named get an address of
+    their own, which can label but not see results.
     """
     try:
         import uvicorn
@@ -41,9 +60,10 @@ def serve_studio(
         raise MissingDependencyError(
             f"The studio needs {error.name}.", remedy="pip install 'uiproof[studio]'"
         ) from error
-    opened = open_store(runs, store)
+    folder = runs_folder(runs, store)
+    opened = open_store(folder, store)
     people = [opened.add_annotator(name) for name in annotators]
-    studio = Studio(runs, opened, tuple(datasets), host, tuple(allowed_hosts))
+    studio = Studio(folder, opened, tuple(datasets), host, tuple(allowed_hosts))
     listener = listen(host, port, who="The studio")
     shown = address(host, listener)
     say(f"Studio: {shown}/?token={studio.gate.owner_token}")

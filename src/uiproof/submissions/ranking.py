@@ -87,7 +87,7 @@ def rank_submissions(files: Sequence[str | Path]) -> Ranking:
         raise UsageError("There is no submission to rank.", remedy="Name at least one file.")
     apart: list[Apart] = []
     entries: list[_Entry] = []
-    seen: dict[str, str] = {}
+    seen: dict[str, str] = {}  # digest -> the first file that has it
     for path in map(Path, files):
         try:
             document = read_json(path)
@@ -96,12 +96,14 @@ def rank_submissions(files: Sequence[str | Path]) -> Ranking:
             problems = [error.message]
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            apart.append(Apart(plain(path.name), plain(problems[0]) + more, valid=False))
+            reason = plain(problems[0]).removesuffix(".") + more
+            apart.append(Apart(plain(path.name), reason, valid=False))
             continue
         submission = load(document)
-        if (first := seen.setdefault(submission.digest, path.name)) != path.name:
+        if (first := seen.get(submission.digest)) is not None:
             apart.append(Apart(plain(path.name), f"the same as {plain(first)}", valid=True))
             continue
+        seen[submission.digest] = path.name
         entries += _entries(submission)
     entries = _set_apart(entries, apart)
     return _ranking(entries, apart)

@@ -8,6 +8,7 @@ from typing import Any
 
 from uiproof.engine.storage import access
 from uiproof.errors import InputError
+from uiproof.remote.urls import refuse_url
 
 MOST_BYTES = 200_000_000
 _MOST_DIGITS = 20
@@ -26,10 +27,10 @@ def read_json(path: Path) -> Any:
     Numbers that no score can be, twice the same key in one object and NaN are refused here, so
     that nobody behind has to think of them.
     """
-    if not path.exists():
-        raise InputError(f"There is no file {path}.")
+    refuse_url(path, "read")
     if not path.is_file():
-        raise InputError(f"{path} is not a file.")
+        what = f"{path} is not a file" if path.exists() else f"There is no file {path}"
+        raise InputError(f"{what}.", remedy="Name a file that `uiproof submit` has written.")
     with access(path, "read"), path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)  # what a system says about sizes may be wrong
     if len(content) > MOST_BYTES:

@@ -61,11 +61,14 @@ def write_submission(
         "link": link,
         "note": note,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "runs": [_run(RunDirectory.of(run), partial=partial) for run in runs],
+        "runs": [_run(RunDirectory.of(run, pictures=False), partial=partial) for run in runs],
     }
     document["digest"] = digest(document)
     if problems := problems_of(document):
-        raise InputError(f"This cannot be submitted: {problems[0]}")
+        raise InputError(
+            f"This cannot be submitted: {problems[0]}",
+            remedy="docs/exports.md says what each field may be.",
+        )
     content = list(_lines(document))
     if sum(map(len, content)) > MOST_BYTES:  # every character is one byte
         raise InputError(

@@ -14,6 +14,8 @@ from typing import Any
 from uiproof.disclosure import told, told_manifest
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import UsageError
+from uiproof.models.names import redacted
+from uiproof.remote.urls import without_secrets
 from uiproof.tabular import columns, rows
 
 # What makes a run this run. It stays the same when the run is continued, moved or renamed.
@@ -69,11 +71,19 @@ def cases_of(run: RunDirectory, names: Sequence[str]) -> Iterator[list[Any]]:
         yield [_cell(row.get(name)) for name in names]
 
 
-def opened(runs: Sequence[RunDirectory | Path | str]) -> list[RunDirectory]:
-    """The runs that were named; `UsageError` where there is none."""
+def opened(
+    runs: Sequence[RunDirectory | Path | str], *, pictures: bool = False
+) -> list[RunDirectory]:
+    """The runs that were named, those at URLs only with `pictures` where a report needs them."""
     if not runs:
         raise UsageError("There is no run to track.", remedy="Name at least one run directory.")
-    return [RunDirectory.of(run) for run in runs]
+    return [RunDirectory.of(run, pictures=pictures) for run in runs]
+
+
+def said(error: BaseException) -> str:
+    """What the library of a tracker says is wrong: one line, without passwords and keys."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return redacted(without_secrets(lines[0][:400]))
 
 
 def _measured(summary: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:

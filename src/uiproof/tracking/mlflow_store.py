@@ -13,7 +13,8 @@ from typing import Any
 
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import MissingDependencyError, TrackingError
-from uiproof.tracking.facts import Facts, cases_of, facts_of, opened
+from uiproof.remote.urls import without_secrets
+from uiproof.tracking.facts import Facts, cases_of, facts_of, opened, said
 
 _ID_TAG = "uiproof.id"
 _AT_ONCE = 100  # what MLflow takes in one request
@@ -44,7 +45,7 @@ def track_mlflow(
     report. Tracking a run again updates it. `tracking_uri` is a server or a folder; without it
     MLFLOW_TRACKING_URI is used. Raises `TrackingError` where the server does not answer or refuses.
     """
-    directories = opened(runs)
+    directories = opened(runs, pictures=report)
     try:
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
@@ -65,7 +66,7 @@ def track_mlflow(
             ]
         except (MlflowException, OSError) as error:
             raise TrackingError(
-                f"MLflow at {_shown(address)} did not take it: {_first_line(error)}",
+                f"MLflow at {without_secrets(address)} did not take it: {said(error)}",
                 remedy="Check that the server runs, the address, and who may write there.",
             ) from error
 
@@ -154,19 +155,6 @@ def _uri(address: str) -> str:
     if _is_folder(address) and not address.startswith("file:"):
         return Path(address).absolute().as_uri()
     return address
-
-
-def _shown(address: str) -> str:
-    from uiproof.disclosure import told
-
-    return address if _is_folder(address) else str(told(address))
-
-
-def _first_line(error: Exception) -> str:
-    from uiproof.models.names import redacted
-
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return redacted(lines[0][:400])
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import MissingDependencyError, TrackingError, UsageError
-from uiproof.tracking.facts import cases_of, facts_of, opened
+from uiproof.tracking.facts import cases_of, facts_of, opened, said
 
 _SECONDS_TO_START = 60
 _SECONDS_TO_END = 300
@@ -35,7 +35,7 @@ def track_wandb(
     report. Tracking a run again updates it. With `WANDB_MODE=offline` nothing leaves this machine
     until `wandb sync`. Never asks for a login: raises `TrackingError` where there is none.
     """
-    directories, mode = opened(runs), _mode()
+    directories, mode = opened(runs, pictures=report), _mode()
     try:
         import wandb
     except ImportError as error:
@@ -130,6 +130,6 @@ def _told(wandb: Any) -> Iterator[None]:
         yield
     except (wandb.errors.Error, TimeoutError, ConnectionError) as error:
         raise TrackingError(
-            f"Weights & Biases did not take it: {str(error).strip() or type(error).__name__}",
+            f"Weights & Biases did not take it: {said(error)}",
             remedy=f"Check the network, the login and the names. {_LATER}",
         ) from error

@@ -75,6 +75,6 @@ BENCHMARK = Benchmark(
     methods={"echo": "repeats the question; needs nothing"},
     judge=PictureJudge,
     summarise=summarise,
-    metrics=(Metric("length", "Length"),),
+    metrics=(Metric("length", "Length", bounds=(0, 100)),),
     fingerprint=dict,
 )
