@@ -96,6 +96,16 @@ def test_an_answer_that_comes_too_late_does_no_harm(browser: Browser) -> None:
     assert browser.tools.answers == {}
 
 
+def test_an_answer_that_nobody_needs_any_more_is_not_kept(browser: Browser) -> None:
+    session = browser.tools.browser
+    asked = session.ask("Slow.one")
+    assert session.answer(asked, unless=lambda: True) == {}
+    browser.say({"id": asked, "result": {"late": True}}, {"id": asked + 1, "result": {}})
+    session.send("Quick.one")
+    assert browser.tools.answers == {}
+    assert browser.tools.awaited == set()
+
+
 def test_a_browser_that_never_stops_talking_does_not_outlast_the_time_limit(
     browser: Browser,
 ) -> None:

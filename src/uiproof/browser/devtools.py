@@ -76,13 +76,19 @@ class Session:
         self._tools.awaited.add(number)
         return number
 
-    def answer(self, number: int, *, until: float | None = None) -> dict[str, Any]:
-        """The answer to what was asked before."""
+    def answer(
+        self,
+        number: int,
+        *,
+        until: float | None = None,
+        unless: Callable[[], bool] = lambda: False,
+    ) -> dict[str, Any]:
+        """The answer to what was asked before; nothing once `unless` is the case."""
         try:
-            self.wait(lambda: number in self._tools.answers, until=until)
+            self.wait(lambda: number in self._tools.answers or unless(), until=until)
         finally:
             self._tools.awaited.discard(number)
-        told = self._tools.answers.pop(number)
+            told = self._tools.answers.pop(number, {"result": {}})
         if "error" in told:
             raise BrowserError(told["error"].get("message", "unknown"))
         result: dict[str, Any] = told["result"]

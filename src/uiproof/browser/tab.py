@@ -101,7 +101,6 @@ class Tab:
         window = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self._session.send_all(
             [
-                ("Page.enable", {}),
                 ("Emulation.setDeviceMetricsOverride", {**window, **screen}),
                 ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
                 ("Page.setFontFamilies", {"fontFamilies": _FONTS}),
@@ -166,13 +165,10 @@ class Tab:
                 "timeout": self._limits.load_seconds * 1000,
             },
         )
-        self._session.wait(
-            lambda: asked in self._tools.answers or self._moves != moves, until=until
-        )
-        if asked not in self._tools.answers:
-            return
         try:
-            self._session.answer(asked)
+            self._session.answer(asked, until=until, unless=lambda: self._moves != moves)
+        except NoAnswerError:
+            raise
         except BrowserError as error:
             if "terminated" in str(error):
                 raise NoAnswerError("A timer of the page does not end.") from error
@@ -181,6 +177,7 @@ class Tab:
 
     def _rules(self) -> Iterator[tuple[str, Parameters]]:
         """What holds for the page and for every frame that has a process of its own."""
+        yield "Page.enable", {}
         yield "Fetch.enable", {"patterns": [{"urlPattern": "*"}]}
         yield "Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}
         yield "Network.setCacheDisabled", {"cacheDisabled": True}
