@@ -33,6 +33,7 @@ SWITCHES = (
     "--force-color-profile=srgb",
     "--hide-scrollbars",
     "--force-device-scale-factor=1",
+    "--disable-partial-raster",  # what is drawn in parts has other edges than what is drawn at once
     "--blink-settings=imageAnimationPolicy=2",  # animated images show their first frame
     "--autoplay-policy=document-user-activation-required",
     "--mute-audio",

@@ -1,6 +1,7 @@
-// Waits for fonts, then ends all movement: what is finite jumps to its end, what is endless goes
-// back to its start.
+// Waits for fonts and pictures, then ends all movement: what is finite jumps to its end, what is
+// endless goes back to its start.
 async () => {
+  const MOST_PICTURES = 1000; // that are waited for
   // An element named like a property hides that property of its form or of the document; those
   // that we use ourselves are needed more than such names.
   const NEEDED = [
@@ -21,6 +22,9 @@ async () => {
   }
   document.documentElement?.getBoundingClientRect(); // fonts are asked for when text is laid out
   await document.fonts.ready;
+  // A picture that is unpacked while the page is drawn comes out a little different at its edges.
+  const loaded = [...document.querySelectorAll("img")].filter((image) => image.naturalWidth > 0);
+  await Promise.all(loaded.slice(0, MOST_PICTURES).map((image) => image.decode().catch(() => {})));
   const stopMarquee = (marquee) => {
     // Its movement belongs to the browser and cannot be set to a moment. A fresh one whose scroll
     // amount is nothing never starts to move, and styles apply to it as before.
