@@ -68,7 +68,7 @@ def test_a_disk_without_room_for_the_summary_or_the_beginning_says_so(tmp_path, 
 
 
 def test_without_any_temporary_folder_the_run_says_so(tmp_path, start, small_disk):
-    disk = small_disk("16k,nr_inodes=2")
+    disk = small_disk("16k,nr_inodes=1")  # only itself
     dataset = write_dataset(tmp_path / "d.json", count=2)
     site = tmp_path / "site"  # where Python is told that this full disk is all there is
     site.mkdir()
