@@ -298,3 +298,18 @@ def test_pages_one_after_the_other_do_not_see_each_other(renderer: Renderer) -> 
     </script>"""
     for _ in range(2):
         assert colour_at(shot(renderer, look)[0], 5, 5) == GREEN
+
+
+def test_what_a_page_makes_the_browser_say_is_not_kept_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with Renderer(replace(LIMITS, load_seconds=2)) as renderer:
+        shot(renderer, "<p>start<script>1</script>")
+        before = _bytes_in(tmp_path)
+        shot(renderer, "<p>loud<script>while (true) { alert(1); console.error(1) }</script>")
+        assert _bytes_in(tmp_path) < before + 5_000_000
+
+
+def _bytes_in(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 60
 _END_SECONDS = 3
+_MOST_WORDS = 4_096  # bytes of complaints
 
 # Playwright switches the popup blocker off; hostile pages are a reason to keep it.
 _UNWANTED_DEFAULTS = ("--disable-popup-blocking",)
@@ -60,6 +62,7 @@ class PipedChromium:
         self._folder = Path(tempfile.mkdtemp(prefix="uiproof-"))
         self._kind = chromium.kind
         self._process: subprocess.Popen[bytes] | None = None
+        self._said = b""  # the last of what the browser complains about
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
         _widen(ours_in)
@@ -106,7 +109,11 @@ class PipedChromium:
         shell = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh")
         profile = f"--user-data-dir={self._folder / 'profile'}"
         switches = (*UNATTENDED, *SWITCHES, *sandbox_switches(), profile)
-        with (self._folder / "errors").open("wb") as errors:
+        listening, errors = os.pipe()
+        # Pages can make a browser say a lot, so it is heard to the end and only the last is kept.
+        self._listener = threading.Thread(target=self._listen, args=(listening,), daemon=True)
+        self._listener.start()
+        try:
             return subprocess.Popen(
                 [*shell, *network_namespace(), str(path), *switches],
                 stdin=commands,
@@ -114,9 +121,17 @@ class PipedChromium:
                 stderr=errors,
                 start_new_session=True,  # Ctrl-C is for us
             )
+        finally:
+            os.close(errors)
+
+    def _listen(self, errors: int) -> None:
+        while said := os.read(errors, 65_536):
+            self._said = (self._said + said)[-_MOST_WORDS:]
+        os.close(errors)
 
     def _last_words(self) -> str:
-        lines = (self._folder / "errors").read_text("utf-8", "replace").strip().splitlines()
+        self._listener.join(_END_SECONDS)
+        lines = self._said.decode("utf-8", "replace").strip().splitlines()
         return lines[-1].strip() if lines else ""
 
 
