@@ -9,12 +9,12 @@ from dataclasses import replace
 from types import TracebackType
 
 from uiproof.browser.devtools import BrowserError
-from uiproof.browser.keeper import Keeper
 from uiproof.browser.page import Limits, LivePage
 from uiproof.browser.running import PipedChromium, PlaywrightChromium
 from uiproof.browser.source import PageSource
 from uiproof.browser.stage import Stage
 from uiproof.browser.tab import Tab, is_active
+from uiproof.browser.warm_browser import WarmBrowser
 from uiproof.errors import RenderError
 
 _REFRESH = re.compile(rb"http-equiv(?=\s*=\s*[\"']?\s*refresh)", re.IGNORECASE)
@@ -40,8 +40,8 @@ class Renderer:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
-        self._pages = Keeper(PipedChromium, self.limits.memory_mb)
-        self._stages = Keeper(PlaywrightChromium, self.limits.memory_mb)
+        self._pages = WarmBrowser(PipedChromium, self.limits.memory_mb)
+        self._stages = WarmBrowser(PlaywrightChromium, self.limits.memory_mb)
         self._still_tab: Tab | None = None
 
     def __enter__(self) -> Renderer:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from uiproof.boxes import PixelBox
 from uiproof.browser.acts import Actor
-from uiproof.browser.bridge import BridgedRequest, BridgedSession, new_context
 from uiproof.browser.devtools import BrowserError
 from uiproof.browser.guard import StageGuard
 from uiproof.browser.listeners import Listeners
 from uiproof.browser.notes import Notes
 from uiproof.browser.page import Limits, LivePage, script
+from uiproof.browser.playwright_bridge import BridgedRequest, BridgedSession, new_context
 from uiproof.browser.snapshots import Action, Element, Events, Snapshot
 from uiproof.browser.tab import SETTLE_MS
 from uiproof.errors import PageTimeoutError

@@ -1,4 +1,4 @@
-"""Keeps a browser at hand: started when it is needed, replaced when it died or hung."""
+"""A browser that is kept at hand: started when it is needed, replaced when it died or hung."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from uiproof.errors import BrowserDiedError, PageTimeoutError, RenderError
 Browser = TypeVar("Browser", bound=RunningBrowser)
 
 
-class Keeper(Generic[Browser]):
-    """One warm browser and its watchdog."""
+class WarmBrowser(Generic[Browser]):
+    """One browser and its watchdog."""
 
     def __init__(self, start: Callable[[Chromium], Browser], memory_mb: int) -> None:
         self._start, self._memory_mb = start, memory_mb
