@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -112,7 +111,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path, answers_before):
             thread.start()
         while len(acknowledged) < answers_before and process.poll() is None:
             threads[0].join(0.005)
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         for thread in threads:
             thread.join()
         for person in people:
