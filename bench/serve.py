@@ -1,12 +1,14 @@
 """What `uiproof serve` holds: throughput, latency, and no growth under hostile pages.
 
     python bench/serve.py [--requests 2000] [--reference FOLDER --generated FOLDER]
+    python bench/serve.py --benchmark interaction2code [--reference DATASET] [--generated FOLDER]
 
 First the same pairs are scored by the process executor (`uiproof score`) and by the service at a
 concurrency of 64, in turns, and the throughput compared: start-up is left out on both sides, every
 pair has a reference of its own, and the scores must be the same. Then a soak: so many requests, one
 in twenty with a hostile page, while memory, processes and open files of the whole service are
-watched. Without folders the bundled demo pages are used. Do nothing else on the machine meanwhile.
+watched. Without folders the bundled demo pages are used; the pages for interactions are then those
+of the method that traces pictures. Do nothing else on the machine meanwhile.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ import asyncio
 import json
 import os
 import random
-import shutil
 import statistics
 import subprocess
 import sys
@@ -26,13 +27,15 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
+from typing import get_args
 
 import httpx
 
-from uiproof.benchmarks.design2code.cases import PLACEHOLDER, pages_in
+from serve_pairs import Pairs, make_pairs
 from uiproof.proctree import descendants, resident_mb
-from uiproof.registry import resolve_dataset
+from uiproof.scoring.references import BenchmarkName
 
 ROWS = 12  # of the table of the soak
 MOST_LOSS = 0.15  # of throughput against the process executor
@@ -85,11 +88,11 @@ class Service:
 
 
 @contextmanager
-def serving(reference: Path, options: argparse.Namespace) -> Iterator[Service]:
-    """A warm service with the references as the data set `pages`."""
+def serving(dataset: Path, options: argparse.Namespace) -> Iterator[Service]:
+    """A warm service with the data set `pages`."""
     command = [sys.executable, "-m", "uiproof", "serve", "--port", "0"]
     command += ["--workers", str(options.workers), "--deadline", str(options.deadline)]
-    command += ["--dataset", f"pages={reference}"]
+    command += ["--dataset", f"pages={dataset}"]
     with tempfile.TemporaryDirectory() as scratch:
         process = subprocess.Popen(
             command,
@@ -137,56 +140,36 @@ async def ask(
         await asyncio.gather(*(one(name, html) for name, html in pages))
 
 
-def copies(reference: Path, generated: Path, count: int, target: Path) -> list[str]:
-    """`count` pairs in two folders, no two of them alike.
-
-    A page that comes as a string has no files but the placeholder image, so here it has no others.
-    """
-    ours, theirs = pages_in(generated), pages_in(reference)
-    names = sorted(ours.keys() & theirs.keys())
-    if not names:
-        raise SystemExit("The two folders have no names in common.")
-    made = []
-    for side, pages in (("reference", theirs), ("generated", ours)):
-        folder = target / side
-        folder.mkdir(parents=True)
-        for file in reference.iterdir():
-            wanted = side == "reference" or file.name == PLACEHOLDER
-            if wanted and file.is_file() and file.suffix.lower() not in (".html", ".htm", ".png"):
-                shutil.copy(file, folder)
-        for number in range(count):
-            mark = b"<!-- %d -->" % number
-            page = pages[names[number % len(names)]].read_bytes()
-            (folder / f"{number}.html").write_bytes(page + mark)
-            made.append(str(number))
-    return made[:count]
-
-
-def run_executor(folder: Path, limit: int, workers: int, out: Path) -> float:
+def run_executor(pairs: Pairs, limit: int, workers: int, out: Path) -> float:
     """Seconds that `uiproof score` takes."""
-    command = [sys.executable, "-m", "uiproof", "score", "design2code"]
-    command += [str(folder / "reference"), str(folder / "generated"), "--quiet"]
+    command = [sys.executable, "-m", "uiproof", "score", pairs.benchmark]
+    command += [str(pairs.dataset), str(pairs.generated), "--quiet"]
     command += ["--workers", str(workers), "--limit", str(limit), "--out", str(out)]
     began = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - began
 
 
+def pairs_for(options: argparse.Namespace, count: int | None, target: Path) -> Pairs:
+    """The pairs that were asked for."""
+    return make_pairs(options.benchmark, options.reference, options.generated, count, target)
+
+
 def compare(options: argparse.Namespace, work: Path) -> list[bool]:
     """The executor and the service on the same pairs, in turns."""
-    names = copies(options.reference, options.generated, options.pairs, work / "pairs")
-    pages = [(name, (work / "pairs" / "generated" / f"{name}.html").read_text()) for name in names]
+    pairs = pairs_for(options, options.pairs, work / "pairs")
+    count = len(pairs.pages)
     ratios, latencies, same = [], [], True
     for number in range(options.rounds):
         few, out = options.workers, work / f"run{number}"
-        start_up = run_executor(work / "pairs", few, options.workers, work / f"few{number}")
-        whole = run_executor(work / "pairs", len(names), options.workers, out)
-        executor = (len(names) - few) / (whole - start_up)
-        with serving(work / "pairs" / "reference", options) as service:
+        start_up = run_executor(pairs, few, options.workers, work / f"few{number}")
+        whole = run_executor(pairs, count, options.workers, out)
+        executor = (count - few) / (whole - start_up)
+        with serving(pairs.dataset, options) as service:
             answers: list[Answer] = []
             began = time.perf_counter()
-            asyncio.run(ask(service.url, pages, options.concurrency, answers))
-            served = len(names) / (time.perf_counter() - began)
+            asyncio.run(ask(service.url, pairs.pages, options.concurrency, answers))
+            served = count / (time.perf_counter() - began)
         ratios.append(served / executor)
         latencies += [answer.seconds for answer in answers]
         journal = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()]
@@ -201,20 +184,18 @@ def compare(options: argparse.Namespace, work: Path) -> list[bool]:
     print(f"latency at concurrency {options.concurrency}: {percentiles(latencies)}")
     return [
         verdict(ratio >= 1 - MOST_LOSS, f"throughput {ratio:.2f} of the process executor's"),
-        verdict(same, f"the same scores for all {len(names)} pairs"),
+        verdict(same, f"the same scores for all {count} pairs"),
         verdict(quantile(latencies, 0.99) < options.deadline, "p99 below the deadline"),
     ]
 
 
-def soak(options: argparse.Namespace) -> list[bool]:
+def soak(options: argparse.Namespace, work: Path) -> list[bool]:
     """Many requests, some hostile, while the service is watched."""
-    theirs, ours = pages_in(options.reference), pages_in(options.generated)
-    names = sorted(theirs.keys() & ours.keys())
+    pairs = pairs_for(options, None, work / "soak")
     chance = random.Random(1)
     pages, hostile = [], Counter()
-    for number in range(options.requests):
-        name = names[number % len(names)]
-        html = ours[name].read_text(errors="replace") + f"<!-- {number} -->"
+    for number, (name, page) in enumerate(islice(cycle(pairs.pages), options.requests)):
+        html = f"{page}<!-- {number} -->"
         if chance.random() < options.hostile:
             kind = chance.choice(list(HOSTILE))
             hostile[kind] += 1
@@ -222,7 +203,7 @@ def soak(options: argparse.Namespace) -> list[bool]:
         pages.append((name, html))
     print(f"\nsoak: {len(pages)} requests, {hostile.total()} hostile: {dict(hostile)}")
     answers: list[Answer] = []
-    with serving(options.reference, options) as service:
+    with serving(pairs.dataset, options) as service:
         looks = asyncio.run(watched(service, pages, options, answers))
         metrics = httpx.get(f"{service.url}/metrics").text
     print(
@@ -293,6 +274,9 @@ def verdict(passed: bool, what: str) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--benchmark", choices=get_args(BenchmarkName), default=get_args(BenchmarkName)[0]
+    )
     parser.add_argument("--reference", type=Path)
     parser.add_argument("--generated", type=Path)
     parser.add_argument("--requests", type=int, default=2_000, help="of the soak; 0 leaves it out")
@@ -303,14 +287,12 @@ def main() -> None:
     parser.add_argument("--hostile", type=float, default=0.05)
     parser.add_argument("--deadline", type=float, default=120)
     options = parser.parse_args()
-    options.reference = options.reference or resolve_dataset("design2code-demo")[1]
-    options.generated = options.generated or options.reference.parent / "generated"
     verdicts: list[bool] = []
     with tempfile.TemporaryDirectory() as folder:
         if options.pairs:
             verdicts += compare(options, Path(folder))
         if options.requests:
-            verdicts += soak(options)
+            verdicts += soak(options, Path(folder))
     sys.exit(0 if all(verdicts) else 1)
 
 
