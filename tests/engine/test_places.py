@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,4 +124,52 @@ def test_a_folder_that_was_sent_is_there_for_later_runs(tmp_path, monkeypatch):
     home = outpost.complete("key")
     assert another.complete("key") == another.stored("key") == home
     assert (home / "a").read_bytes() == b"12"
-    assert list(home.parent.iterdir()) == [home]
+    assert [path for path in home.parent.iterdir() if path.is_dir()] == [home]
+
+
+def test_folders_that_were_sent_do_not_fill_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setenv("UIPROOF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("UIPROOF_MIRROR_SIZE", "1kB")
+    for number in range(3):
+        code = f"""
+from uiproof.engine.outpost import Outpost
+outpost = Outpost()
+outpost.receive([("a", b"{number}" * 600)])
+outpost.complete("{number}")
+"""
+        subprocess.run([sys.executable, "-c", code], check=True)
+    kept = [number for number in range(3) if Outpost().stored(str(number))]
+    assert kept == [2]
+
+
+def test_a_worker_keeps_the_folders_that_another_one_received(tmp_path, monkeypatch):
+    monkeypatch.setenv("UIPROOF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("UIPROOF_MIRROR_SIZE", "1kB")
+    code = """
+import pickle, sys
+from pathlib import Path
+from uiproof.engine.outpost import Outpost
+outpost = Outpost()
+if sys.argv[1] == "use":
+    home = Path(sys.argv[2])
+    outpost.begin(pickle.dumps(dict), home, "", {"folder0": (Path("/theirs"), home)})
+    print("begun", flush=True)
+    sys.stdin.read()
+else:
+    outpost.receive([("a", b"1" * 600)])
+    print(outpost.complete(sys.argv[2]))
+"""
+
+    def receive(key):
+        command = [sys.executable, "-c", code, "receive", key]
+        return Path(subprocess.check_output(command, text=True).strip())
+
+    home = receive("used")
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "use", home], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as user:
+        assert user.stdout.readline() == b"begun\n"
+        receive("another")
+        assert home.is_dir()
+    receive("one more")
+    assert not home.is_dir()

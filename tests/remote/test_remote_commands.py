@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
 import httpx
 import pytest
+from PIL import Image
 from remote_server import journal_ids, wait_until
 
 import uiproof
 import warm_commands
+from uiproof.remote.mirror import fetch
+from uiproof.studio.datasets.sets import dataset_id
 
 PAGE = "<body style='margin:20px;font:16px sans-serif'><h1>{title}</h1><p>{text}</p></body>"
 
@@ -163,6 +167,33 @@ def test_the_studio_shows_runs_at_a_url_and_keeps_labels_here(
     assert (tmp_path / "labels.sqlite3").is_file()
     assert bucket.keys() == before
     assert not list(tmp_path.glob("s3:*"))
+
+
+def test_corrections_of_a_data_set_at_a_url_belong_to_the_url(
+    bucket, machine, command, done, tmp_path
+):
+    Image.new("RGB", (40, 30), "white").save(tmp_path / "a.png")
+    bucket.put("screens/a.png", (tmp_path / "a.png").read_bytes())
+    url, labels = f"{bucket.url}/screens", ("--store", "labels.sqlite3")
+    studio = command("studio", "--dataset", url, *labels, "--annotator", "Ann", "--port", 0)
+    studio.stdout.readline()
+    address = studio.stdout.readline().removeprefix("Ann: ").strip()
+    box = {"id": "x", "box": [1, 2, 30, 20], "instruction": "", "type": "button", "text": ""}
+    with httpx.Client(follow_redirects=True) as ann:
+        page = ann.get(address)
+        token = re.search(r'data-csrf="(\w+)"', page.text)[1]
+        place = page.url.join(f"/data/{dataset_id(fetch(url))}/boxes")
+        saved = ann.post(
+            place,
+            json={"name": "a.png", "revision": 0, "content": {"boxes": [box], "done": True}},
+            headers={"X-CSRF-Token": token},
+        )
+        assert saved.status_code == 200, saved.text
+    machine("another")
+    done("studio", "export-data", url, "out", *labels)
+    (screen,) = json.loads((tmp_path / "out" / "annotations.json").read_text())["samples"]
+    assert screen["elements"][0]["bbox"]
+    assert bucket.keys() == ["screens/a.png"]
 
 
 def test_what_is_wrong_with_a_url_is_told_with_an_exit_code(bucket, machine, command):

@@ -49,8 +49,11 @@ def studio(
     runs: RunsFolder = "runs",
     store: StoreFile = None,
     dataset: Annotated[
-        list[Path] | None,
-        typer.Option(help="A data set or a folder of screenshots to annotate; repeatable."),
+        list[str] | None,
+        typer.Option(
+            metavar="PATH|URL",
+            help="A data set or a folder of screenshots to annotate; repeatable.",
+        ),
     ] = None,
     annotator: Annotated[
         list[str] | None,
@@ -192,11 +195,12 @@ def export_data(
       uiproof studio export-data screenshots/ grounding.zip
       uiproof studio export-data interaction2code-demo corrected/
     """
+    from uiproof.remote.mirror import local
     from uiproof.studio.datasets.exporting import export_dataset
 
     _, opened = _opened(context, runs, store)
     try:
-        count = export_dataset(opened, Path(dataset), out, only_done=only_done)
+        count = export_dataset(opened, local(dataset), out, only_done=only_done)
     finally:
         opened.close()
     typer.echo(f"Data set: {out}, {count:,} files")

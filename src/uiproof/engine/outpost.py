@@ -18,7 +18,7 @@ from uuid import uuid4
 from uiproof.engine.executors import Stage, perform
 from uiproof.engine.places import Outgoing, Part, Place, pack, unpack, write_part
 from uiproof.errors import InputError, MissingDependencyError, UiproofError
-from uiproof.settings import Settings
+from uiproof.remote import mirror
 
 BEACON = ".beacon"  # lies in a run directory while workers have to find out whether they see it
 
@@ -43,9 +43,7 @@ class Outpost:
             return place.folder
         if place.url is None:
             return None
-        from uiproof.remote.mirror import fetch
-
-        found = fetch(place.url)
+        found = mirror.fetch(place.url)
         found = found.parent if found.is_file() else found
         if not place.is_same(found, run=run):
             raise InputError(
@@ -56,13 +54,15 @@ class Outpost:
 
     def stored(self, key: str) -> Path | None:
         """Where a folder is that was sent here, in this run or an earlier one."""
-        home = _store() / key
+        home = mirror.sent_home(key)
+        if home.is_dir():
+            mirror.keep(home)
         return home if home.is_dir() else None
 
     def receive(self, part: Part) -> None:
         """Take one part of a folder that is sent."""
         if self._arriving is None:
-            self._arriving = _store() / f".{uuid4().hex}"
+            self._arriving = mirror.sent_home(f".{uuid4().hex}")
             self._arriving.mkdir(parents=True)
         write_part(self._arriving, part)
 
@@ -70,19 +70,23 @@ class Outpost:
         """Put the folder that was received where all workers of this machine find it."""
         assert self._arriving is not None
         arrived, self._arriving = self._arriving, None
-        home = _store() / key
+        home = mirror.sent_home(key)
+        mirror.keep(home)
         try:
             arrived.rename(home)
         except OSError:
             shutil.rmtree(arrived, ignore_errors=True)
             if not home.is_dir():  # else another run was faster
                 raise
+        mirror.make_room(home)
         return home
 
     def begin(
         self, recipe: bytes, run: Path, token: str, homes: Mapping[str, tuple[Path, Path]]
     ) -> None:
         """Make the judge. `homes` are places by name: where they are in the run, and here."""
+        for _, ours in homes.values():
+            mirror.keep(ours)
         here = run
         if not _sees(run, token):
             # The guardian of this process removes its temporary files, however it ends.
@@ -123,7 +127,3 @@ def _sees(run: Path, token: str) -> bool:
         return (run / BEACON).read_text("ascii") == token
     except (OSError, ValueError):
         return False
-
-
-def _store() -> Path:
-    return Settings.from_environment().cache_dir / "sent"

@@ -4,8 +4,9 @@
     url_of(fetch(url) / "1.html")   "s3://bucket/pages/1.html"
 
 A mirror is below `remote/data` of the cache, the local copy of a run that is written to a URL below
-`remote/runs`. Each has a folder of its own, which also holds what is known about it. Where all of
-them grow too large, those that nobody uses go.
+`remote/runs`. Each has a folder of its own, which also holds what is known about it. Folders that
+the command of a cluster sent here are below `remote/sent`. Where all of them together grow too
+large, those that nobody uses go.
 """
 
 from __future__ import annotations
@@ -93,13 +94,24 @@ def fetch(url: str, *, deep: bool = True) -> Path:
             brought = bring(store, wanted, home, listed=listed)
             if not brought or all(one.token is None for one in wanted.values()):
                 break  # nothing has changed, or there is no telling
-    make_room(home)
+    make_room(home.folder)
     return home.content
 
 
-def make_room(home: Home) -> None:
+def sent_home(key: str) -> Path:
+    """The place for a folder that is sent to this machine."""
+    return _root() / "sent" / key
+
+
+def keep(path: Path) -> None:
+    """Say that this process uses the local copy that a path lies in, if it lies in one."""
+    if path.is_relative_to(_root()):
+        room.hold(_root().joinpath(*path.relative_to(_root()).parts[:2]))
+
+
+def make_room(folder: Path) -> None:
     """Say that a copy has changed, and delete others if all together are larger than allowed."""
-    room.measure(home.folder)
+    room.measure(folder)
     room.make_room(_root(), Settings.from_environment().mirror_bytes)
 
 

@@ -133,7 +133,7 @@ class _Pusher:
                 time.sleep(pause)
             else:
                 (self._home.folder / PUSHED).touch()
-                make_room(self._home)
+                make_room(self._home.folder)
                 return
 
     def _push_on(self) -> None:

@@ -86,8 +86,11 @@ def _deleted(copy: _Copy) -> bool:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if copy.folder.parent.name == "runs" and not (copy.folder / PUSHED).exists():
                 return False
-            # What may remain does no harm: the next fetch looks at every file.
-            shutil.rmtree(copy.folder, ignore_errors=True)
+            # Whoever is killed meanwhile leaves no half copy behind, only what goes the next time.
+            going = copy.folder.with_name(f".{copy.folder.name}")
+            shutil.rmtree(going, ignore_errors=True)
+            copy.folder.rename(going)
+            shutil.rmtree(going, ignore_errors=True)
             return True
         finally:
             os.close(lock)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from uiproof.errors import MissingDependencyError, UsageError
 from uiproof.listening import address, listen
+from uiproof.remote.mirror import fetch, local
 from uiproof.remote.urls import here, is_url
 from uiproof.studio.store import Store
 
@@ -30,8 +31,6 @@ def runs_folder(runs: Path | str, store: Path | None = None) -> Path:
             f"Labels cannot be kept at {runs}.",
             remedy="Name a file on this machine for them: --store studio.sqlite3",
         )
-    from uiproof.remote.mirror import fetch
-
     return fetch(runs)
 
 
@@ -39,7 +38,7 @@ def serve_studio(
     runs: Path | str,
     *,
     store: Path | None = None,
-    datasets: Sequence[Path] = (),
+    datasets: Sequence[Path | str] = (),
     annotators: Iterable[str] = (),
     host: str = "127.0.0.1",
     port: int = 8710,
@@ -48,9 +47,9 @@ def serve_studio(
 ) -> None:
     """Serve the studio until it is interrupted; `say` gets the addresses to open.
 
-    `runs` is a folder, or a URL with a `store` on this machine: then the runs are shown as they are
-    when the studio starts. Port 0 takes a free one. Annotators that are named get an address of
-    their own, which can label but not see results.
+    `runs` is a folder, or a URL with a `store` on this machine. What is at a URL, data sets too, is
+    shown as it is when the studio starts. Port 0 takes a free one. Annotators that are named get an
+    address of their own, which can label but not see results.
     """
     try:
         import uvicorn
@@ -63,7 +62,8 @@ def serve_studio(
     folder = runs_folder(runs, store)
     opened = open_store(folder, store)
     people = [opened.add_annotator(name) for name in annotators]
-    studio = Studio(folder, opened, tuple(datasets), host, tuple(allowed_hosts))
+    sets = tuple(map(local, datasets))
+    studio = Studio(folder, opened, sets, host, tuple(allowed_hosts))
     listener = listen(host, port, who="The studio")
     shown = address(host, listener)
     say(f"Studio: {shown}/?token={studio.gate.owner_token}")

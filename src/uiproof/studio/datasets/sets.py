@@ -26,6 +26,7 @@ from uiproof.benchmarks.grounding.loaders.images import image_size
 from uiproof.benchmarks.interaction2code import layout
 from uiproof.benchmarks.interaction2code.graph import Graph
 from uiproof.errors import InputError, UiproofError
+from uiproof.remote.mirror import name_of
 from uiproof.studio.datasets.pictures import SUFFIXES, kept_inside, media_type
 
 SCREENSHOTS = "screenshots"  # the format of a folder that holds nothing but pictures
@@ -177,11 +178,14 @@ def open_dataset(path: Path) -> DataSet:
 
 
 def dataset_id(path: Path) -> str:
-    """A short name for addresses and for the studio's file; the same as long as it stays there."""
+    """A short name for addresses and for the studio's file; the same as long as it stays there.
+
+    What was fetched from a URL stays there, wherever its copy is.
+    """
     try:
-        where = _located(path).resolve()
+        where = name_of(_located(path))
     except UiproofError:
-        where = path.absolute()
+        where = str(path.absolute())
     return hashlib.sha256(os.fsencode(where)).hexdigest()[:10]
 
 
