@@ -126,7 +126,7 @@ def test_what_waits_until_it_is_in_sight_is_always_there(renderer: Renderer) -> 
       });
       watch.observe(document.querySelector("div"));
     </script>"""
-    for _ in range(5):
+    for _ in range(15):
         png, _ = shot(renderer, html)
         assert colour_at(png, 25, 25) == GREEN
 

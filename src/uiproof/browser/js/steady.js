@@ -103,11 +103,24 @@
     }
     return next;
   };
-  // Until the browser has drawn the page. What watches sizes, or what is in sight, hears of it then.
+  // Until the browser has drawn the page, and all who watch what is in sight have heard of it. They
+  // are told some time after a frame, all in one go: so when we have been told, they have been, too.
+  const { apply } = Reflect;
+  const Watcher = IntersectionObserver;
+  const { observe, disconnect } = Watcher.prototype;
+  const told = (resolve) => {
+    const root = document.documentElement;
+    if (!root) return resolve();
+    const watcher = new Watcher(() => {
+      apply(disconnect, watcher, []);
+      others().then(resolve);
+    });
+    apply(observe, watcher, [root]);
+  };
   const drawn = () =>
     new RealPromise((resolve) => {
-      realFrame(() => realFrame(resolve));
-      realTimeout(resolve, 1000); // some pages are never drawn
+      realFrame(() => told(resolve));
+      realTimeout(resolve, 4000); // some pages are never drawn
     });
   const ours = { advance, due, drawn };
   for (const [name, value] of Object.entries(ours)) {
