@@ -183,7 +183,7 @@ def test_a_real_browser_opens_tabs_for_us_and_none_for_its_pages() -> None:
         target, session = chromium.tools.new_tab(context)
         session.send("Runtime.runIfWaitingForDebugger")
         opened = {"expression": "String(window.open('about:blank'))", "userGesture": True}
-        session.send("Runtime.evaluate", opened)
+        session.send("Runtime.evaluate", opened, until=soon(20))
         tabs = {target, "more"}
         until = soon(20)
         while tabs != {target} and time.monotonic() < until:

@@ -212,9 +212,12 @@ class DevTools:
     def _note_tab(self, event: dict[str, Any]) -> None:
         target = event["targetInfo"]["targetId"]
         if event["targetInfo"].get("openerId"):
-            # A page opened it, and waits for it; it may go on once the end of it is decided.
+            # A page opened it, and waits for it. What it asks for nobody answers. It has to go on
+            # before it can be closed: else the page may wait for ever.
+            opened = self.session(event["sessionId"])
+            opened.post("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
+            opened.post("Runtime.runIfWaitingForDebugger")
             self.browser.post("Target.closeTarget", {"targetId": target})
-            self.session(event["sessionId"]).post("Runtime.runIfWaitingForDebugger")
         else:
             self._attached[target] = event["sessionId"]
 
