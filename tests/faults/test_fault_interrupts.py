@@ -17,8 +17,8 @@ ECHO = ("--method", "echo", "--out", "run", "--quiet")
 
 @pytest.fixture
 def under_way(tmp_path, start):
-    """A run whose first words are done and whose last ones take for ever."""
-    dataset = words(tmp_path / "words", 5, "slow", "slow")
+    """A run whose first words are done and whose last one takes for ever."""
+    dataset = words(tmp_path / "words", 5, "slow")
     main = start(*UIPROOF, "run", "--dataset", dataset, *ECHO, "--workers", "2")
     wait_until(lambda: lines_in(tmp_path / "run") == 5)
     return main
