@@ -62,9 +62,19 @@ def ending_well(command: Callable[[], object]) -> NoReturn:
 
 def _end_as_by_ctrl_c(*signals: signal.Signals) -> None:
     """Let what a cluster or a closed terminal sends end a command as cleanly as Ctrl-C does."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Scripts start programs in the background like this. Held back, Ctrl-C still does nothing
+        # by itself, and the others can end the command by it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in signals:
         if signal.getsignal(number) is signal.SIG_DFL:  # else `nohup`, say, wants it ignored
-            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+            signal.signal(number, _press_ctrl_c)
+
+
+def _press_ctrl_c(*_: object) -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    signal.raise_signal(signal.SIGINT)
 
 
 def exit_code_of(error: UiproofError) -> int:

@@ -19,7 +19,7 @@ from typing import Any
 
 from uiproof.engine.run import execute
 from uiproof.engine.types import BrokenCase, Case, Judge, Method, Record, Score
-from uiproof.errors import InputError, MissingDependencyError, RenderError
+from uiproof.errors import BrowserDiedError, InputError, MissingDependencyError, RenderError
 from uiproof.registry import Benchmark
 
 
@@ -60,6 +60,7 @@ class ToyJudge(Judge[int, str, int]):
     def __init__(self, run: Path) -> None:
         self.run = run
         self.sleeper: subprocess.Popen[bytes] | None = None
+        self.browsers_died = 0
 
     def pose(self, case: Case[int, str]) -> int:
         self.misbehave(case.truth, "pose:")
@@ -120,6 +121,10 @@ class ToyJudge(Judge[int, str, int]):
             sys.exit(3)
         elif what == "raise":
             raise ValueError("odd number")
+        elif what.startswith("browser-dies"):
+            self.browsers_died += 1
+            if what != "browser-dies-once" or self.browsers_died == 1:
+                raise BrowserDiedError("The browser ended.")
         elif what == "fail":
             raise RenderError("It cannot be rendered.", remedy="Write another page.")
         elif what == "missing":

@@ -37,6 +37,25 @@ def test_a_run_that_is_asked_to_stop_ends_cleanly_and_says_how_to_continue(
     assert living(under_way.marker) == []
 
 
+def test_a_run_that_a_script_started_in_the_background_is_ended_by_a_cluster_all_the_same(
+    tmp_path, start
+):
+    dataset = words(tmp_path / "words", 5, "slow")
+    background = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+    main = start(*UIPROOF, "run", "--dataset", dataset, *ECHO, inside=background)
+    wait_until(lambda: lines_in(tmp_path / "run") == 5)
+    main.signal(signal.SIGINT)  # meant for what is in the foreground
+    time.sleep(0.5)
+    assert lines_in(tmp_path / "run") == 5
+    assert not (tmp_path / "run" / "summary.json").exists()
+    main.signal(signal.SIGTERM)
+    code, _, err = main.finished(60)
+    assert code == 130, err
+    assert "The same command continues it" in err
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["n"] == 5
+    assert living(main.marker) == []
+
+
 @pytest.mark.parametrize("pause", [0.0, 0.2])
 def test_ctrl_c_twice_ends_at_once_and_leaves_nothing_but_a_sound_run(tmp_path, under_way, pause):
     under_way.signal(signal.SIGINT)

@@ -21,6 +21,7 @@ from uiproof.engine.machine import default_workers
 from uiproof.engine.storage import storage_fault
 from uiproof.engine.types import Judge, Score
 from uiproof.errors import (
+    BrowserDiedError,
     CaseTimeoutError,
     InternalError,
     MissingDependencyError,
@@ -325,9 +326,16 @@ class Pool:
 
 
 def perform(judge: Judge[Any, Any, Any], stage: Stage, *args: Any) -> Any:
-    """Let a judge do one thing; whatever goes wrong becomes a `UiproofError`."""
+    """Let a judge do one thing; whatever goes wrong becomes a `UiproofError`.
+
+    Where the browser dies it is done once more, with a new one: the machine may be at fault.
+    """
+    work = getattr(judge, stage)
     try:
-        result = getattr(judge, stage)(*args)
+        try:
+            result = work(*args)
+        except BrowserDiedError:
+            result = work(*args)
     except (Exception, SystemExit) as error:
         raise as_error(error) from error
     if stage == "score" and not isinstance(result, Score):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -40,6 +41,7 @@ from uiproof.settings import Settings
 MACHINE_ERRORS = (MissingDependencyError, StorageError, WorkerStartError)
 
 _LONGEST_LOG = 1_000_000  # bytes of what workers print
+_MOST_DELETIONS = 100
 _WARM_UP = Case("warm-up", None, PageSource.from_html("<p>Warm</p>"))
 
 
@@ -150,6 +152,14 @@ class WarmPool:
         finally:
             self._here.close()
             self._scratch.cleanup()
+
+    def delete_folder(self) -> None:
+        """Delete what is kept for workers, also while they still write into it."""
+        for _ in range(_MOST_DELETIONS):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            if not self.folder.exists():
+                return
+            time.sleep(0.01)
 
     async def _score(self, case: Case[Any, Any], answer: Any, trace: Trace) -> Score:
         self.running += 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import socket
 from collections.abc import Callable, Coroutine
 from types import FrameType
@@ -64,7 +63,7 @@ class Server(uvicorn.Server):
         if self._signals == 1:
             self._loop.call_soon_threadsafe(lambda: self._begin(self._drain()))
         else:
-            shutil.rmtree(self._pool.folder, ignore_errors=True)
+            self._pool.delete_folder()
             os._exit(128 + sig)  # workers end by themselves when nobody is there any more
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:

@@ -133,7 +133,8 @@ class ReferenceViews:
     def _measure_and_store(self, key: str, photographs: Photographs) -> PageView:
         view = measure(photographs)
         if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            # What is bounded lies in somebody's scratch folder, which is gone with its owner.
+            self._folder.mkdir(parents=self._most_bytes is None, exist_ok=True)
             _write(self._folder / f"{key}.png", view.png)
             _write(self._folder / f"{key}.json", json.dumps(_as_json(view)).encode())
             if self._most_bytes is not None:
