@@ -87,6 +87,11 @@ class Service:
         return Look(seconds, answered, megabytes, len(family), files, kept / 1e6)
 
 
+def _nothing_known(folder: Path) -> dict[str, str]:
+    """An environment in which nobody has read any picture before."""
+    return os.environ | {"UIPROOF_CACHE": str(folder.with_name(f"{folder.name}-cache"))}
+
+
 @contextmanager
 def serving(dataset: Path, options: argparse.Namespace) -> Iterator[Service]:
     """A warm service with the data set `pages`."""
@@ -98,7 +103,7 @@ def serving(dataset: Path, options: argparse.Namespace) -> Iterator[Service]:
             command,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | {"TMPDIR": scratch},
+            env=_nothing_known(Path(scratch)) | {"TMPDIR": scratch},
         )
         try:
             assert process.stdout is not None
@@ -146,7 +151,7 @@ def run_executor(pairs: Pairs, limit: int, workers: int, out: Path) -> float:
     command += [str(pairs.dataset), str(pairs.generated), "--quiet"]
     command += ["--workers", str(workers), "--limit", str(limit), "--out", str(out)]
     began = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=_nothing_known(out))
     return time.perf_counter() - began
 
 
@@ -167,11 +172,12 @@ def compare(options: argparse.Namespace, work: Path) -> list[bool]:
         executor = (count - few) / (whole - start_up)
         with serving(pairs.dataset, options) as service:
             answers: list[Answer] = []
+            asyncio.run(ask(service.url, pairs.pages[:few], options.concurrency, answers))
             began = time.perf_counter()
-            asyncio.run(ask(service.url, pairs.pages, options.concurrency, answers))
-            served = count / (time.perf_counter() - began)
+            asyncio.run(ask(service.url, pairs.pages[few:], options.concurrency, answers))
+            served = (count - few) / (time.perf_counter() - began)
         ratios.append(served / executor)
-        latencies += [answer.seconds for answer in answers]
+        latencies += [answer.seconds for answer in answers[few:]]
         journal = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()]
         expected = {record["id"]: record["scores"] for record in journal}
         same = same and expected == {answer.name: answer.scores for answer in answers}
