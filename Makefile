@@ -6,11 +6,11 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 READY := .venv/.ready
-# Three test processes for two cores, as they wait a third of their time for browsers, servers and
-# deadlines; at most eight, as each may hold a browser. The tests of a file stay together, because
-# they share browsers, servers and clusters; files are begun in the order of tests/conftest.py.
+# Two test processes for each core, as they wait for browsers, servers and deadlines; at most eight,
+# as each may hold a browser. The tests of a file stay together, because they share browsers, servers
+# and clusters; files are begun in the order of tests/conftest.py.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-PYTEST_ARGS ?= -n $$(( ($(CORES) * 3 + 1) / 2 )) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+PYTEST_ARGS ?= -n $$(( $(CORES) * 2 )) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # Where Python is told to keep no compiled modules, every process that tests start compiles all it
 # imports again, which takes longer than most tests.

@@ -60,7 +60,7 @@ class ToyJudge(Judge[int, str, int]):
     def __init__(self, run: Path) -> None:
         self.run = run
         self.sleeper: subprocess.Popen[bytes] | None = None
-        self.browsers_died = 0
+        self.lost_browsers = 0
 
     def pose(self, case: Case[int, str]) -> int:
         self.misbehave(case.truth, "pose:")
@@ -121,9 +121,9 @@ class ToyJudge(Judge[int, str, int]):
             sys.exit(3)
         elif what == "raise":
             raise ValueError("odd number")
-        elif what.startswith("browser-dies"):
-            self.browsers_died += 1
-            if what != "browser-dies-once" or self.browsers_died == 1:
+        elif what.startswith("lose-browser"):
+            self.lost_browsers += 1
+            if what != "lose-browser-once" or self.lost_browsers == 1:
                 raise BrowserDiedError("The browser ended.")
         elif what == "fail":
             raise RenderError("It cannot be rendered.", remedy="Write another page.")

@@ -75,7 +75,7 @@ def test_every_case_ends_scored_or_failed_with_a_typed_error(tmp_path, executor)
 
 @pytest.mark.parametrize("executor", ["inline", "processes"])
 def test_what_a_browser_died_of_is_tried_once_more(tmp_path, executor):
-    dataset = write_dataset(tmp_path / "d.json", "browser-dies-once", "browser-dies", "nothing")
+    dataset = write_dataset(tmp_path / "d.json", "lose-browser-once", "lose-browser", "nothing")
     run = run_toy(tmp_path / "run", dataset, executor=executor, workers=1)
     ended = {one.id: one for one in run.records()}
     assert [ended[case_id].status for case_id in "012"] == ["scored", "failed", "scored"]
