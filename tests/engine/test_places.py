@@ -21,6 +21,7 @@ from uiproof.engine.places import (
     write_part,
 )
 from uiproof.errors import InputError, UsageError
+from uiproof.remote.mirror import url_of
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,13 @@ def test_a_folder_that_was_sent_is_there_for_later_runs(tmp_path, monkeypatch):
     outpost, another = Outpost(), Outpost()
     assert outpost.stored("key") is None
     for one in (outpost, another):
-        one.receive([("a", b"1")])
+        one.receive([("a", b"1"), ("url", b"s3://bucket/elsewhere")])
         one.receive([("a", b"2")])
     home = outpost.complete("key")
     assert another.complete("key") == another.stored("key") == home
     assert (home / "a").read_bytes() == b"12"
     assert [path for path in home.parent.iterdir() if path.is_dir()] == [home]
+    assert url_of(home / "a" / "b") is None  # a file of it is no note of ours
 
 
 def test_folders_that_were_sent_do_not_fill_the_disk(tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from uuid import uuid4
 
 from uiproof.engine.storage import access
@@ -145,7 +145,7 @@ def located(path: Path, kind: Kind | None = None) -> tuple[Home, tuple[str, ...]
     if not path.is_relative_to(root):
         return None
     names = path.relative_to(root).parts
-    if len(names) < 4 or (kind is not None and names[0] != kind):
+    if len(names) < 4 or names[0] not in (get_args(Kind) if kind is None else (kind,)):
         return None
     folder = root / names[0] / names[1]
     try:
