@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -52,21 +53,15 @@ def test_a_run_whose_browser_and_judge_are_killed_scores_every_page(tmp_path, st
     assert living(main.marker) == []
 
 
-def _own(*words: str) -> list[int]:
+def _started(since: set[int], word: str) -> list[int]:
+    """The processes below this one that were not there before, with a word in their command."""
     found = []
-    for pid in descendants(os.getpid()):
-        command = Path("/proc", str(pid), "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        if all(word in command for word in words):
-            found.append(pid)
-    return found
-
-
-def _browser() -> int:
-    return next(pid for pid in _own(BROWSER) if "--type=" not in _command(pid))
-
-
-def _command(pid: int) -> str:
-    return Path("/proc", str(pid), "cmdline").read_bytes().replace(b"\0", b" ").decode()
+    for pid in set(descendants(os.getpid())) - since:
+        with suppress(OSError):
+            command = Path("/proc", str(pid), "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            if word in command:
+                found.append(pid)
+    return sorted(found)
 
 
 def _shot(renderer: Renderer) -> tuple[bytes, set[str]]:
@@ -82,15 +77,16 @@ def _heading(renderer: Renderer) -> str:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_browser_that_hangs_is_ended_in_time_and_a_dead_driver_is_replaced():
+    before = set(descendants(os.getpid()))  # another test may have left a warm browser
     with Renderer(Limits(load_seconds=2, step_seconds=3)) as renderer:
         picture, _ = _shot(renderer)
-        for pid in _own(BROWSER):
+        for pid in _started(before, BROWSER):
             os.kill(pid, signal.SIGSTOP)
         shown, flags = _shot(renderer)
         assert shown == picture
         assert "timeout" in flags
         assert _shot(renderer) == (picture, set())
         assert _heading(renderer) == "Heading number 1"
-        os.kill(_own(DRIVER)[0], signal.SIGKILL)
+        os.kill(_started(before, DRIVER)[0], signal.SIGKILL)
         assert _heading(renderer) == "Heading number 1"
-    wait_until(lambda: not _own(BROWSER) and not _own(DRIVER), 20)
+    wait_until(lambda: not _started(before, BROWSER) and not _started(before, DRIVER), 20)
