@@ -98,19 +98,21 @@ def serving(dataset: Path, options: argparse.Namespace) -> Iterator[Service]:
     command = [sys.executable, "-m", "uiproof", "serve", "--port", "0"]
     command += ["--workers", str(options.workers), "--deadline", str(options.deadline)]
     command += ["--dataset", f"pages={dataset}"]
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder, "scratch")
+        scratch.mkdir()
         process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
             text=True,
-            env=_nothing_known(Path(scratch)) | {"TMPDIR": scratch},
+            env=_nothing_known(scratch) | {"TMPDIR": str(scratch)},
         )
         try:
             assert process.stdout is not None
             url = process.stdout.readline().split()[-1]
             while httpx.get(f"{url}/ready").status_code != 200:
                 time.sleep(0.1)
-            yield Service(process, url, Path(scratch))
+            yield Service(process, url, scratch)
         finally:
             process.terminate()
             process.wait()
