@@ -94,6 +94,12 @@ class PageTimeoutError(RenderError):
     code = "page_timeout"
 
 
+class ReferenceRenderError(RenderError):
+    """The page to compare with could not be rendered properly: no score can be had from it."""
+
+    code = "reference"
+
+
 class InternalError(UiproofError):
     """Something failed that nobody foresaw; `traceback` says where."""
 

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from browser_tools import BLUE, GREEN, RED, WHITE, colour_at, pixels, shot
 
-from uiproof.browser import Limits, PageSource, Renderer
+from uiproof.browser import Limits, LivePage, PageSource, Renderer
 from uiproof.browser.chromium import SWITCHES, find_chromium
+from uiproof.browser.tab import Tab
 from uiproof.errors import BrowserDiedError, RenderError
 from uiproof.proctree import descendants, kill_tree
 
@@ -319,3 +320,42 @@ def test_what_a_page_makes_the_browser_say_is_not_kept_on_disk(
 
 def _bytes_in(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def dying(monkeypatch: pytest.MonkeyPatch, renderer: Renderer, times: int) -> None:
+    """Let the browser die while it shows a page, so many times."""
+    left = [times]
+    show = Tab.show
+
+    def fatal(tab: Tab, source: PageSource) -> LivePage:
+        if left[0] > 0 and renderer.pid is not None:
+            left[0] -= 1
+            kill_tree(renderer.pid)
+        return show(tab, source)
+
+    monkeypatch.setattr(Tab, "show", fatal)
+
+
+WRITTEN = f"""<body><script>
+  document.body.innerHTML = '<div style="{BLOCK};top:0;background:green"></div>';
+</script>"""
+
+
+def test_a_browser_that_dies_once_leaves_no_trace_on_the_page(
+    renderer: Renderer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = shot(renderer, WRITTEN)
+    dying(monkeypatch, renderer, 1)
+    assert shot(renderer, WRITTEN) == before
+    assert before[1] == set()
+    assert colour_at(before[0], 25, 25) == GREEN
+
+
+def test_a_page_that_takes_two_browsers_down_is_shown_without_scripts(
+    renderer: Renderer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dying(monkeypatch, renderer, 2)
+    png, flags = shot(renderer, WRITTEN)
+    assert flags == {"crashed", "scripts_off"}
+    assert colour_at(png, 25, 25) == WHITE
+    assert colour_at(shot(renderer, WRITTEN)[0], 25, 25) == GREEN

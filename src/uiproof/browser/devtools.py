@@ -143,11 +143,12 @@ class DevTools:
         told = self.browser.send("Browser.getVersion", until=until)
         self.identity = _identity(told["userAgent"])
 
-    def new_tab(self, context: str) -> tuple[str, Session]:
+    def new_tab(self, context: str, size: tuple[int, int] = (1280, 720)) -> tuple[str, Session]:
         """Its number and the conversation with it; `Runtime.runIfWaitingForDebugger` starts it."""
         # The browser believes the pointer to be at (0, 0) of the screen and tells pages of it, so
         # that place is outside of the window.
-        place = {"left": 32, "top": 32, "newWindow": True}
+        width, height = size
+        place = {"left": 32, "top": 32, "width": width, "height": height, "newWindow": True}
         blank = {"url": "about:blank", "browserContextId": context, **place}
         target = str(self.browser.send("Target.createTarget", blank)["targetId"])
         self.browser.wait(lambda: target in self._attached)

@@ -37,6 +37,9 @@ class Limits:
     memory_mb: int = 2_000
 
 
+# Flags of pages that a browser could not show as they are. The machine may be at fault as well as
+# the page, so what was seen must not be kept for another time.
+FAULT_FLAGS = frozenset({"crashed", "timeout", "load_timeout"})
 WORLD = "uiproof"  # where our scripts run; pages cannot see it
 _CAPTURE_ATTEMPTS = 4
 

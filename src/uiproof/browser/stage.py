@@ -82,7 +82,11 @@ class Stage:
     def screenshot(self) -> bytes:
         """The whole page as PNG, as it is: hovered, focused, scrolled; without a caret."""
         self._run("still", {"frames": 1})
-        return self._page().screenshot()
+        self._evaluate("uiproof.posing(true)")
+        try:
+            return self._page().screenshot()
+        finally:
+            self._evaluate("uiproof.posing(false)")
 
     def snapshot(self) -> Snapshot:
         """Every visible element, up to `MAX_ELEMENTS`."""

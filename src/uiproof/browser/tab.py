@@ -112,7 +112,7 @@ class Tab:
         self._context = str(made["browserContextId"])
         refused = {"behavior": "deny", "browserContextId": self._context}
         browser.post("Browser.setDownloadBehavior", refused)
-        self._target, self.session = tools.new_tab(self._context)
+        self._target, self.session = tools.new_tab(self._context, limits.viewport)
         self._listen(self.session)
         self.session.on("Page.frameNavigated", self._note_document)
         self.session.on("Page.loadEventFired", self._note_load)

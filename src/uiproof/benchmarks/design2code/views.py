@@ -16,7 +16,9 @@ from uiproof import pruning
 from uiproof.benchmarks.design2code.blocks import TextBlock, find_blocks
 from uiproof.boxes import Box
 from uiproof.browser import PageSource, Renderer
+from uiproof.browser.page import FAULT_FLAGS
 from uiproof.browser.text_capture import TextCapture, capture_text
+from uiproof.errors import ReferenceRenderError
 from uiproof.vision.images import Rgb
 from uiproof.vision.screenshots import decode_screenshot
 
@@ -115,6 +117,13 @@ class ReferenceViews:
             view.set_result(stored)
         else:
             photographs = take(source)
+            if faults := FAULT_FLAGS.intersection(photographs.flags):
+                # Kept, it would spoil every later score against this page.
+                raise ReferenceRenderError(
+                    f"The reference page could not be rendered properly ({', '.join(faults)}).",
+                    remedy="Run again with --retry-failed, with fewer workers if the machine is "
+                    "busy; if it stays so, the page never comes to an end.",
+                )
             self.rendered += 1
             view = threads.submit(self._measure_and_store, source.key, photographs)
         self._views[source.key] = view
@@ -147,9 +156,10 @@ class ReferenceViews:
         try:
             # The JSON is written last, so where it is, the picture is too.
             stored = json.loads((self._folder / f"{key}.json").read_bytes())
-            return _from_json(stored, (self._folder / f"{key}.png").read_bytes())
+            view = _from_json(stored, (self._folder / f"{key}.png").read_bytes())
         except (FileNotFoundError, ValueError):
             return None
+        return None if FAULT_FLAGS.intersection(view.flags) else view  # older versions kept those
 
 
 def _write(path: Path, data: bytes) -> None:

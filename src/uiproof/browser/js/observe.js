@@ -91,6 +91,41 @@
   const isElement = (node) => kindOf.call(node) === Node.ELEMENT_NODE;
   const nameOf = Object.getOwnPropertyDescriptor(Element.prototype, "localName").get;
 
+  // The caret blinks. It is hidden while a picture is taken, without any transition: the page would
+  // hear of those.
+  const posing = new Map(); // document -> our style sheets
+  const documents = (frame = window, found = []) => {
+    try {
+      found.push(frame.document);
+      for (let i = 0; i < Math.min(frame.length, 50); i++) documents(frame[i], found);
+    } catch {
+      // a frame of another origin
+    }
+    return found;
+  };
+  const flush = (document) => {
+    const root = plain(document).documentElement;
+    if (root) void getComputedStyle(root).caretColor;
+  };
+  const hideCaret = (document) => {
+    const page = plain(document);
+    const sheets = ["transition: none", "caret-color: transparent"].map((rule) => {
+      const sheet = new page.defaultView.CSSStyleSheet();
+      sheet.replaceSync(`*, *::before, *::after { ${rule} !important }`);
+      return sheet;
+    });
+    posing.set(document, sheets);
+    page.adoptedStyleSheets = [...page.adoptedStyleSheets, ...sheets];
+  };
+  const showCaret = (document) => {
+    const page = plain(document);
+    for (const ours of (posing.get(document) ?? []).reverse()) {
+      page.adoptedStyleSheets = [...page.adoptedStyleSheets].filter((sheet) => sheet !== ours);
+      flush(document);
+    }
+    posing.delete(document);
+  };
+
   const numbers = new WeakMap();
   const elements = new Map();
   let last = 0;
@@ -107,6 +142,10 @@
         // a frame of another origin
       }
       return found;
+    },
+    // Take a picture in between: nothing of this can be seen from the page's scripts.
+    posing: (begin) => {
+      for (const document of documents()) begin ? hideCaret(document) : showCaret(document);
     },
     // Wait until all records have arrived.
     flush: async () => {

@@ -328,6 +328,7 @@
   for (const name of Object.getOwnPropertyNames(window)) {
     if (/^(webkit)?RTC/.test(name)) delete window[name];
   }
+  for (const side of ["Width", "Height"]) getter(window, `outer${side}`, () => window[`inner${side}`]);
   const plugins = ["PDF Viewer", "Chrome PDF Viewer", "Chromium PDF Viewer", "Microsoft Edge PDF Viewer", "WebKit built-in PDF"];
   const listed = (kind, items) => {
     const list = Object.create(prototypeOf(kind));

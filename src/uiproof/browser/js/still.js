@@ -8,24 +8,9 @@ async ({ frames }) => {
       new Promise((resolve) => setTimeout(resolve, 100)), // a page under a modal may have no frames
     ]);
   }
-  const kept = (globalThis.uiproofSheets ??= new WeakMap());
-  const sheet = (view) => {
-    if (!kept.has(view)) {
-      const made = new view.CSSStyleSheet();
-      made.replaceSync(
-        "* { caret-color: transparent !important; scroll-behavior: auto !important }",
-      );
-      kept.set(view, made);
-    }
-    return kept.get(view);
-  };
   let moving = 0;
   const still = (document) => {
     const page = globalThis.uiproof.plain(document);
-    const ours = sheet(page.defaultView);
-    if (!page.adoptedStyleSheets.includes(ours)) {
-      page.adoptedStyleSheets = [...page.adoptedStyleSheets, ours];
-    }
     for (const animation of page.getAnimations()) {
       if (!(animation.timeline instanceof page.defaultView.DocumentTimeline)) continue;
       const timing = animation.effect?.getComputedTiming();
