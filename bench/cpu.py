@@ -1,8 +1,8 @@
-"""Whose processor seconds are these: Chromium's, Playwright's driver's, the OCR engine's, or ours.
+"""Whose processor seconds are these: Chromium's, the OCR engine's, or ours.
 
     with Meter() as meter:
         ...
-    meter.spent             # Spent(chromium=0.41, driver=0.03, ocr=0.0, own=0.12)
+    meter.spent             # Spent(chromium=0.41, ocr=0.0, own=0.12)
     meter.steps             # {"decode pictures": 0.05, ...}: where our own were spent
 
 Processor seconds, never wall seconds: they hardly depend on what else the machine does. Linux only.
@@ -74,9 +74,8 @@ class Spent:
     """Processor seconds by who spent them."""
 
     chromium: float = 0.0
-    driver: float = 0.0  # Playwright's, a Node process
     ocr: float = 0.0
-    own: float = 0.0  # everything else in our own process, the Playwright client included
+    own: float = 0.0  # everything else in our own process
     clip: float = 0.0  # the network itself
     inpaint: float = 0.0  # painting texts over before CLIP sees a page
 
@@ -185,17 +184,12 @@ def spent_so_far(clocks: Clocks, own: float | None = None) -> Spent:
 
     `own` is the clock of this process, read now unless it is given.
     """
-    chromium = driver = 0.0
-    for name, used, ended in _below(os.getpid()):
-        # Whatever ended below the driver was a browser; browsers end their own helpers.
-        chromium += ended
-        if name == "node":
-            driver += used
-        else:
-            chromium += used
+    chromium = 0.0
+    for used, ended in _below(os.getpid()):
+        chromium += used + ended
     clock = time.process_time() if own is None else own
     own = clock - clocks.seconds
-    return Spent(chromium, driver, clocks.ocr, own, clocks.clip, clocks.inpaint)
+    return Spent(chromium, clocks.ocr, own, clocks.clip, clocks.inpaint)
 
 
 def memory_mb() -> float:
@@ -208,28 +202,20 @@ def memory_mb() -> float:
     return total / 1024
 
 
-def _below(root: int) -> Iterator[tuple[str, float, float]]:
-    """Each process below: its name, its own seconds, those of its children that have ended."""
-    children: dict[int, list[tuple[int, str, float, float]]] = defaultdict(list)
+def _below(root: int) -> Iterator[tuple[float, float]]:
+    """Yield for each process below: its own seconds, those of its children that have ended."""
+    children: dict[int, list[tuple[int, float, float]]] = defaultdict(list)
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError, ValueError, IndexError):
-                name, _, rest = (entry / "stat").read_text().partition("(")[2].rpartition(")")
-                words = rest.split()
+                words = (entry / "stat").read_text().rpartition(")")[2].split()
                 used, ended = (sum(map(int, words[at : at + 2])) / _TICK for at in (11, 13))
-                children[int(words[1])].append((int(entry.name), name, used, ended))
+                children[int(words[1])].append((int(entry.name), used, ended))
     todo = [root]
     while todo:
-        for pid, name, used, ended in children[todo.pop()]:
+        for pid, used, ended in children[todo.pop()]:
             todo.append(pid)
-            yield ("node" if _is_node(pid, name) else name), used, ended
-
-
-def _is_node(pid: int, name: str) -> bool:
-    with suppress(OSError):
-        program = Path(f"/proc/{pid}/cmdline").read_bytes().partition(b"\0")[0]
-        return program.rpartition(b"/")[2] == b"node"
-    return name in ("node", "MainThread")
+            yield used, ended
 
 
 class _Sampler:

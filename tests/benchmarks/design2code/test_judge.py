@@ -3,7 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import fmean
 
@@ -17,7 +17,10 @@ from uiproof.benchmarks.design2code.cases import cases
 from uiproof.benchmarks.design2code.judge import Design2CodeJudge
 from uiproof.benchmarks.design2code.summary import PAPER, STRICT
 from uiproof.browser import PageSource, Renderer
+from uiproof.browser.tab import Tab
 from uiproof.engine.rundir import RunDirectory
+from uiproof.errors import ReferenceRenderError
+from uiproof.proctree import kill_tree
 from uiproof.vision.images import decode, read
 
 DEMO = Path(uiproof.__file__).parent / "demo" / "design2code"
@@ -420,3 +423,44 @@ def test_strict_clip_of_an_empty_page_is_zero_where_the_papers_is_not(clip_judge
     assert score.scores["paper"]["clip"] > 0.1
     assert score.scores["strict"]["clip"] == 0
     assert score.scores["strict"]["final"] == 0
+
+
+def test_a_crash_does_not_spoil_the_reference(tmp_path, monkeypatch):
+    """A browser that dies twice shows a page without scripts: nobody is compared with that."""
+    reference = tmp_path / "page.html"
+    reference.write_text("<body><script>document.body.innerHTML = '<p>Written</p>'</script>")
+    source = PageSource.from_file(reference)
+    left = [2]
+    show = Tab.show
+
+    def fatal(tab, page):
+        if left[0] > 0:
+            left[0] -= 1
+            kill_tree(judge._renderer.pid)
+        return show(tab, page)
+
+    monkeypatch.setattr(Tab, "show", fatal)
+    with closing(Design2CodeJudge(tmp_path / "run")) as judge:
+        with pytest.raises(ReferenceRenderError, match="crashed"):
+            judge.compare(source, source)
+        assert not list(tmp_path.glob("run/references/*/*.json"))
+        score, _ = judge.compare(source, source)
+    assert score.scores["strict"]["final"] in (None, 1.0)
+    assert score.scores["paper"]["block_match"] == pytest.approx(1.0)
+    assert not any("crashed" in flag for flag in score.flags)
+
+
+def test_a_spoilt_reference_of_an_older_version_is_rendered_again(tmp_path):
+    reference = tmp_path / "page.html"
+    reference.write_text("<p>Hello</p>")
+    source = PageSource.from_file(reference)
+    with closing(Design2CodeJudge(tmp_path / "run")) as judge:
+        judge.compare(source, source)
+        judge._threads.submit(int).result()
+    (stored,) = tmp_path.glob("run/references/*/*.json")
+    spoilt = json.loads(stored.read_text()) | {"flags": ["crashed", "scripts_off"], "blocks": []}
+    stored.write_text(json.dumps(spoilt))
+    with closing(Design2CodeJudge(tmp_path / "run")) as judge:
+        score, _ = judge.compare(source, source)
+        assert judge.references_made == 1
+    assert score.scores["paper"]["block_match"] == pytest.approx(1.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -48,18 +49,20 @@ def prepare(source: Path, folder: Path, *, everything: bool = False) -> PageSour
     Only the files that it names come along, or `everything` in its folder.
     """
     page = _page_of(source)
-    original = PageSource.from_file(page)
+    original = replace(PageSource.from_file(page), trusted=True)  # it is the user's own choice
     html = without_written_pictures(cut_links(original.text))
     if everything:
         files = [path for path in page.parent.rglob("*") if path.is_file() and path != page]
     else:
         files = files_of(page, page.parent)
     for file in files:
-        _copy(file, folder / file.relative_to(page.parent))
+        name = file.relative_to(page.parent)
+        if original.own_file(str(name)) is not None:  # nothing hidden
+            _copy(file, folder / name)
     if NAME in html:
         (folder / NAME).write_bytes(default_placeholder())
     (folder / PAGE).write_bytes(original.with_text(html).html)
-    return PageSource.from_file(folder / PAGE)
+    return replace(PageSource.from_file(folder / PAGE), trusted=True)
 
 
 def cut_links(html: str) -> str:
