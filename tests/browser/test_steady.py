@@ -27,7 +27,8 @@ SOURCES = {
     "observers": "new Promise((done) => { const seen = [];"
     " new PerformanceObserver((list) => seen.push(...list.getEntries()))"
     ".observe({entryTypes: ['mark', 'resource', 'navigation', 'paint']});"
-    " performance.mark('z'); setTimeout(() => done(seen.map((e) => [e.name, e.startTime])), 100) })",
+    " performance.mark('z');"
+    " setTimeout(() => done(seen.map((e) => [e.name, e.startTime])), 100) })",
     "events": "[new Event('x').timeStamp, document.timeline.currentTime]",
     "file": "[new File([], 'a').lastModified, new File([], 'b', {lastModified: 5}).lastModified,"
     " (() => { const form = new FormData(); form.append('x', new Blob());"
@@ -36,7 +37,8 @@ SOURCES = {
     " document.implementation.createHTMLDocument().lastModified,"
     " new DOMParser().parseFromString('<a/>', 'text/xml').lastModified]",
     "blob": "URL.createObjectURL(new Blob(['hi'], {type: 'text/plain'}))",
-    "chance": "[Math.random(), crypto.randomUUID(), [...crypto.getRandomValues(new Uint8Array(4))]]",
+    "chance": "[Math.random(), crypto.randomUUID(),"
+    " [...crypto.getRandomValues(new Uint8Array(4))]]",
     "keys": "crypto.subtle.generateKey({name: 'AES-GCM', length: 256}, true, ['encrypt'])"
     ".then((key) => crypto.subtle.exportKey('raw', key)).then((raw) => [...new Uint8Array(raw)])",
     "hmac": "crypto.subtle.generateKey({name: 'HMAC', hash: 'SHA-256'}, true, ['sign'])"

@@ -1,0 +1,153 @@
+"""Show pages, and act on pages, again and again: is everything the same every time?
+
+    python bench/determinism.py pages FOLDER ... --times 10 --busy 4
+    python bench/determinism.py interactions DATASET GENERATED --times 10
+
+Every page is shown by one warm renderer of this process, by new browsers and by two worker
+processes, in another order each time. What is compared are the bytes of the three pictures that
+scores are taken from, the list of what is on the page, and the flags: scores follow from these.
+Interactions are judged by new workers every time; scores and verdicts are compared. `--busy` keeps
+so many processors busy meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import random
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from uiproof.benchmarks.design2code.views import photograph
+from uiproof.browser import PageSource, Renderer
+from uiproof.errors import UiproofError
+
+_renderer: Renderer | None = None  # of a worker process
+
+
+def seen(renderer: Renderer, path: Path) -> str:
+    """Return a digest of all that a judge takes from a page."""
+    try:
+        taken = photograph(renderer, PageSource.from_file(path))
+    except UiproofError as error:
+        return f"failed: {error.code}"
+    digest = hashlib.sha256(taken.png)
+    for pair in taken.capture.pairs:
+        for picture in pair:
+            digest.update(picture)
+    digest.update(repr((taken.capture.nodes, taken.inventory)).encode("utf-8", "replace"))
+    return f"{digest.hexdigest()[:16]} {' '.join(taken.flags)}"
+
+
+def seen_by_worker(path: Path) -> str:
+    """Do the same in a process that keeps its browser."""
+    global _renderer
+    _renderer = _renderer or Renderer()
+    return seen(_renderer, path)
+
+
+@contextmanager
+def busy(many: int) -> Iterator[None]:
+    """Keep processors busy."""
+    loops = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(many)]
+    for loop in loops:
+        loop.start()
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.join()
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+def show_pages(pages: list[Path], times: int) -> dict[Path, set[str]]:
+    """Show every page so many times, in three ways."""
+    found: dict[Path, set[str]] = defaultdict(set)
+    shuffled = random.Random(7)
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as workers:
+        ways = [("inline", "worker", "fresh")[at % 3] for at in range(times)]
+        for at, way in enumerate(ways):
+            began = time.monotonic()
+            order = shuffled.sample(pages, len(pages))
+            results: Iterable[str]
+            if way == "worker":
+                results = workers.map(seen_by_worker, order)
+            else:
+                results = _shown_here(order, fresh=way == "fresh")
+            for path, result in zip(order, results, strict=True):
+                found[path].add(result)
+            print(f"  {at + 1}/{times} {way}: {time.monotonic() - began:.0f} s", file=sys.stderr)
+    return found
+
+
+def _shown_here(pages: list[Path], *, fresh: bool) -> Iterator[str]:
+    if fresh:
+        for path in pages:
+            with Renderer() as renderer:
+                yield seen(renderer, path)
+        return
+    with Renderer() as renderer:
+        for path in pages:
+            yield seen(renderer, path)
+
+
+def judge_interactions(dataset: str, generated: str, times: int) -> dict[str, set[str]]:
+    """Judge every interaction so many times."""
+    import uiproof
+
+    found: dict[str, set[str]] = defaultdict(set)
+    for at in range(times):
+        began = time.monotonic()
+        with TemporaryDirectory() as folder:
+            run = uiproof.run(dataset, f"replay:{generated}", out=Path(folder) / "run", quiet=True)
+            for record in run.records():
+                found[record.id].add(_verdict(record))
+        print(f"  {at + 1}/{times}: {time.monotonic() - began:.0f} s", file=sys.stderr)
+    return found
+
+
+def _verdict(record: Any) -> str:
+    details = record.details or {}
+    return json.dumps([record.status, record.scores, details.get("verdict")], sort_keys=True)
+
+
+def main() -> None:
+    """Parse, run, print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("what", choices=["pages", "interactions"])
+    parser.add_argument("paths", nargs="+")
+    parser.add_argument("--times", type=int, default=10)
+    parser.add_argument("--busy", type=int, default=0)
+    parser.add_argument("--most", type=int, default=200, help="pages")
+    options = parser.parse_args()
+    with busy(options.busy):
+        found: dict[Any, set[str]]
+        if options.what == "pages":
+            pages = sorted({p for path in options.paths for p in Path(path).rglob("*.html")})
+            chosen = random.Random(1).sample(pages, min(options.most, len(pages)))
+            found = show_pages(chosen, options.times)
+        else:
+            found = judge_interactions(options.paths[0], options.paths[1], options.times)
+    for one, results in found.items():
+        if len(results) > 1:
+            print(f"differs: {one}: {sorted(results)}")
+    same = sum(len(results) == 1 for results in found.values())
+    print(f"{same} of {len(found)} the same {options.times} times (busy: {options.busy})")
+
+
+if __name__ == "__main__":
+    main()
