@@ -46,7 +46,7 @@ class DaemonThread:
 
 
 class ThreadWorker:
-    """A judge in a thread of this process: Playwright must not run in the event loop's thread.
+    """Run a judge in a thread of this process, because it blocks and the event loop must not.
 
     A judge that hangs cannot be stopped here, only left behind.
     """

@@ -102,7 +102,7 @@ def _roughened(one: Scene, mutant: Mutant, chance: random.Random) -> Mutant:
 class Assessor:
     """Judges mutants the way that `uiproof score` judges generated pages.
 
-    The judge has a thread of its own: Playwright allows one browser in each.
+    The judge has a thread of its own.
     """
 
     def __init__(self, folder: Path) -> None:
