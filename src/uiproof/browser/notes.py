@@ -40,9 +40,9 @@ class Notes:
         if event["name"] != "uiproofTell":
             return
         try:
-            kind, text = json.loads(event["payload"])
-        except ValueError:
-            return
+            kind, text = map(str, json.loads(event["payload"]))
+        except (ValueError, TypeError, RecursionError):
+            return  # not from our hook
         if kind == "window":
             self._note(self._windows, self._guard.short(text))
         else:
