@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
-import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -24,6 +22,7 @@ from uiproof.browser.chromium import (
 from uiproof.browser.devtools import BrowserError, DevTools
 from uiproof.errors import MissingDependencyError, RenderError
 from uiproof.proctree import kill_tree
+from uiproof.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Playwright
@@ -59,7 +58,8 @@ class PipedChromium:
     """A browser that we talk to directly."""
 
     def __init__(self, chromium: Chromium) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="uiproof-"))
+        self._scratch = ScratchFolder()
+        self._folder = self._scratch.path
         self._kind = chromium.kind
         self._process: subprocess.Popen[bytes] | None = None
         self._said = b""  # the last of what the browser complains about
@@ -102,7 +102,7 @@ class PipedChromium:
             kill_tree(self._process.pid)
             self._process.wait()
         self.tools.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.remove()
 
     def _start(self, path: Path, commands: int, replies: int) -> subprocess.Popen[bytes]:
         # The browser listens at descriptor 3 and speaks at 4; a shell can put them there.
@@ -142,7 +142,8 @@ class PlaywrightChromium:
         from playwright.sync_api import Error
 
         self._playwright = _start_playwright()
-        self._folder = Path(tempfile.mkdtemp(prefix="uiproof-"))
+        self._scratch = ScratchFolder()
+        self._folder = self._scratch.path
         try:
             self.browser: Browser = self._playwright.chromium.launch(
                 executable_path=self._launcher(chromium.path),
@@ -182,7 +183,7 @@ class PlaywrightChromium:
 
         with suppress(Error):  # its driver may be dead
             self._playwright.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.remove()
 
     def _launcher(self, path: Path) -> Path:
         """A script that notes its process id and becomes the browser, without network if it can."""
