@@ -33,7 +33,7 @@ from uiproof.submissions.reading import read_json
 _PIECES = """<![foo]> <![ <![CDATA[ ]]> <!-- --> --!> <? <!doctype <html <html> </html> <p> </p>
     <br/> </ <script> </script> <style> <textarea> <a&b='" &#x110000; &#; &nbsp ```html ``` ~~~
     <think> </think> {"html":" "} {"a": [[ [1,2] (1,2) <point>1 click(start_box='(1,2)') x=1,y=
-    1e999 99% {"bbox":[0,0,1,1]} {"element":3} "usable":true src=// url( http://[ %00 type drag key"""
+    1e999 99% {"bbox":[0,0,1,1]} {"element":3} "usable":true src=// url( http://[ %00 type key"""
 PIECES = st.sampled_from(_PIECES.split())
 TEXTS = st.lists(PIECES | st.text(max_size=8), max_size=40).map("".join)
 DEEP = '{"a":' + "[" * 1990 + "}"

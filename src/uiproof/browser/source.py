@@ -51,6 +51,7 @@ class PageSource:
     only: frozenset[str] | None = None  # the names of its files that it may use; None: all
     withheld: frozenset[Path] = frozenset()  # files of its folder that it may not see
     path: Path | None = None  # the file that it was read from
+    notes: tuple[str, ...] = ()  # what was unusual about how it came, for the flags of its case
 
     def __post_init__(self) -> None:
         _check_size(len(self.html), self.path)
