@@ -71,7 +71,7 @@ def sweep(place: Path) -> None:
 
 def _remove_if_abandoned(path: Path) -> None:
     try:
-        mine = path.lstat().st_uid == os.geteuid()
+        mine = os.geteuid() in (0, path.lstat().st_uid)
         lock = _locked(path, wait=False) if mine else None
     except OSError:  # in use, just removed, or not for us to open
         return

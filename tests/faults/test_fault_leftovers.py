@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -26,8 +27,23 @@ WORKER = "uiproof.engine.worker"
 def family(main, folder):
     """The processes of a warm service with one worker, by what they do."""
     guardian, judge = processes(main.marker, WORKER)
-    browser = next(pid for pid in processes(main.marker, "--user-data-dir=", str(folder)))
-    return {"main": main.pid, "guardian": guardian, "judge": judge, "browser": browser}
+    return {
+        "main": main.pid,
+        "guardian": guardian,
+        "judge": judge,
+        "browser": browsers_in(folder)[0],
+    }
+
+
+def browsers_in(folder) -> list[int]:
+    """The browsers with a profile in a folder, the oldest first; their environment is their own."""
+    profile = f"--user-data-dir={folder}/".encode()
+    found = []
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if profile in command.read_bytes():
+                found.append(int(command.parent.name))
+    return sorted(found)
 
 
 @pytest.fixture
@@ -69,6 +85,7 @@ def test_a_killed_service_leaves_neither_a_process_nor_a_folder(tmp_path, servic
     service.finished()
     assert living(service.marker) == []
     wait_until(lambda: not list((tmp_path / "scratch").iterdir()))
+    assert browsers_in(tmp_path / "scratch") == []
 
 
 def test_what_was_left_when_everything_was_killed_at_once_is_removed_at_the_next_start(
