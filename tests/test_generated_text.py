@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from uiproof.benchmarks.design2code.cleanup import clean_generated
 from uiproof.benchmarks.grounding.contracts import locate, parse_contract
 from uiproof.benchmarks.grounding.grounders import omniparser
+from uiproof.benchmarks.grounding.grounders.instructions import understand
 from uiproof.benchmarks.grounding.parsing import parse
 from uiproof.benchmarks.grounding.predictions import read_predictions
 from uiproof.benchmarks.grounding.searches.planning import ModelPlanner, Result
@@ -99,9 +100,12 @@ def test_any_answer_holds_an_opinion_or_is_an_error(text):
 
 
 @given(TEXTS | st.text("typeinto \"'drag by1,2px press the key", max_size=60))
-def test_any_sentence_is_an_action(text):
+@example("drag it " + "9" * 5_000 + "px to the right")
+@example("the " + "9" * 5_000 + "th column of row 1")
+def test_any_sentence_is_an_action_and_an_instruction(text):
     read_action({"action": text, "tag type": [text]})
     named_in(text)
+    understand(text)
 
 
 @settings(max_examples=30)
@@ -185,6 +189,7 @@ def test_a_page_that_calls_our_hook_itself_breaks_nothing(payload):
         "click(" * 80_000,
         "```html\n<html>" + "<a b='" * 80_000,
         "<think>" * 80_000,
+        "1" * 100_000,
     ],
     ids=lambda text: text[-8:],
 )
@@ -192,6 +197,8 @@ def test_no_text_takes_minutes(text):
     began = time.process_time()
     clean_generated(text)
     parse(text)
+    read_action({"action": text})
+    understand(text[:40_000])
     for read in (opinion_in, lambda text: page_in(Reply(text=text, finish=Finish.STOP))):
         with suppress(UiproofError):
             read(text)
