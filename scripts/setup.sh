@@ -15,6 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 BROWSER_PACKAGES=(chromium-headless-shell chromium)
 FONT_PACKAGES=(fontconfig fonts-liberation fonts-dejavu-core)
 PLAYWRIGHT_DOWNLOAD_SECONDS=300
+UV_PIN=scripts/uv.txt # the exact version, with the hashes of its files
 
 say() { printf 'setup: %s\n' "$*"; }
 give_up() {
@@ -23,26 +24,28 @@ give_up() {
 }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Prints the path of a uv that works: one that is installed, or one from PyPI in .tools.
+# Prints the path of the pinned uv: one that is installed, or one from PyPI in .tools.
 find_uv() {
-  local uv
+  local uv version
+  version=$(sed -n 's/^uv==\([^ ]*\).*/\1/p' "$UV_PIN")
   for uv in uv "$HOME/.local/bin/uv" .tools/bin/uv .tools/venv/bin/uv; do
-    if "$uv" --version >/dev/null 2>&1; then
+    if [[ $("$uv" --version 2>/dev/null) =~ ^uv\ "$version"(\ |$) ]]; then
       echo "$uv"
       return
     fi
   done
   local python=${PYTHON:-python3}
   have "$python" || give_up "There is no $python. Install Python 3.11 or newer, or set PYTHON to it."
-  say "getting uv from PyPI into .tools" >&2
+  say "getting uv $version from PyPI into .tools" >&2
+  rm -rf .tools
   export PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
   # --target works also where the system forbids pip to touch its own packages (PEP 668).
-  if "$python" -m pip install --quiet --target .tools uv >&2; then
+  if "$python" -m pip install --quiet --target .tools --require-hashes --requirement "$UV_PIN" >&2; then
     echo .tools/bin/uv
-  elif "$python" -m venv .tools/venv >&2 && .tools/venv/bin/pip install --quiet uv >&2; then
+  elif "$python" -m venv .tools/venv >&2 && .tools/venv/bin/pip install --quiet --require-hashes --requirement "$UV_PIN" >&2; then
     echo .tools/venv/bin/uv
   else
-    give_up "uv could not be installed with $python. Check that it has pip and that PyPI is reachable."
+    give_up "uv $version could not be installed with $python. Check that it has pip and that PyPI is reachable."
   fi
 }
 

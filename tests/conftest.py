@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,11 @@ import warm_commands
 # Half of the usual number of examples, for all properties that do not say how many they need.
 settings.register_profile("half", settings.default, max_examples=50, deadline=None)
 settings.load_profile("half")
+
+
+# Tests send Ctrl-C to what they start. A script that starts them in the background has it ignored,
+# and what they start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # These files take longest, about in this order. They are begun before all others: a long one that

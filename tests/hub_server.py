@@ -23,11 +23,16 @@ class Hub:
     sends: dict[str, bytes] = field(default_factory=dict)  # name -> other bytes than announced
     cut_after: dict[str, list[int]] = field(default_factory=dict)  # name -> bytes, per request
     refuses_ranges: bool = False
+    newest: str = COMMIT  # the commit of `main`
+    answers_with: str = ""  # a commit, whichever was asked for
     asked: Counter = field(default_factory=Counter)
     ranges: list[str] = field(default_factory=list)
+    commits: set[str] = field(default_factory=set)  # from which files were asked for
 
-    def listing(self, repo):
-        return {"sha": COMMIT, "siblings": [self._file(n, c) for n, c in self.repos[repo].items()]}
+    def listing(self, repo, revision):
+        commit = revision if re.fullmatch(r"[0-9a-f]{40}", revision) else self.newest
+        files = [self._file(name, content) for name, content in self.repos[repo].items()]
+        return {"sha": self.answers_with or commit, "siblings": files}
 
     def _file(self, name, content):
         blob = hashlib.sha1(f"blob {len(content)}\0".encode() + content).hexdigest()
@@ -45,16 +50,16 @@ def serve():
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             path = unquote(urlsplit(self.path).path)
-            if match := re.fullmatch(r"/api/(datasets|models)/([^/]+/[^/]+)/revision/.+", path):
-                kind, repo = match.groups()
+            if match := re.fullmatch(r"/api/(datasets|models)/([^/]+/[^/]+)/revision/(.+)", path):
+                kind, repo, revision = match.groups()
                 key = f"datasets/{repo}" if kind == "datasets" else repo
                 if key in hub.repos:
-                    return self._answer(200, json.dumps(hub.listing(key)).encode())
+                    return self._answer(200, json.dumps(hub.listing(key, revision)).encode())
                 return self._answer(404, b"{}")
             for key, files in hub.repos.items():
-                prefix = f"/{key}/resolve/{COMMIT}/"
-                name = path.removeprefix(prefix)
-                if path.startswith(prefix) and name in files:
+                match = re.fullmatch(rf"/{key}/resolve/([0-9a-f]{{40}})/(.+)", path)
+                if match and (name := match[2]) in files:
+                    hub.commits.add(match[1])
                     return self._send_file(name, hub.sends.get(name, files[name]))
             return self._answer(404, b"")
 

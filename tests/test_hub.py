@@ -1,11 +1,12 @@
 """Fetching against a real HTTP server on loopback that speaks the hub's interface."""
 
 import hashlib
-import json
 import os
+import re
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -56,7 +57,84 @@ def test_a_data_set_arrives_in_the_published_layout_and_is_found_afterwards(serv
     wanted = {name: data for name, data in PAGES.items() if name != "README.md"}
     assert contents(folder) == wanted
     assert hub.local_path("design2code-hard", cache_dir=tmp_path) == folder
-    assert json.loads((folder / ".source.json").read_text())["commit"] == COMMIT
+    pinned = hub.catalogue()["design2code-hard"].revision
+    assert hub.commit_here("design2code-hard", cache_dir=tmp_path) == pinned
+    assert server.commits == {pinned}
+
+
+def entry_of(monkeypatch, revision):
+    """The catalogue, in which the data set has this commit."""
+    changed = replace(hub.catalogue()["design2code-hard"], revision=revision)
+    monkeypatch.setattr(hub, "catalogue", lambda: {changed.name: changed})
+
+
+def test_an_entry_without_a_commit_stays_at_the_one_that_was_fetched_first(
+    server, tmp_path, monkeypatch
+):
+    entry_of(monkeypatch, None)
+    folder = get(server, tmp_path)
+    assert hub.commit_here("design2code-hard", cache_dir=tmp_path) == COMMIT
+    server.newest = "f" * 40  # somebody changes the data set
+    (folder / "g1.png").write_bytes(b"bit rot")
+    get(server, tmp_path)
+    assert hub.commit_here("design2code-hard", cache_dir=tmp_path) == COMMIT
+    assert server.commits == {COMMIT}
+
+
+def test_another_commit_in_the_catalogue_is_fetched_and_what_is_the_same_is_kept(
+    server, tmp_path, monkeypatch
+):
+    entry_of(monkeypatch, "a" * 40)
+    get(server, tmp_path)
+    server.repos[HARD]["g2.html"] = b"<h1>corrected</h1>"
+    entry_of(monkeypatch, "b" * 40)
+    server.asked.clear()
+    folder = get(server, tmp_path)
+    assert (folder / "g2.html").read_bytes() == b"<h1>corrected</h1>"
+    assert dict(server.asked) == {"g2.html": 1}
+    assert hub.commit_here("design2code-hard", cache_dir=tmp_path) == "b" * 40
+
+
+def test_what_is_here_stays_where_the_hub_cannot_be_asked_for_another_commit(
+    server, tmp_path, monkeypatch
+):
+    entry_of(monkeypatch, "a" * 40)
+    folder = get(server, tmp_path)
+    entry_of(monkeypatch, "b" * 40)
+    with pytest.raises(DownloadError):
+        hub.fetch("design2code-hard", cache_dir=tmp_path, endpoint="http://127.0.0.1:9")
+    assert hub.local_path("design2code-hard", cache_dir=tmp_path) == folder
+    assert contents(folder)
+
+
+def test_a_hub_that_answers_with_another_commit_is_refused(server, tmp_path):
+    server.answers_with = "e" * 40
+    with pytest.raises(DownloadError, match="answered with commit eeeeeeeeeeee"):
+        get(server, tmp_path)
+    assert not server.asked
+
+
+@pytest.mark.parametrize("listing", [{}, [], {"sha": COMMIT}, {"sha": COMMIT, "siblings": [{}]}])
+def test_a_list_of_files_that_is_none_is_told(server, tmp_path, monkeypatch, listing):
+    monkeypatch.setattr(server, "listing", lambda *_: listing)
+    with pytest.raises(DownloadError, match="malformed"):
+        get(server, tmp_path)
+
+
+def test_the_command_warns_of_an_entry_without_a_commit_and_lists_the_one_that_is_here(
+    server, tmp_path
+):
+    server.repos["datasets/openbmb/CAGUI"] = {"CAGUI_grounding/a.json": b"[]"}
+    environment = os.environ | {"HF_ENDPOINT": server.url, "UIPROOF_CACHE": str(tmp_path)}
+    options = {"env": environment, "capture_output": True, "text": True, "check": True}
+    command = [sys.executable, "-m", "uiproof", "data"]
+    assert "not pinned: the newest" in subprocess.run(command, **options).stdout
+    got = subprocess.run([*command, "get", "cagui"], **options)
+    assert "not pinned" in got.stderr
+    assert COMMIT in got.stderr
+    listed = subprocess.run(command, **options).stdout
+    assert f"{COMMIT}, the newest when it was fetched" in listed
+    assert hub.catalogue()["screenspot-pro"].revision in listed
 
 
 def test_what_is_here_and_intact_is_not_fetched_again(server, tmp_path):
@@ -231,3 +309,9 @@ def test_the_catalogue_is_complete_where_it_must_be():
         assert entry.purpose
         assert entry.patterns
         assert set(entry.sha256) <= set(entry.patterns)
+        assert entry.revision is None or re.fullmatch(r"[0-9a-f]{40}", entry.revision)
+
+
+def test_nearly_everything_in_the_catalogue_is_pinned():
+    unpinned = {name for name, entry in hub.catalogue().items() if entry.revision is None}
+    assert unpinned == {"showdown-clicks", "cagui"}  # whose commits we could not look up

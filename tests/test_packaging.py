@@ -40,6 +40,20 @@ def test_the_lock_pins_every_package_with_hashes():
         assert "--hash=sha256:" in entry, entry
 
 
+def test_the_tool_that_sets_up_the_environment_is_pinned_with_hashes():
+    pin = (ROOT / "scripts" / "uv.txt").read_text()
+    lines = [line for line in pin.splitlines() if line and not line.startswith("#")]
+    assert re.fullmatch(r"uv==\d+\.\d+\.\d+ \\", lines[0])
+    assert len(lines) > 5
+    for line in lines[1:]:
+        assert re.fullmatch(r" +--hash=sha256:[0-9a-f]{64}(?: \\)?", line), line
+    installs = re.findall(r"pip install .*", (ROOT / "scripts" / "setup.sh").read_text())
+    assert installs
+    for install in installs:
+        # Everything comes with hashes; the package itself comes from this folder alone.
+        assert "--require-hashes" in install or "--no-deps" in install, install
+
+
 def test_the_lock_covers_every_dependency_and_extra():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = list(project["dependencies"])

@@ -113,12 +113,15 @@ def _fonts() -> Iterator[Finding]:
     for name, pattern, package in (
         ("fonts: chinese, japanese, korean", ":lang=zh-cn", "fonts-noto-cjk"),
         ("fonts: emoji", ":lang=und-zsye", "fonts-noto-color-emoji"),
+        ("fonts: other scripts", ":lang=hi", "fonts-noto-core"),
     ):
         found = _families(pattern)
         yield Finding(
             name,
             bool(found),
-            ", ".join(sorted(found)[:3]) if found else "such text is drawn as empty boxes",
+            ", ".join(sorted(found)[:3])
+            if found
+            else "such text is drawn as boxes, and its page flagged missing_glyphs",
             "" if found else f"apt-get install {package}  (changes how pages are rendered)",
         )
 

@@ -17,6 +17,8 @@ EXIT_MISSING = 3
 EXIT_UNEXPECTED = 70
 EXIT_INTERRUPTED = 130
 
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 # What a named file or folder can have wrong with it, wherever it is noticed.
 _USER_ERRORS = {
     errno.EACCES,
@@ -30,7 +32,7 @@ _USER_ERRORS = {
 
 def ending_well(command: Callable[[], object]) -> NoReturn:
     """Run a command and end the program: every error becomes a message and an exit code."""
-    _end_as_by_ctrl_c(signal.SIGTERM, signal.SIGHUP)
+    _end_by_signals()
     try:
         command()
     except SystemExit:
@@ -60,20 +62,22 @@ def ending_well(command: Callable[[], object]) -> NoReturn:
     sys.exit(0)
 
 
-def _end_as_by_ctrl_c(*signals: signal.Signals) -> None:
-    """Let what a cluster or a closed terminal sends end a command as cleanly as Ctrl-C does."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # Scripts start programs in the background like this. Held back, Ctrl-C still does nothing
-        # by itself, and the others can end the command by it.
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+def _end_by_signals() -> None:
+    """Let SIGTERM and SIGHUP end a command as cleanly as Ctrl-C, however it was started.
+
+    A shell script starts what it puts into the background (`&`) with SIGINT ignored. Somebody who
+    sends that signal all the same means it, so it ends the command there, too. Only an ignored
+    SIGHUP stays ignored: that is what `nohup` is for.
+    """
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, signal.SIG_DFL):
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in signals:
-        if signal.getsignal(number) is signal.SIG_DFL:  # else `nohup`, say, wants it ignored
-            signal.signal(number, _press_ctrl_c)
+    signal.signal(signal.SIGTERM, _press_ctrl_c)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _press_ctrl_c)
 
 
 def _press_ctrl_c(*_: object) -> None:
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     signal.raise_signal(signal.SIGINT)
 
 

@@ -43,7 +43,7 @@ class Entry:
     benchmark: str
     repo: str
     repo_type: str  # "dataset" or "model", as the hub calls it
-    revision: str
+    revision: str | None  # the commit; None: not known to us, so it is the newest when fetched
     patterns: tuple[str, ...]  # which of the repository's files
     purpose: str
     megabytes: int | None = None
@@ -92,20 +92,23 @@ def fetch(
 ) -> Path:
     """Bring a catalogue entry to this machine and return where it is.
 
-    What is here already is checked, not fetched again. Raises `DownloadError` where the hub cannot
-    be reached or sends something else than it announced.
+    What is here already is checked, not fetched again, unless the catalogue has another commit by
+    now. Where it has none, the newest is fetched the first time and that one from then on. Raises
+    `DownloadError` where the hub cannot be reached or sends something else than it announced.
     """
     entry = _entry(name)
     folder = _folder(entry, cache_dir)
     partial = folder.with_name(folder.name + ".partial")
-    if folder.is_dir():
-        if _is_intact(folder):
-            return folder / entry.main_file
-        shutil.rmtree(partial, ignore_errors=True)
-        folder.rename(partial)
+    here = commit_here(name, cache_dir=cache_dir)
+    wanted = entry.revision or here
+    if folder.is_dir() and here == wanted and _is_intact(folder):
+        return folder / entry.main_file
     with _client() as client:
         base = (endpoint or os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
-        commit, remote_files = _list_files(client, base, entry)
+        commit, remote_files = _list_files(client, base, entry, wanted)
+        if folder.is_dir():  # damaged, or of another commit: what is the same is kept
+            shutil.rmtree(partial, ignore_errors=True)
+            folder.rename(partial)
         address = f"{base}/{_prefix(entry)}{entry.repo}/resolve/{commit}/"
         download_all(client, address, remote_files, partial, progress=progress)
     source = {
@@ -118,6 +121,16 @@ def fetch(
     (partial / _SOURCE_FILE).write_text(json.dumps(source, indent=1) + "\n", "utf-8")
     partial.rename(folder)  # only what is whole and checked ever has the final name
     return folder / entry.main_file
+
+
+def commit_here(name: str, *, cache_dir: Path | None = None) -> str | None:
+    """The commit of a catalogue entry that was fetched to this machine, if it was."""
+    folder = _folder(_entry(name), cache_dir)
+    try:
+        commit = json.loads((folder / _SOURCE_FILE).read_text("utf-8"))["commit"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return commit if isinstance(commit, str) else None
 
 
 def _entry(name: str) -> Entry:
@@ -152,22 +165,31 @@ def _client() -> httpx.Client:
 
 
 def _list_files(
-    client: httpx.Client, base: str, entry: Entry
+    client: httpx.Client, base: str, entry: Entry, commit: str | None
 ) -> tuple[str, tuple[RemoteFile, ...]]:
     import httpx
 
     kind = "datasets" if entry.repo_type == "dataset" else "models"
-    address = f"{base}/api/{kind}/{entry.repo}/revision/{entry.revision}"
+    address = f"{base}/api/{kind}/{entry.repo}/revision/{commit or 'main'}"
     try:
         answer = client.get(address, params={"blobs": "true"})
         answer.raise_for_status()
         listing = answer.json()
     except (httpx.HTTPError, json.JSONDecodeError) as error:
         raise unreachable(entry.name, error) from error
-    remote_files = tuple(_chosen(entry, listing["siblings"]))
+    try:
+        found, siblings = str(listing["sha"]), listing["siblings"]
+        remote_files = tuple(_chosen(entry, siblings))
+    except (KeyError, TypeError) as error:
+        raise DownloadError(f"The hub's list of the files of {entry.repo} is malformed.") from error
+    if commit and found != commit:
+        raise DownloadError(
+            f"The hub answered with commit {found[:12]} of {entry.repo}, not with {commit[:12]}.",
+            remedy="Check HF_ENDPOINT: a mirror has to keep old commits.",
+        )
     if not remote_files:
         raise DownloadError(f"{entry.repo} on the hub holds none of {', '.join(entry.patterns)}.")
-    return listing["sha"], remote_files
+    return found, remote_files
 
 
 def _chosen(entry: Entry, siblings: list[dict[str, Any]]) -> Iterator[RemoteFile]:
@@ -199,7 +221,7 @@ def _remove_strangers(folder: Path, remote_files: tuple[RemoteFile, ...]) -> Non
 def _is_intact(folder: Path) -> bool:
     try:
         digests = json.loads((folder / _SOURCE_FILE).read_text("utf-8"))["files"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return False
     return all(
         (folder / path).is_file() and digest_matches(folder / path, digest)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +21,7 @@ from uiproof.methods import Cell, make_cells
 from uiproof.models.catalogue import cost
 from uiproof.models.types import Usage
 from uiproof.remote.pushing import run_url
+from uiproof.scratch import ScratchFolder
 from uiproof.settings import Settings
 
 if TYPE_CHECKING:
@@ -96,13 +96,13 @@ def plan(
     tallies = [_Tally(cell, planned, retry_failed) for cell in cells]
     settings = Settings.from_environment(workers=workers)
     cases = list(_part(islice(benchmark.cases(path), limit), shard))
-    with tempfile.TemporaryDirectory(prefix="uiproof-plan-") as scratch:
+    with ScratchFolder() as scratch:
         pool = make_pool(
             executor,
-            partial(benchmark.judge, Path(scratch)),
+            partial(benchmark.judge, scratch),
             workers=settings.workers,
             case_timeout=settings.case_timeout,
-            log=Path(scratch) / "workers.log",
+            log=scratch / "workers.log",
             folders=[path],
             fingerprint=benchmark.fingerprint,
         )

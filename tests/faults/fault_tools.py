@@ -61,6 +61,13 @@ def processes(marker: str, *words: str) -> list[int]:
     return sorted(found)
 
 
+def ignored(pid: int) -> set[signal.Signals]:
+    """The signals that a process ignores."""
+    status = Path("/proc", str(pid), "status").read_text()
+    mask = int(status.split("SigIgn:")[1].split()[0], 16)
+    return {number for number in signal.Signals if mask >> (number - 1) & 1}
+
+
 class Started:
     """A program that runs, with a folder for its temporary files and a mark on all it starts."""
 
@@ -97,6 +104,11 @@ class Started:
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the program alone, as a person or a cluster would."""
         self._process.send_signal(number)
+
+    def line(self) -> str:
+        """The next line on standard output."""
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
 
     def finished(self, seconds: float = 120) -> tuple[int, str, str]:
         """Exit code, standard output and standard error."""

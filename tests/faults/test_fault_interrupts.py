@@ -8,11 +8,25 @@ import sys
 import time
 
 import pytest
-from fault_tools import UIPROOF, journal_ids, lines_in, living, wait_until, words
+from fault_tools import (
+    UIPROOF,
+    ignored,
+    journal_ids,
+    lines_in,
+    living,
+    processes,
+    wait_until,
+    words,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 ECHO = ("--method", "echo", "--out", "run", "--quiet")
+
+
+# How a shell script starts what it puts into the background, and how `nohup` starts things.
+IN_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+WITH_NOHUP = ("sh", "-c", 'trap "" HUP; exec "$@"', "sh")
 
 
 @pytest.fixture
@@ -37,21 +51,35 @@ def test_a_run_that_is_asked_to_stop_ends_cleanly_and_says_how_to_continue(
     assert living(under_way.marker) == []
 
 
-def test_a_run_that_a_script_started_in_the_background_is_ended_by_a_cluster_all_the_same(
-    tmp_path, start
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("executor", ["processes", "inline"])
+def test_a_run_that_a_script_started_in_the_background_is_ended_like_any_other(
+    tmp_path, start, number, executor
 ):
     dataset = words(tmp_path / "words", 5, "slow")
-    background = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
-    main = start(*UIPROOF, "run", "--dataset", dataset, *ECHO, inside=background)
+    command = (*UIPROOF, "run", "--dataset", dataset, *ECHO, "--executor", executor)
+    main = start(*command, inside=IN_BACKGROUND)
     wait_until(lambda: lines_in(tmp_path / "run") == 5)
-    main.signal(signal.SIGINT)  # meant for what is in the foreground
-    time.sleep(0.5)
-    assert lines_in(tmp_path / "run") == 5
-    assert not (tmp_path / "run" / "summary.json").exists()
-    main.signal(signal.SIGTERM)
+    assert ignored(main.pid) & {signal.SIGINT} == set()
+    for pid in processes(main.marker):
+        assert ignored(pid) & {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} == set()
+    main.signal(number)
     code, _, err = main.finished(60)
     assert code == 130, err
     assert "The same command continues it" in err
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["n"] == 5
+    assert living(main.marker) == []
+
+
+def test_a_run_under_nohup_outlives_its_terminal_and_is_ended_by_ctrl_c(tmp_path, start):
+    dataset = words(tmp_path / "words", 5, "slow")
+    main = start(*UIPROOF, "run", "--dataset", dataset, *ECHO, inside=WITH_NOHUP)
+    wait_until(lambda: lines_in(tmp_path / "run") == 5)
+    assert signal.SIGHUP in ignored(main.pid)
+    main.signal(signal.SIGHUP)
+    main.signal(signal.SIGINT)
+    code, _, err = main.finished(60)
+    assert code == 130, err
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["n"] == 5
     assert living(main.marker) == []
 

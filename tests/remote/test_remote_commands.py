@@ -138,7 +138,9 @@ def test_ctrl_c_pushes_what_is_done(bucket, machine, pictures, command, tmp_path
         *("run", "--dataset", f"{bucket.url}/words", "--method", "echo"),
         *("--workers", 1, "--out", out),
     )
-    wait_until(lambda: len(pictures.read_text().split()) == 2)
+    # Judged is not yet written down, and only what is written down is kept.
+    caches = Path(os.environ["UIPROOF_CACHE"])
+    wait_until(lambda: [p.read_bytes().count(b"\n") for p in caches.rglob("journal.jsonl")] == [2])
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130

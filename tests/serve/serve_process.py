@@ -63,13 +63,13 @@ class Service:
 
 
 @contextmanager
-def serving(*options, folder: Path, token: str = ""):
+def serving(*options, folder: Path, token: str = "", inside: tuple[str, ...] = ()):
     """A service that is warm; whatever is left of it at the end is killed."""
     environment = os.environ | {"UIPROOF_CACHE": str(folder / "cache"), "TMPDIR": str(folder)}
     environment |= {"UIPROOF_SERVE_TOKEN": token} if token else {}
     errors = (folder / "errors.txt").open("w")
     process = subprocess.Popen(
-        [sys.executable, "-m", "uiproof", "serve", "--port", "0", *map(str, options)],
+        [*inside, sys.executable, "-m", "uiproof", "serve", "--port", "0", *map(str, options)],
         stdout=subprocess.PIPE,
         stderr=errors,
         text=True,

@@ -13,6 +13,8 @@ from serve_process import GENERATED, LOOP, REFERENCE, SLOW, serving
 
 from uiproof.proctree import descendants
 
+IN_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")  # as a shell script does
+
 
 def left_of(family, seconds=10):
     until = time.monotonic() + seconds
@@ -62,6 +64,15 @@ def test_the_second_signal_ends_everything_at_once(tmp_path):
             service.process.send_signal(signal.SIGTERM)
             assert service.process.wait(10) == 128 + signal.SIGTERM
             assert isinstance(answer.exception(), httpx.TransportError)
+        assert not left_of(family)
+    assert not list(tmp_path.glob("uiproof-*"))
+
+
+def test_a_service_that_a_script_started_in_the_background_is_ended_by_ctrl_c(tmp_path):
+    with serving("--workers", 1, folder=tmp_path, inside=IN_BACKGROUND) as service:
+        family = service.family()
+        service.process.send_signal(signal.SIGINT)
+        assert service.process.wait(30) == 0
         assert not left_of(family)
     assert not list(tmp_path.glob("uiproof-*"))
 

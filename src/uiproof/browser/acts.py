@@ -307,7 +307,7 @@ def parse_way(value: str, size: tuple[float, float]) -> tuple[float, float] | No
         return 0.0, float(_FAR)
     if re.search(r"\b(?:top|start|beginning)\b", words):
         return 0.0, float(-_FAR)
-    numbers = [float(found) for found in _NUMBER.findall(words)]
+    numbers = [max(-_FAR, min(_FAR, float(found))) for found in _NUMBER.findall(words)]
     way = next((step for word, step in _WAYS.items() if re.search(rf"\b{word}", words)), None)
     if "%" in words:
         across = way is None or way[0] != 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mimetypes
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -27,12 +26,20 @@ def keep_page(page: PageSource, target: Path) -> None:
     room = _MOST_BYTES
     for name, path in _files(page):
         place = target.parent / name
-        size = path.stat().st_size
-        if size > room or place.exists():
+        try:
+            content = path.read_bytes() if path.stat().st_size <= room else None
+        except OSError:  # gone, or not for us to read
             continue
-        room -= size
+        if content is None or place.exists() or _is_below_a_file(place):
+            continue
+        room -= len(content)
         place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, place)
+        place.write_bytes(content)
+
+
+def _is_below_a_file(place: Path) -> bool:
+    """Whether a folder on the way has the name of a file, such as that of the page itself."""
+    return any(folder.exists() and not folder.is_dir() for folder in place.parents)
 
 
 def _files(page: PageSource) -> Iterator[tuple[Path, Path]]:

@@ -46,9 +46,9 @@ class Notes:
     def note_record(self, text: str) -> None:
         """Take what our script in the page says of dialogs, windows and errors."""
         try:
-            kind, said = json.loads(text)
-        except ValueError:
-            return
+            kind, said = map(str, json.loads(text))
+        except (ValueError, TypeError, RecursionError):
+            return  # not from our script
         if kind == "window":
             self._note(self._windows, self._guard.short(said))
         elif kind == "error":

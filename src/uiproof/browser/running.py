@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -15,6 +13,7 @@ from uiproof.browser.chromium import SWITCHES, UNATTENDED, Chromium, confinement
 from uiproof.browser.devtools import BrowserError, DevTools
 from uiproof.errors import MissingDependencyError
 from uiproof.proctree import kill_tree
+from uiproof.scratch import ScratchFolder
 
 _START_SECONDS = 60
 _END_SECONDS = 3
@@ -25,7 +24,8 @@ class RunningBrowser:
     """A headless Chromium that is talked to over pipes. `close` leaves nothing of it behind."""
 
     def __init__(self, chromium: Chromium) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="uiproof-"))
+        self._scratch = ScratchFolder()
+        self._folder = self._scratch.path
         self._kind = chromium.kind
         self._confinement = confinement(chromium.path)
         self._process: subprocess.Popen[bytes] | None = None
@@ -67,7 +67,7 @@ class RunningBrowser:
             kill_tree(self._process.pid)
             self._process.wait()
         self.tools.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.remove()
 
     def _start(self, path: Path, commands: int, replies: int) -> subprocess.Popen[bytes]:
         # The browser listens at descriptor 3 and speaks at 4; a shell can put them there.

@@ -27,6 +27,23 @@ _ASSET_SUFFIXES = frozenset(
     }
 )
 _HINT_WINDOW = 1024  # how far into a page HTML looks for a declared encoding
+# The encodings that browsers know, as Python calls them. Others that Python has (`idna`, `utf-7`,
+# `unicode_escape`) are none for pages, and some of them fail for certain bytes.
+_ENCODINGS = {
+    **{name: name for name in ("utf-8", "cp866", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic")},
+    **{name: name for name in (f"cp{number}" for number in (874, 932, 949, *range(1250, 1259)))},
+    **{name: name for name in (f"iso8859-{n}" for n in (*range(2, 9), 10, 13, 14, 15, 16))},
+    **{name: name for name in ("gb18030", "big5hkscs", "euc_jp", "iso2022_jp")},
+    # What browsers read as the larger set of the same family.
+    **{"gb2312": "gb18030", "gbk": "gb18030", "big5": "big5hkscs", "shift_jis": "cp932"},
+    **{"euc_kr": "cp949", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874"},
+}
+# Names that pages use for them and Python does not know.
+_LABELS = {
+    **{"x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp", "x-gbk": "gbk"},
+    **{"gb_2312-80": "gbk", "windows-874": "cp874", "windows-949": "cp949", "x-x-big5": "big5"},
+    **{"x-mac-cyrillic": "mac-cyrillic", "iso-8859-8-i": "iso8859-8", "x-cp1251": "cp1251"},
+}
 
 
 @dataclass(frozen=True)
@@ -46,6 +63,7 @@ class PageSource:
     withheld: frozenset[Path] = frozenset()  # files of its folder that it may not see
     path: Path | None = None  # the file that it was read from
     trusted: bool = False  # whether it may use files of any kind, such as JSON; never hidden ones
+    notes: tuple[str, ...] = ()  # what was unusual about how it came, for the flags of its case
 
     def __post_init__(self) -> None:
         _check_size(len(self.html), self.path)
@@ -154,10 +172,9 @@ def _declared_charset(data: bytes) -> str:
     hint = _CHARSET_HINT.search(data[:_HINT_WINDOW])
     name = (hint[1] or b"").decode("ascii").lower() if hint else ""
     try:
-        b"?".decode(name)  # some codecs that Python knows are not for text
-        name = codecs.lookup(name).name
-    except (LookupError, UnicodeError):
+        name = codecs.lookup(_LABELS.get(name, name)).name
+    except LookupError:
         return "windows-1252"
-    if name.startswith(("utf-16", "utf-32")):
+    if name.startswith("utf-16"):
         return "utf-8"  # a tag that could be read as ASCII was not written in UTF-16
-    return "windows-1252" if name in {"ascii", "iso8859-1"} else name
+    return _ENCODINGS.get(name, "windows-1252")

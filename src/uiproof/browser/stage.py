@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uiproof.boxes import PixelBox
 from uiproof.browser.acts import Actor
 from uiproof.browser.devtools import BrowserError, NoAnswerError
+from uiproof.browser.glyphs import MISSING_GLYPHS, missing_glyphs
 from uiproof.browser.guard import StageGuard
 from uiproof.browser.input import Keyboard, Mouse
 from uiproof.browser.listeners import Listeners
@@ -90,7 +91,10 @@ class Stage:
 
     def snapshot(self) -> Snapshot:
         """Every visible element, up to `MAX_ELEMENTS`."""
-        return self._snapshot()
+        snapshot = self._snapshot()
+        if missing_glyphs(self._run, (element.text for element in snapshot.elements)):
+            self.flags.add(MISSING_GLYPHS)
+        return snapshot
 
     def find(self, selector: str) -> Element | None:
         """The first element that fits a CSS selector; its box is empty where it is not visible."""

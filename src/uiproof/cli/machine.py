@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from uiproof.cli.app import app, data_app
 from uiproof.cli.options import Quiet
 from uiproof.endings import EXIT_MISSING
 from uiproof.errors import MissingDependencyError, UiproofError
+
+if TYPE_CHECKING:
+    from uiproof.hub import Entry
 
 
 @app.command()
@@ -79,6 +82,7 @@ def data(context: typer.Context) -> None:
                 ("source", entry.source),
                 ("size", size),
                 ("licence", entry.licence or "unknown"),
+                ("commit", _commit(entry)),
                 ("here", _presence(entry.name)),
             ],
         )
@@ -93,7 +97,25 @@ def data_get(
     import uiproof
     from uiproof.download import shown_on
 
-    typer.echo(str(uiproof.fetch(name, progress=None if quiet else shown_on(sys.stderr))))
+    path = uiproof.fetch(name, progress=None if quiet else shown_on(sys.stderr))
+    entry = uiproof.catalogue()[name]
+    if entry.revision is None and not quiet:
+        typer.echo(
+            f"{name} is not pinned by uiproof: here it is {_commit(entry)}. "
+            "Others may have fetched another one; name the commit with your results.",
+            err=True,
+        )
+    typer.echo(str(path))
+
+
+def _commit(entry: Entry) -> str:
+    from uiproof.hub import commit_here
+
+    here = commit_here(entry.name)
+    if entry.revision is None:
+        return f"{here}, the newest when it was fetched" if here else "not pinned: the newest"
+    other = f"; {here} is here, get it again" if here not in (None, entry.revision) else ""
+    return entry.revision + other
 
 
 def _presence(name: str) -> str:

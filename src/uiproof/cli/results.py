@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -150,7 +151,10 @@ def print_plans(plans: Sequence[Plan], json: str | None) -> None:
 
 
 def exit_for(runs: Iterable[RunDirectory], *, quiet: bool) -> None:
-    """End with 1 where cases failed, and say of the first few why."""
+    """Say what was unusual; end with 1 where cases failed, and say of the first few why."""
+    runs = list(runs)
+    if not quiet:
+        _tell_unusual(runs)
     failed = [one for one in runs if one.summary["failed"]]
     for one in failed if not quiet else []:
         errors = ((record.id, record.error) for record in one.records() if record.error)
@@ -160,3 +164,22 @@ def exit_for(runs: Iterable[RunDirectory], *, quiet: bool) -> None:
             typer.echo(f"… and {more} more; --json lists them all", err=True)
     if failed:
         raise typer.Exit(EXIT_FAILED_CASES)
+
+
+def _tell_unusual(runs: Iterable[RunDirectory]) -> None:
+    """Say on how many pages something was found that makes their scores doubtful."""
+    from uiproof.browser.glyphs import PACKAGES
+
+    fonts = ", ".join(f"{package} ({scripts})" for package, scripts in PACKAGES.items())
+    counts: Counter[str] = Counter()
+    for one in runs:
+        for flag, count in one.summary.get("flags", {}).items():
+            counts[flag.partition(":")[2]] += count
+    for flag, what in (
+        ("missing_glyphs", f"text that no font here can draw; boxes stand for it. Fonts: {fonts}"),
+        ("not_html", "something else than HTML, such as a picture or an archive"),
+        ("unfenced", "a page inside a Markdown fence, JSON or thoughts; it was taken out"),
+    ):
+        if number := counts[flag]:
+            pages = "1 page has" if number == 1 else f"{number} pages have"
+            typer.echo(f"{flag}: {pages} {what}.", err=True)

@@ -7,6 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import Pipe
@@ -16,6 +17,7 @@ from typing import Any
 from uiproof.engine.executors import MakeJudge, Stage, as_error
 from uiproof.engine.threads import DaemonThread
 from uiproof.errors import NodeLostError, UsageError, WorkerDiedError
+from uiproof.scratch import sweep
 
 # Not `-m`: the worker must find the same modules as this process, wherever those come from.
 _BOOTSTRAP = (
@@ -66,6 +68,8 @@ class ProcessWorker:
             if self._idle:
                 await self._thread.run(self._say_goodbye)
         finally:
+            with suppress(OSError):
+                os.write(self._life, b".")  # this process lives, and cleans up after itself
             os.close(self._life)  # whatever still runs over there ends now
             reaping = self._thread.run(self._reap)
             self._thread.stop()
@@ -133,6 +137,8 @@ class ProcessWorker:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+        if self._process is not None and self._process.returncode < 0:
+            sweep(Path(tempfile.gettempdir()))  # the guardian was killed before it could clean up
         self._connection.close()
 
     def _wait(self) -> int | None:
@@ -146,6 +152,6 @@ class ProcessWorker:
         code = self._wait()
         if code is None:
             return "it no longer answers"
-        if code > 128:  # how the guardian, like a shell, passes on a signal
-            return f"killed by {signal.Signals(code - 128).name}"
+        if code < 0 or code > 128:  # of the guardian itself; of its child, told as a shell does
+            return f"killed by {signal.Signals(abs(code) % 128).name}"
         return f"exit code {code}"

@@ -3,6 +3,8 @@
 The guardian does nothing but wait, so no hanging judge can keep it from its one duty: when the main
 process closes the pipe (or dies, which closes it too), or when the judge's process ends, it kills
 everything that was started below it, browsers included, removes their temporary files, and ends.
+If the guardian itself is killed, the judge's process ends with it, and the main process removes
+what is left; if both are, the next one does (`uiproof.scratch`).
 """
 
 from __future__ import annotations
@@ -10,18 +12,20 @@ from __future__ import annotations
 import os
 import pickle
 import select
-import shutil
 import signal
 import sys
 import tempfile
 import threading
+import time
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NoReturn
 
 from uiproof.proctree import kill_descendants
+from uiproof.scratch import ScratchFolder, sweep
 
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -36,17 +40,18 @@ def main(fd: int, *, hidden: bool = False) -> NoReturn:
         _stand_in_front(fd)
     # Browsers that are killed leave profiles behind; here they leave them where we find them.
     try:
-        scratch = tempfile.mkdtemp(prefix="uiproof-")
+        place = Path(tempfile.gettempdir())
+        scratch = ScratchFolder()
     except OSError as error:
         _refuse(fd, error)
-    os.environ["TMPDIR"] = tempfile.tempdir = scratch
+    os.environ["TMPDIR"] = tempfile.tempdir = str(scratch.path)
     # Orphans of the judge's process become ours, also those that made themselves independent.
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     child = os.fork()
     if child == 0:
         _work(fd)
     os.close(fd)
-    _guard(child, scratch)
+    _guard(child, scratch, place)
 
 
 def _refuse(fd: int, error: OSError) -> NoReturn:
@@ -77,10 +82,12 @@ def _exit_code(status: int) -> int:
     return code if code >= 0 else 128 - code  # as a shell says which signal it was
 
 
-def _guard(child: int, scratch: str) -> NoReturn:
+def _guard(child: int, scratch: ScratchFolder, place: Path) -> NoReturn:
+    ending = threading.Lock()  # taken by whoever ends everything; the others wait for that
+
     def end(code: int) -> NoReturn:
         kill_descendants(os.getpid())
-        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.remove()
         os._exit(code)
 
     def end_when_cut_off() -> None:
@@ -88,17 +95,41 @@ def _guard(child: int, scratch: str) -> NoReturn:
         # Looking at the parent as well helps when somebody inherited the other end of the pipe.
         while os.getppid() == parent and not select.select([0], [], [], 1.0)[0]:
             pass
+        ending.acquire()
+        if os.getppid() != parent or not os.read(0, 1):
+            # The main process was killed: what it would have removed is left to us.
+            kill_descendants(os.getpid())
+            _wait_for_end_of(parent)
+            sweep(place)
         end(0)
 
+    def end_by(number: int, _: object) -> None:
+        if ending.acquire(blocking=False):
+            end(128 + number)
+
+    for number in _ENDING:
+        signal.signal(number, end_by)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=end_when_cut_off, daemon=True).start()
     while True:
         pid, status = os.wait()
         if pid == child:
+            ending.acquire()
             end(_exit_code(status))
+
+
+def _wait_for_end_of(parent: int) -> None:
+    """Wait until a process that is ending has released its locks, for two seconds at most."""
+    until = time.monotonic() + 2
+    while os.getppid() == parent and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 def _work(fd: int) -> NoReturn:
     guardian = os.getppid()
+    # Whatever signals were ignored where the command was started: browsers are not to inherit it.
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_DFL)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != guardian:
         os._exit(1)

@@ -11,8 +11,6 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from uiproof.engine.executors import Stage, make_pool
@@ -20,6 +18,7 @@ from uiproof.engine.machine import default_workers
 from uiproof.engine.types import Case, Score
 from uiproof.errors import UsageError
 from uiproof.registry import Benchmark
+from uiproof.scratch import ScratchFolder
 from uiproof.settings import Settings
 
 IDLE_SECONDS = 10.0
@@ -53,8 +52,8 @@ class WarmJudges:
 
     def __init__(self, benchmark: Benchmark, forget: partial[Any]) -> None:
         self._forget = forget
-        self._scratch = TemporaryDirectory(prefix="uiproof-inspect-", ignore_cleanup_errors=True)
-        folder = Path(self._scratch.name)
+        self._scratch = ScratchFolder()
+        folder = self._scratch.path
         settings = Settings.from_environment()
         self._pool = make_pool(
             "processes",
@@ -103,4 +102,4 @@ class WarmJudges:
                 await self._pool.close()
             finally:
                 self._here.close()
-                self._scratch.cleanup()
+                self._scratch.remove()

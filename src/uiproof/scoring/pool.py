@@ -8,8 +8,6 @@ import time
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from uiproof.benchmarks.interaction2code.layout import read_graph
@@ -35,6 +33,7 @@ from uiproof.scoring.references import (
     benchmark_of,
     interaction_case,
 )
+from uiproof.scratch import ScratchFolder
 from uiproof.settings import Settings
 
 # These are about the machine, not about a page: no page scores nothing because of them.
@@ -58,8 +57,8 @@ class WarmPool:
         self.waiting = 0  # for their turn
         self.running = 0
         self.deaths = 0  # of workers so far, those included that were ended because they hung
-        self._scratch = TemporaryDirectory(prefix="uiproof-scoring-", ignore_cleanup_errors=True)
-        self.folder = Path(self._scratch.name)
+        self._scratch = ScratchFolder()
+        self.folder = self._scratch.path
         self._log = self.folder / "workers.log"
         self._interactions = ReferenceFolders(self.folder / "interactions")
         self._pool = make_pool(
@@ -151,7 +150,7 @@ class WarmPool:
             await self._pool.close()
         finally:
             self._here.close()
-            self._scratch.cleanup()
+            self._scratch.remove()
 
     def delete_folder(self) -> None:
         """Delete what is kept for workers, also while they still write into it."""

@@ -68,6 +68,16 @@ def test_scores_and_verdicts_of_every_interaction_are_in_the_json(dataset, gener
     assert "Usable" in uiproof.comparison([again])
 
 
+def test_a_page_that_was_saved_in_a_fence_is_acted_on(dataset, tmp_path):
+    pages = tmp_path / "fenced" / "shop"
+    pages.mkdir(parents=True)
+    (pages / "1.html").write_text(f"Here it is:\n```html\n{SHOP}\n```\n")
+    run = uiproof.score_interactions(dataset, tmp_path / "fenced")
+    first = next(record for record in run.records() if record.id == "shop/1")
+    assert first.scores["usable"] == 1
+    assert "generated:unfenced" in first.flags
+
+
 def test_several_variants_are_named_in_the_error(dataset, generated):
     with pytest.raises(UsageError, match="direct-gpt, mark-gpt"):
         uiproof.score_interactions(dataset, generated)

@@ -17,7 +17,7 @@ from uiproof.benchmarks.design2code.repetition import cut_repetition
 
 MAX_SAME_ELEMENTS = 50
 
-_HTML_TAG = re.compile(r"<html[^>]*>", re.IGNORECASE)
+_HTML_TAG = re.compile(r"<html", re.IGNORECASE)
 _VOID = frozenset(
     {
         *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
@@ -34,7 +34,9 @@ def clean_generated(html: str, reference: str = "") -> str:
 
 def wrap_fragment(html: str) -> str:
     """Make a page of a text that has no `<html>` tag."""
-    if _HTML_TAG.search(html):
+    tag = _HTML_TAG.search(html)
+    # If the first one has no end, none has: looking for the end of each takes quadratic time.
+    if tag and ">" in html[tag.end() :]:
         return html
     return f"<html><body><p>{html}</p></body></html>"
 
@@ -71,6 +73,13 @@ class _Elements(HTMLParser):
         self._feed_digest(html[last:])
         while self._stack:
             self._end(len(html))
+
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """Take `<![foo]>` for a comment, as browsers do; Python's parser gives up at it."""
+        try:
+            return super().parse_marked_section(i, report)
+        except AssertionError:
+            return self.parse_bogus_comment(i, report)
 
     def _place(self) -> int:
         line, column = self.getpos()

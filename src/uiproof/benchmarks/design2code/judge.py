@@ -37,6 +37,7 @@ from uiproof.benchmarks.design2code.views import (
     measure,
     photograph,
 )
+from uiproof.benchmarks.page_files import generated_page, reference_page
 from uiproof.browser import Limits, PageSource, Renderer
 from uiproof.browser.fingerprint import fingerprint
 from uiproof.browser.keeping import keep_page
@@ -75,14 +76,14 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
 
     def pose(self, case: Design2CodeCase) -> Question:
         """Render the page for the method: its screenshot and its texts, nothing else of it."""
-        source = PageSource.from_file(case.truth.page)
+        source = reference_page(PageSource.from_file(case.truth.page))
         view = self._reference(source).result()
         texts = tuple(" ".join(text.split()) for _, text, _ in view.inventory.texts)
         return Question(self._references.picture(source), texts)
 
     def score(self, case: Design2CodeCase, answer: PageSource) -> Score:
         """Compare a generated page with the page of a case."""
-        reference = PageSource.from_file(case.truth.page)
+        reference = reference_page(PageSource.from_file(case.truth.page))
         score, generated = self.compare(reference, answer)
         if self._run is None:
             return score
@@ -91,12 +92,13 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
 
     def picture(self, case: Design2CodeCase, answer: PageSource) -> bytes:
         """A screenshot of a generated page, the very one that its scores are taken from."""
-        reference = PageSource.from_file(case.truth.page)
-        with self._renderer.open(_as_scored(answer, reference)) as page:
+        reference = reference_page(PageSource.from_file(case.truth.page))
+        with self._renderer.open(_as_scored(generated_page(answer), reference)) as page:
             return page.screenshot()
 
     def compare(self, reference: PageSource, answer: PageSource) -> tuple[Score, PageView]:
         """Score one page against another, both as sources; also returns what was seen."""
+        reference, answer = reference_page(reference), generated_page(answer)
         theirs_later = self._reference(reference)
         generated = _as_scored(answer, reference)
         ours = measure(photograph(self._renderer, generated))
@@ -106,8 +108,8 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         paper_clip, strict_clip = self._clip_scores(ours, theirs)
         paper = paper_scores(block_scores(matching), paper_clip)
         strict = strict_scores(ours, theirs, similarity=similarity, clip=strict_clip)
-        flags = [f"reference:{flag}" for flag in theirs.flags]
-        flags += [f"generated:{flag}" for flag in ours.flags]
+        flags = [f"reference:{flag}" for flag in (*reference.notes, *theirs.flags)]
+        flags += [f"generated:{flag}" for flag in (*answer.notes, *ours.flags)]
         if generated.text != answer.text:
             flags.append("generated:cleaned")
         score = Score(

@@ -16,6 +16,7 @@ from uiproof import pruning
 from uiproof.benchmarks.design2code.blocks import TextBlock, find_blocks
 from uiproof.boxes import Box
 from uiproof.browser import PageSource, Renderer
+from uiproof.browser.glyphs import MISSING_GLYPHS, missing_glyphs
 from uiproof.browser.page import FAULT_FLAGS
 from uiproof.browser.text_capture import TextCapture, capture_text
 from uiproof.errors import ReferenceRenderError
@@ -78,6 +79,8 @@ def photograph(renderer: Renderer, source: PageSource) -> Photographs:
         found = page.run_listing(
             "inventory", {"width": width, "height": height, "most": MOST_THINGS}
         )
+        if missing_glyphs(page.run_script, (text for _, text, _ in found["texts"])):
+            page.flags.add(MISSING_GLYPHS)
         capture = capture_text(page)
         return Photographs(png, capture, _inventory(found), tuple(sorted(page.flags)))
 

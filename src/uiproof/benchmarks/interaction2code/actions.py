@@ -282,10 +282,10 @@ def _key_name(key: str) -> str | None:
 def _said_way(said: str, quotes: list[str], step: int) -> str | None:
     if re.search(r"by \x00$", said) and quotes:
         return quotes[-1]
-    both = re.search(r"\bby \(?(-?\d+)\s*,\s*(-?\d+)", said)
+    both = re.search(r"\bby \(?(-?\d{1,6})\s{0,4},\s{0,4}(-?\d{1,6})", said)
     if both:
         return f"{both[1]},{both[2]}"
-    number = re.search(r"(\d+)\s*(?:px|pixels?)\b", said)
+    number = re.search(r"(?<!\d)(\d{1,6})\s{0,4}(?:px|pixels?)\b", said)
     length = int(number[1]) if number else step
     scrolls = step == _SCROLL_STEP
     if scrolls and re.search(r"\bto (?:the )?(?:very )?(?:bottom|end)\b", said):

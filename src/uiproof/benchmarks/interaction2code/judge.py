@@ -50,6 +50,7 @@ from uiproof.benchmarks.interaction2code.verifier.evidence import (
     ReferenceEvidence,
     Verdict,
 )
+from uiproof.benchmarks.page_files import generated_page
 from uiproof.boxes import PixelBox
 from uiproof.browser import Limits, PageSource, Renderer
 from uiproof.browser.keeping import keep_page
@@ -106,6 +107,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         graph, interaction = case.truth.graph, case.truth.interaction
         with clock("reference"):
             reference = self._references.get(graph, interaction)
+        answer = replace(answer, page=generated_page(answer.page))
         page = without_the_truth(answer.page, graph)
         reading = self._reader.seconds
         played = self._play(page, answer, graph, interaction, reference, clock)
@@ -125,7 +127,11 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
                 **sequence_as_json(graph, interaction, answer, played),
                 "seconds": {step: round(taken, 3) for step, taken in clock.seconds.items()},
             },
-            flags=(*flags_of(reference, played, ours), *flags),
+            flags=(
+                *flags_of(reference, played, ours),
+                *(f"generated:{note}" for note in page.notes),
+                *flags,
+            ),
         )
         if self._run is None:
             return score
@@ -136,7 +142,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         """A screenshot of a generated page, the very one that its scores are taken from."""
         graph, interaction = case.truth.graph, case.truth.interaction
         reference = self._references.get(graph, interaction)
-        page = without_the_truth(answer.page, graph)
+        page = without_the_truth(generated_page(answer.page), graph)
         with self._renderer.stage(page, reference.window) as stage:
             return stage.screenshot()
 

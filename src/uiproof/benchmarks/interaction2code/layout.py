@@ -13,7 +13,6 @@ kept in `extra` and written again.
 from __future__ import annotations
 
 import json
-import math
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from uiproof.vision.images import Rgb
 
 FILE = "action.json"
+_LARGEST = 1e9  # pixels; whole numbers in JSON may be too large for a float
 _DEPTH = 3  # how far below a folder its pages may lie
 _REMEDY = "docs/interaction2code.md says how a page lies on disk."
 # Our names for the fields of an interaction, and how files spell them.
@@ -333,7 +333,9 @@ def _size(value: Any) -> tuple[int, int] | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) <= _LARGEST  # false for NaN
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -33,6 +34,7 @@ PARAMETERS = Parameters(max_tokens=2048)  # room for models that think first
 
 _PICTURES = ("reference_before", "reference_after", "generated_before", "generated_after")
 _ANSWER = '{"usable": true, "failure": "none", "reason": "one sentence"}'
+_MOST_OBJECTS = 1_000  # that are looked at, from the end
 _LETTER = re.compile(r"\W*(?:type\s+)?([a-j])(?:\W*$|[).:])")
 
 
@@ -100,7 +102,8 @@ def opinion_in(text: str) -> Opinion:
     Raises `AnswerError` where there is none.
     """
     decoder = json.JSONDecoder(strict=False)
-    for start in reversed([found.start() for found in re.finditer(r"\{", text)]):
+    starts = deque((found.start() for found in re.finditer(r"\{", text)), maxlen=_MOST_OBJECTS)
+    for start in reversed(starts):
         try:
             said, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):

@@ -315,8 +315,8 @@ def _cell(instruction: str) -> tuple[str, int] | None:
     named = re.search(r"\b([A-Z]{1,2})([1-9]\d{0,3})\b", instruction)
     if named is not None and "cell" in low:
         return named.group(1), int(named.group(2))
-    column = re.search(r"(\w+) column", low)
-    row = re.search(r"(\w+) row\b|\brow (\d+)", low)
+    column = re.search(r"\b(\w{1,20}) column", low)
+    row = re.search(r"\b(\w{1,20}) row\b|\brow (\d{1,9})\b", low)
     if column is None or row is None:
         return None
     across, down = _ordinal(column.group(1)), _ordinal(row.group(1) or row.group(2))

@@ -13,7 +13,6 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 from uiproof.benchmarks.grounding import prompts
@@ -127,7 +126,7 @@ def _known(page: _Page) -> _Page:
 def _read(reply: Reply) -> _Page:
     try:
         items = json.loads(reply.text)
-    except ValueError:
+    except (ValueError, RecursionError):
         items = None
     if not isinstance(items, list):
         raise ModelError(
@@ -151,9 +150,9 @@ def _box(numbers: Any) -> Box | None:
     """A box by its corners as fractions, cut off at the picture's edges; None for nonsense."""
     if not isinstance(numbers, list) or len(numbers) != 4:
         return None
-    if not all(type(number) in (int, float) and isfinite(number) for number in numbers):
+    if not all(type(number) in (int, float) for number in numbers):
         return None
-    if not all(-_SLACK <= number <= 1 + _SLACK for number in numbers):
+    if not all(-_SLACK <= number <= 1 + _SLACK for number in numbers):  # false for NaN
         return None
     left, top, right, bottom = (min(max(float(number), 0.0), 1.0) for number in numbers)
     return Box(left, top, right - left, bottom - top) if left < right and top < bottom else None

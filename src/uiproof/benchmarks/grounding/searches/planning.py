@@ -101,7 +101,7 @@ class ModelPlanner:
         for text in reversed(_OBJECT.findall(said)):
             try:
                 fields = json.loads(text)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if fields.get("result") in tuple(Result):
                 words = fields.get("new_instruction")

@@ -9,11 +9,11 @@ A person corrects the result later; see `docs/interaction2code-collecting.md`.
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from uiproof.errors import InputError, UsageError
+from uiproof.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from uiproof.benchmarks.interaction2code.collect.exploring import Explorer
@@ -48,8 +48,8 @@ def collect(
     from uiproof.benchmarks.interaction2code.collect.preparing import prepare
     from uiproof.benchmarks.interaction2code.collect.writing import write
 
-    with TemporaryDirectory(prefix="uiproof-collect-") as temporary:
-        work = Path(temporary) / "page"
+    with ScratchFolder() as temporary:
+        work = temporary / "page"
         work.mkdir()
         link = ""
         if is_address(source):
@@ -61,7 +61,7 @@ def collect(
                     f"{link} is a live page, and uiproof does not use the network by itself.",
                     remedy="Allow it with --allow-network, or save the page and give the file.",
                 )
-            source = fetch(link, Path(temporary) / "fetched", viewport=viewport)
+            source = fetch(link, temporary / "fetched", viewport=viewport)
         page = prepare(Path(source), work, everything=bool(link))
         explorer, findings, stopped = _explore(page, viewport, progress)
         kept = _chosen(explorer, findings, most)
