@@ -71,7 +71,9 @@ def make_app(desk: Desk, token: str | None = None, hosts: HostNames | None = Non
         A single page without a score within its deadline is a 504; in a batch, its result has the
         error `deadline`.
         """
-        if "json" not in request.headers.get("content-type", ""):
+        # Exactly this: what browsers send to other sites without asking may have `json` in it, too.
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
             raise RefusedError(
                 422,
                 "request",
