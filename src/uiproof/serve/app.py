@@ -86,7 +86,7 @@ def make_app(desk: Desk, token: str | None = None, hosts: HostNames | None = Non
             return Response(status_code=_CLIENT_GONE)
         async with reading:
             items, batch = await asyncio.to_thread(read_items, body, desk.capacity)
-            orders = await asyncio.to_thread(desk.look_up, items)
+        orders = await asyncio.to_thread(desk.look_up, items)
         results = await _unless_gone(request, asyncio.create_task(desk.answer(orders)))
         if results is None:
             return Response(status_code=_CLIENT_GONE)

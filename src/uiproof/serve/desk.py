@@ -21,6 +21,7 @@ from uiproof.serve.metrics import Metrics
 from uiproof.serve.schema import InteractionPictures, Item, Result
 from uiproof.serve.wording import problem
 
+_LONGEST_COMPLETION = 4_000_000  # finding a page in more takes seconds; no model writes as much
 _LONGEST_RETRY = 60  # seconds; nobody knows how fast a queue will be
 
 
@@ -148,10 +149,7 @@ class Desk:
             return _Order(item.id, benchmark, deadline, error=as_error(case.error))
         benchmark = benchmark_of(case)
         try:
-            # Not from the text itself: that could tell whether there is a file of this name here.
-            page = PageSource.from_html(item.generated)
-            generated = Completion(item.generated) if item.completion else page
-            answer = as_answer(case, generated, item.form)
+            answer = as_answer(case, _generated(item), item.form)
         except Exception as raised:  # noqa: BLE001 - a page fails by itself, whatever is in it
             return _Order(item.id, benchmark, deadline, case, error=as_error(raised))
         return _Order(item.id, benchmark, deadline, case, answer)
@@ -244,3 +242,15 @@ class Desk:
             flags=list(record.flags),
             seconds=dict(record.seconds),
         )
+
+
+def _generated(item: Item) -> PageSource | Completion:
+    if not item.completion:
+        # Not the text itself: that could tell whether there is a file of this name here.
+        return PageSource.from_html(item.generated)
+    if len(item.generated) > _LONGEST_COMPLETION:
+        raise PageTooLargeError(
+            f"The completion has more than {_LONGEST_COMPLETION:,} characters.",
+            remedy="Send the page itself, without `completion`.",
+        )
+    return Completion(item.generated)
