@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from uiproof.browser.chromium import find_chromium
 from uiproof.browser.devtools import BrowserError, BrowserGoneError, DevTools, NoAnswerError
-from uiproof.browser.running import PipedChromium
+from uiproof.browser.running import RunningBrowser
 
 
 class Browser:
@@ -176,7 +176,7 @@ def test_messages_are_whole_wherever_they_are_cut_on_the_way(
 
 
 def test_a_real_browser_opens_tabs_for_us_and_none_for_its_pages() -> None:
-    chromium = PipedChromium(find_chromium())
+    chromium = RunningBrowser(find_chromium())
     try:
         browser = chromium.tools.browser
         context = browser.send("Target.createBrowserContext")["browserContextId"]

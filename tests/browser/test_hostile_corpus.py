@@ -13,6 +13,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ from PIL import Image
 
 from uiproof.benchmarks.design2code.views import photograph
 from uiproof.browser import Limits, PageSource, Renderer, running
+from uiproof.browser.chromium import MORE_VARIABLES, confinement, find_chromium
 from uiproof.errors import RenderError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -51,7 +53,7 @@ class Keeper:
         self.before = family()
         self.marker = f"UIPROOF_TEST_FAMILY={uuid.uuid4().hex}"
         name, value = self.marker.split("=")
-        os.environ[name] = value
+        os.environ |= {name: value, MORE_VARIABLES: name}
         self._renderer: Renderer | None = None
 
     def shoot(self, path: Path) -> tuple[bytes | None, set[str], str]:
@@ -78,12 +80,17 @@ class Keeper:
 @pytest.fixture(scope="module")
 def keeper() -> Iterator[Keeper]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "network_namespace", tuple)
+        # The pages are to be held without a network namespace as well.
+        confined = confinement(find_chromium().path)
+        at = confined.command.index("--") + 1 if confined.network_namespace else 0
+        bare = replace(confined, command=confined.command[at:], network_namespace=False)
+        patch.setattr(running, "confinement", lambda _: bare)
         keeper = Keeper()
         yield keeper
         keeper.close()
         left = left_over(keeper.before, keeper.marker)
-    os.environ.pop("UIPROOF_TEST_FAMILY", None)
+    for name in ("UIPROOF_TEST_FAMILY", MORE_VARIABLES):
+        os.environ.pop(name, None)
     assert left == {}
 
 
@@ -163,7 +170,7 @@ def test_a_hostile_page_is_contained(
 def test_a_page_of_thirty_thousand_pixels_is_shot_whole(
     keeper: Keeper, trap: Trap, tmp_path: Path
 ) -> None:
-    keeper.close()  # Playwright allows one of its loops per thread
+    keeper.close()
     (tall,) = (page for page in PAGES if page.name == "size-30000px")
     path = prepare(tall, tmp_path, trap)
     with (
@@ -180,10 +187,11 @@ def test_a_page_of_thirty_thousand_pixels_is_shot_whole(
 def test_no_process_outlives_the_renderer(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch, trap: Trap, tmp_path: Path
 ) -> None:
-    keeper.close()  # Playwright allows one of its loops per thread
+    keeper.close()
     nasty = {"loop-workers", "popup-many", "crash-renderer", "memory-dom", "dialog-beforeunload"}
     marker = f"UIPROOF_TEST_OUTLIVES={uuid.uuid4().hex}"
     monkeypatch.setenv(*marker.split("="))
+    monkeypatch.setenv(MORE_VARIABLES, marker.split("=")[0])
     before = family()
     with wall_clock(120, "rendering and closing"), Renderer(LIMITS) as renderer:
         for page in (p for p in PAGES if p.name in nasty):

@@ -300,7 +300,7 @@ def test_links_and_forms_lead_to_other_pages_of_the_folder(
     )
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "next.html").write_text(
-        '<p id="q"></p><a id="home" href="../start.html">home</a><a id="i" href="/0/">index</a>'
+        '<p id="q"></p><a id="home" href="../start.html">home</a><a id="i" href="/">index</a>'
         "<script>q.textContent = location.search</script>"
     )
     with renderer.stage(PageSource.from_file(tmp_path / "start.html")) as stage:

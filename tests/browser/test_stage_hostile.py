@@ -220,8 +220,8 @@ def test_a_page_with_very_many_elements_is_cut(renderer: Renderer) -> None:
 def test_a_browser_that_dies_while_a_page_is_acted_on_is_replaced(renderer: Renderer) -> None:
     def lose_the_browser() -> None:
         with renderer.stage(button("1")) as stage:
-            assert renderer._stages.pid is not None
-            kill_tree(renderer._stages.pid)
+            assert renderer.pid is not None
+            kill_tree(renderer.pid)
             click(stage)
 
     with pytest.raises(BrowserDiedError):

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from uiproof.browser.chromium import MORE_VARIABLES
+
 TESTS = Path(__file__).resolve().parents[1]
 UIPROOF = (sys.executable, "-m", "uiproof")
 _PATH = os.pathsep.join(str(TESTS / name) for name in ("faults", "engine", "toy_benchmark"))
@@ -78,6 +80,7 @@ class Started:
             cwd=folder,
             env={
                 **os.environ,
+                MORE_VARIABLES: name,
                 "PYTHONPATH": _PATH,
                 "UIPROOF_CACHE": str(folder / "cache"),
                 "TMPDIR": str(scratch),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uiproof.browser.snapshots import Action, ActionKind, Element
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from uiproof.browser.input import Keyboard, Mouse
 
 DEFAULT_TEXTS = {
     "email": "name@example.com",
@@ -65,10 +65,18 @@ Run = Callable[[str, Any], Any]
 class Actor:
     """The hand that moves the pointer and presses the keys of one page."""
 
-    def __init__(self, tab: Page, run: Run, settle: Callable[[], None]) -> None:
-        self._tab = tab
+    def __init__(
+        self,
+        mouse: Mouse,
+        keyboard: Keyboard,
+        run: Run,
+        settle: Callable[[], None],
+        viewport: tuple[int, int],
+    ) -> None:
+        self._mouse, self._keyboard = mouse, keyboard
         self._run = run
         self._settle = settle
+        self._viewport = viewport
 
     def act(self, element: Element | tuple[float, float], action: Action) -> str | None:
         """Do one thing; None when it was done, else why it could not be."""
@@ -122,7 +130,7 @@ class Actor:
     def _approach(self, place: dict[str, Any], kind: ActionKind) -> str | None:
         """Move the pointer to an element, and after it if it gets out of the way."""
         for _ in range(3):
-            self._tab.mouse.move(place["x"], place["y"])
+            self._mouse.move(place["x"], place["y"])
             if not place.get("is_element"):
                 return None
             # What opened under the pointer before may have closed, and moved everything.
@@ -138,13 +146,13 @@ class Actor:
     def _click(self, place: dict[str, Any], _: str | None = None) -> str | None:
         if problem := self._approach(place, "click"):
             return problem
-        self._tab.mouse.down()
-        self._tab.mouse.up()
+        self._mouse.down()
+        self._mouse.up()
         return None
 
     def _hover(self, place: dict[str, Any], _: str | None) -> str | None:
         left, top, right, bottom = place["rect"]
-        view = self._tab.viewport_size or {"width": 1, "height": 1}
+        width, height = self._viewport
         # From just outside, so that entering it is an event also if the pointer was on it.
         beside = (
             (left - 3, place["y"]),
@@ -153,10 +161,10 @@ class Actor:
             (place["x"], bottom + 3),
         )
         for x, y in beside:
-            if 0 <= x < view["width"] and 0 <= y < view["height"]:
-                self._tab.mouse.move(x, y)
+            if 0 <= x < width and 0 <= y < height:
+                self._mouse.move(x, y)
                 break
-        self._tab.mouse.move(place["x"], place["y"], steps=2)
+        self._mouse.move(place["x"], place["y"], steps=2)
         return None
 
     def _type(self, place: dict[str, Any], value: str | None) -> str | None:
@@ -174,11 +182,11 @@ class Actor:
         if problem := marked.get("problem"):
             return str(problem)
         if marked["filled"] and not text:
-            self._tab.keyboard.press("Backspace")
+            self._keyboard.press("Backspace")
         head, rest = text[:LONGEST_TYPED], text[LONGEST_TYPED:]
-        self._tab.keyboard.type(head)
+        self._keyboard.type(head)
         if rest:
-            self._tab.keyboard.insert_text(rest)
+            self._keyboard.insert(rest)
         self._field(0, "changed")
         return None
 
@@ -233,10 +241,10 @@ class Actor:
             if way is None:
                 return f"it is not clear how far to drag: '{value}'"
             dx, dy = way
-        self._tab.mouse.move(x, y)
-        self._tab.mouse.down()
-        self._tab.mouse.move(x + dx, y + dy, steps=10)
-        self._tab.mouse.up()
+        self._mouse.move(x, y)
+        self._mouse.down()
+        self._mouse.move(x + dx, y + dy, steps=10)
+        self._mouse.up()
         return None
 
     def _scroll(self, place: dict[str, Any], value: str | None) -> str | None:
@@ -250,23 +258,17 @@ class Actor:
             and not re.search("left|right", value.lower())
         ):
             way = (0.0, way[0] or way[1])  # a number alone is a way down
-        self._tab.mouse.move(moved.get("x", place["x"]), moved.get("y", place["y"]))
-        self._tab.mouse.wheel(*way)
+        self._mouse.move(moved.get("x", place["x"]), moved.get("y", place["y"]))
+        self._mouse.wheel(*way)
         return None
 
     def _key(self, place: dict[str, Any], value: str | None) -> str | None:
-        from playwright.sync_api import Error
-
         focused = self._field(place["ref"], "focus")
         if problem := focused.get("problem"):
             return str(problem)
         for key in parse_keys(value or "Enter"):
-            try:
-                self._tab.keyboard.press(key)
-            except Error as error:
-                if "Unknown key" in str(error):
-                    return f"there is no key '{key}'"
-                raise
+            if not self._keyboard.press(key):
+                return f"there is no key '{key}'"
         return None
 
 

@@ -1,4 +1,4 @@
-"""Finding Chromium, and the switches that it is started with."""
+"""Find Chromium, and say how it is started: switches, environment, user, namespaces."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -37,6 +38,8 @@ SWITCHES = (
     "--blink-settings=imageAnimationPolicy=2",  # animated images show their first frame
     "--autoplay-policy=document-user-activation-required",
     "--mute-audio",
+    "--disable-smooth-scrolling",  # it takes real time, so it would end somewhere else every time
+    "--disable-blink-features=AutomationControlled",  # pages see no `navigator.webdriver`
     # no way out
     f"--proxy-server={DEAD_PROXY}",
     "--proxy-bypass-list=<-loopback>",
@@ -158,21 +161,98 @@ def _build_number(path: Path) -> int:
     return int(numbers[-1]) if numbers else 0
 
 
-@cache
-def network_namespace() -> tuple[str, ...]:
-    """The command that starts a process without any network; empty where that is not possible.
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """How a browser is kept apart from this machine, beyond its own switches."""
 
-    Chromium's own sandbox wants to make namespaces too, so only root, who has to run it without
-    that sandbox, gets this.
+    command: tuple[str, ...] = ()  # comes before the browser's own
+    sandbox: bool = True  # Chromium's own, of namespaces and seccomp
+    network_namespace: bool = False  # without any device
+    user: int | None = None  # whom it runs as, where that is not who we are
+
+    @property
+    def switches(self) -> tuple[str, ...]:
+        """The switches that it asks for."""
+        return () if self.sandbox else ("--no-sandbox",)
+
+    def environment(self, home: Path) -> dict[str, str]:
+        """Return the few variables that a browser needs; keys and tokens stay with us.
+
+        `home` is the folder of a browser that runs as somebody else.
+        """
+        chosen = re.split(r"[,\s]+", os.environ.get(MORE_VARIABLES, ""))
+        names = {*_VARIABLES, *chosen, *(_OWN_VARIABLES if self.user is None else ())}
+        kept = {name: os.environ[name] for name in names if name in os.environ}
+        own = {} if self.user is None else {"HOME": str(home), "TMPDIR": str(home)}
+        return {"PATH": os.defpath, **kept, **own, "LANG": "C.UTF-8", "TZ": "UTC"}
+
+
+# Names of further variables that browsers get, for systems on which they need them.
+MORE_VARIABLES = "UIPROOF_BROWSER_ENV"
+# What programs and fonts are found by.
+_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH")
+_OWN_VARIABLES = (
+    *("HOME", "TMPDIR", "CHROME_DEVEL_SANDBOX"),
+    *("XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),
+)
+_NOBODY = "nobody"
+
+
+def confinement(browser: Path) -> Confinement:
+    """Find the closest confinement that this system allows for a browser.
+
+    Chromium has a sandbox for everybody but root. So for root it runs as an unprivileged user where
+    that one can start it. Everybody gets a network namespace where that leaves the sandbox intact.
     """
-    unshare = shutil.which("unshare")
-    if unshare is None or sys.platform != "linux" or os.geteuid() != 0:
-        return ()
-    command = (unshare, "--net", "--")
-    probe = subprocess.run([*command, "true"], capture_output=True, timeout=10, check=False)
-    return command if probe.returncode == 0 else ()
+    return _confinement(browser, tempfile.gettempdir())
 
 
-def sandbox_switches() -> tuple[str, ...]:
-    """Chromium refuses its own sandbox to root."""
-    return ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+@cache
+def _confinement(browser: Path, scratch: str) -> Confinement:
+    unshare, setpriv = shutil.which("unshare"), shutil.which("setpriv")
+    if sys.platform != "linux" or unshare is None:
+        return Confinement(sandbox=not _is_root())
+    nested = (unshare, "--user", "true")  # what Chromium's sandbox does
+    without_network: tuple[str, ...]
+    if not _is_root():
+        without_network = (unshare, "--user", "--map-current-user", "--net", "--")
+        works = _works(*without_network, *nested)
+        return Confinement(without_network if works else (), network_namespace=works)
+    without_network = (unshare, "--net", "--")
+    if not _works(*without_network, "true"):
+        without_network = ()
+    user = _unprivileged_user()
+    if setpriv is not None and user is not None:
+        ids = ("--reuid", str(user[0]), "--regid", str(user[1]), "--clear-groups")
+        drop = (setpriv, *ids, "--no-new-privs", "--")
+        reach = 'test -x "$1" && test -x "$2"'  # the home of root may be closed to others
+        if _works(*drop, "/bin/sh", "-c", reach, "sh", str(browser), scratch):
+            return Confinement(
+                (*without_network, *drop),
+                sandbox=_works(*without_network, *drop, *nested),
+                network_namespace=bool(without_network),
+                user=user[0],
+            )
+    return Confinement(without_network, sandbox=False, network_namespace=bool(without_network))
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def _unprivileged_user() -> tuple[int, int] | None:
+    import pwd
+
+    try:
+        found = pwd.getpwnam(_NOBODY)
+    except KeyError:
+        return None
+    return found.pw_uid, found.pw_gid
+
+
+def _works(*command: str) -> bool:
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import time
 from collections import deque
@@ -118,6 +119,7 @@ class DevTools:
         self.awaited: set[int] = set()
         self.answers: dict[int, dict[str, Any]] = {}
         self._attached: dict[str, str] = {}  # new tabs and the numbers of their sessions
+        self.identity: Parameters = {"userAgent": ""}  # what pages are told about the browser
         self.browser = self.session(None)
         self.browser.on("Target.attachedToTarget", self._note_tab)
 
@@ -138,10 +140,15 @@ class DevTools:
         """Begin the conversation: from now on every new tab waits until it has its rules."""
         new_tabs = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
         self.browser.send("Target.setAutoAttach", new_tabs, until=until)
+        told = self.browser.send("Browser.getVersion", until=until)
+        self.identity = _identity(told["userAgent"])
 
     def new_tab(self, context: str) -> tuple[str, Session]:
         """Its number and the conversation with it; `Runtime.runIfWaitingForDebugger` starts it."""
-        blank = {"url": "about:blank", "browserContextId": context}
+        # The browser believes the pointer to be at (0, 0) of the screen and tells pages of it, so
+        # that place is outside of the window.
+        place = {"left": 32, "top": 32, "newWindow": True}
+        blank = {"url": "about:blank", "browserContextId": context, **place}
         target = str(self.browser.send("Target.createTarget", blank)["targetId"])
         self.browser.wait(lambda: target in self._attached)
         return target, self.session(self._attached.pop(target))
@@ -228,3 +235,25 @@ class DevTools:
     def _lose(self, number: str | None, why: str) -> None:
         if number in self._sessions and self._sessions[number].lost is None:
             self._sessions[number].lost = why
+
+
+def _identity(user_agent: str) -> Parameters:
+    """Return what a browser with a window would say of itself, as DevTools wants it."""
+    found = re.search(r"Chrome/(\d+)", user_agent)
+    major = found[1] if found else "0"
+    system = re.search(r"\(([^;)]+)", user_agent)
+    platform = "macOS" if system and "Macintosh" in system[1] else "Linux"
+    return {
+        "userAgent": user_agent.replace("HeadlessChrome", "Chrome"),
+        "userAgentMetadata": {
+            "brands": [
+                {"brand": "Chromium", "version": major},
+                {"brand": "Not.A/Brand", "version": "99"},
+            ],
+            "platform": platform,
+            "platformVersion": "",
+            "architecture": "x86",
+            "model": "",
+            "mobile": False,
+        },
+    }

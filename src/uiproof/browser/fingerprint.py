@@ -7,15 +7,15 @@ import platform
 import shutil
 import subprocess
 from functools import cache
-from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-from uiproof.browser.chromium import SWITCHES, UNATTENDED, find_chromium, network_namespace
+from uiproof.browser.chromium import SWITCHES, UNATTENDED, Confinement, confinement, find_chromium
 from uiproof.browser.page import Limits, script
 
 _SCRIPTS = (
-    *("steady", "settle", "freeze", "page_size", "recolor", "inventory"),
-    *("hooks", "observe", "advance", "still", "snapshot", "reach", "field"),
+    *("steady", "clock", "freeze", "page_size", "recolor", "inventory"),
+    *("observe", "still", "snapshot", "reach", "field"),
 )
 
 
@@ -23,7 +23,8 @@ _SCRIPTS = (
 def fingerprint() -> dict[str, Any]:
     """The browser, its settings, the fonts, and the scripts that measure pages."""
     chromium = find_chromium()
-    fonts = installed_fonts()
+    confined = confinement(chromium.path)
+    fonts = installed_fonts(confined)
     return {
         "browser": chromium.version,
         "browser_kind": chromium.kind,
@@ -32,23 +33,27 @@ def fingerprint() -> dict[str, Any]:
         "fonts_digest": _digest("\n".join(fonts)),
         "scripts": _digest("\n".join(map(script, _SCRIPTS))),
         "viewport": list(Limits().viewport),
-        "playwright": version("playwright"),
-        "isolation": "network namespace" if network_namespace() else "switches",
+        "isolation": "network namespace" if confined.network_namespace else "switches",
         "platform": f"{platform.system()} {platform.machine()}",
     }
 
 
-def installed_fonts() -> list[str]:
-    """The fonts that fontconfig knows, as `family:style`; empty where there is no fontconfig."""
+def installed_fonts(confined: Confinement | None = None) -> list[str]:
+    """List the fonts that fontconfig knows, as `family:style`; none where there is no fontconfig.
+
+    `confined` lists them as a browser sees them that is confined so.
+    """
     command = shutil.which("fc-list")
     if command is None:
         return []
+    confined = confined or Confinement()
     listed = subprocess.run(
         [command, "--format", "%{family}:%{style}\n"],
         capture_output=True,
         text=True,
         timeout=30,
         check=False,
+        env=confined.environment(Path("/nonexistent")),
     )
     return sorted(set(listed.stdout.split("\n")) - {""})
 

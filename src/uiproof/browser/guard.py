@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import mimetypes
 import re
 from collections.abc import Mapping
@@ -10,23 +11,20 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from uiproof.browser.source import PageSource
 
-# A name that can never be registered (RFC 2606), over plain HTTP: an insecure context has no
-# service workers, no sensors and no clipboard.
-HOST = "page.invalid"
-
 # Pictures run on clocks of their own: elements and properties that move an SVG lose their names.
 _MOVEMENT = re.compile(rb"(?<=<)(?=animate|set\b)|(?<![<-])\b(?=animation)", re.IGNORECASE)
 
 MAX_ASSET_BYTES = 32 * 1024 * 1024
 
 # The document may run its scripts, but opens no windows, shows no dialogs, starts no downloads and
-# submits no forms; and it has no workers, which would have a clock of their own.
-DOCUMENT_POLICY = "sandbox allow-scripts allow-same-origin; worker-src 'none'"
+# submits no forms; it has no workers, which would have a clock of their own, and no WebRTC, which
+# would send packets past every interception.
+_REFUSED = "worker-src 'none'; webrtc 'block'"
+DOCUMENT_POLICY = f"sandbox allow-scripts allow-same-origin; {_REFUSED}"
 # A page that is acted on may also submit forms, and begin downloads that are cancelled; where both
 # would go is decided here.
-STAGE_POLICY = (
-    "sandbox allow-scripts allow-same-origin allow-forms allow-downloads; worker-src 'none'"
-)
+STAGE_POLICY = f"sandbox allow-scripts allow-same-origin allow-forms allow-downloads; {_REFUSED}"
+_CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 MAX_DOCUMENTS = 20  # that one page may become one after the other
 MAX_ADDRESS = 300  # characters of an address that are worth keeping
 LAST_MODIFIED = "Wed, 01 Jan 2025 00:00:00 GMT"
@@ -47,7 +45,7 @@ class Request(Protocol):
     def is_for_the_page(self) -> bool:
         """Whether the page itself, not a frame or a file of it, is to become what it asks for."""
 
-    def fulfill(self, body: bytes, headers: Mapping[str, str]) -> None:
+    def fulfill(self, body: bytes, headers: Mapping[str, str], status: int = 200) -> None:
         """Answer with content."""
 
     def refuse(self, *, keep_page: bool = False) -> None:
@@ -55,14 +53,18 @@ class Request(Protocol):
 
 
 class Guard:
-    """Answers every request of one page, or refuses it and remembers that."""
+    """Answers every request of one page, or refuses it and remembers that.
+
+    Pages that share a tab are numbered, so that none gets the files of another from a cache.
+    """
 
     policy = DOCUMENT_POLICY
 
-    def __init__(self, source: PageSource, *, number: int = 0) -> None:
+    def __init__(self, source: PageSource, *, number: int | None = None) -> None:
         self._source = source
-        self._root = f"/{number}/"
-        self.page_url = f"http://{HOST}{self._root}index.html"
+        self._origin = origin_of(source)
+        self._root = "/" if number is None else f"/{number}/"
+        self.page_url = f"{self._origin}{self._root}index.html"
         self._served = False
         self.blocked = 0  # requests to anywhere but the page's own folder
         self.missing = 0  # files that the page's own folder does not have
@@ -73,7 +75,7 @@ class Guard:
         url = urlsplit(request.url)
         if request.is_for_the_page:
             self._navigate(request)
-        elif not _is_own(url):
+        elif not self._is_own(url):
             self.blocked += 1
             request.refuse()
         elif (found := self._asset(url.path)) is None:
@@ -110,6 +112,9 @@ class Guard:
         except OSError:
             return None
 
+    def _is_own(self, url: SplitResult) -> bool:
+        return f"{url.scheme}://{url.netloc}" == self._origin
+
     def _headers(self, content_type: str) -> dict[str, str]:
         """What goes with every file, since any of them may be shown as a document in a frame."""
         return {
@@ -120,8 +125,15 @@ class Guard:
         }
 
 
-def _is_own(url: SplitResult) -> bool:
-    return f"{url.scheme}://{url.netloc}" == f"http://{HOST}"
+def origin_of(source: PageSource) -> str:
+    """Return the made-up origin of a page: an ordinary one, always the same for the same page.
+
+    It follows from the page's text, so no page can be written that knows its own and behaves
+    otherwise there.
+    """
+    digest = hashlib.sha256(b"origin:" + source.html).digest()
+    syllables = (_CONSONANTS[byte % 14] + _VOWELS[byte // 14 % 5] for byte in digest[:8])
+    return f"https://www.{''.join(syllables)}.com"
 
 
 class StageGuard(Guard):
@@ -132,7 +144,7 @@ class StageGuard(Guard):
     def __init__(self, source: PageSource) -> None:
         super().__init__(source)
         if source.path is not None:  # its links to itself are links to this name
-            self.page_url = f"http://{HOST}{self._root}{quote(source.path.name)}"
+            self.page_url = f"{self._origin}{self._root}{quote(source.path.name)}"
         self.navigations: list[str] = []  # where the page went or wanted to go since last asked
         self.documents = 0  # how many were shown
         self.answered = 0  # requests
@@ -147,7 +159,7 @@ class StageGuard(Guard):
 
     def short(self, address: str) -> str:
         """An address as the page would write it: relative where it is in the page's own folder."""
-        return address.removeprefix(f"http://{HOST}{self._root}")[:MAX_ADDRESS] or "./"
+        return address.removeprefix(f"{self._origin}{self._root}")[:MAX_ADDRESS] or "./"
 
     def _navigate(self, request: Request) -> None:
         found = self._document(request.url) if request.method == "GET" else None
@@ -184,7 +196,7 @@ class StageGuard(Guard):
     def _document(self, address: str) -> PageSource | tuple[str, bytes] | None:
         """The page of the own folder that an address means, or another file of it."""
         url = urlsplit(address)
-        if not _is_own(url):
+        if not self._is_own(url):
             return None
         if url.path == urlsplit(self.page_url).path:
             return self._source

@@ -18,6 +18,7 @@ _REFS = """(...nodes) => nodes.map((node) => {
   return element?.nodeType === Node.ELEMENT_NODE ? uiproof.refOf(element) : 0;
 })"""
 _GROUP = "uiproof-listeners"
+_OURS = {"error", "unhandledrejection"}  # of steady.js, on the window
 
 
 class Listeners:
@@ -42,6 +43,6 @@ class Listeners:
         for node, types in handled.items():
             found[self._refs.get(node, 0)] |= types
         of_window = page.listeners(page.handle("window", group=_GROUP, main=True))
-        found[html] |= {one["type"] for one in of_window} - {"resize"}  # that one is our own
+        found[html] |= {one["type"] for one in of_window} - _OURS
         page.send("Runtime.releaseObjectGroup", objectGroup=_GROUP)
         return {ref: tuple(sorted(types)) for ref, types in found.items() if ref and types}

@@ -6,11 +6,11 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from uiproof.browser.devtools import BrowserError
 from uiproof.browser.snapshots import Events
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
+    from uiproof.browser.devtools import Session
     from uiproof.browser.guard import StageGuard
 
 MOST_NOTED = 50  # of each kind of event
@@ -28,30 +28,33 @@ class Notes:
         self._errors: list[str] = []
         self._downloads: list[str] = []
 
-    def listen_to(self, tab: Page) -> None:
-        """Hear what Playwright tells about a tab."""
-        tab.on("pageerror", lambda error: self._note(self._errors, str(error)))
-        tab.on("download", lambda one: self._note(self._downloads, self._guard.short(one.url)))
-        tab.on("filechooser", lambda _: self._note(self._dialogs, "file: "))
-        tab.on("dialog", lambda dialog: dialog.dismiss())
-
-    def note_call(self, event: dict[str, Any]) -> None:
-        """One of our hooks in the page was called."""
-        if event["name"] != "uiproofTell":
-            return
+    def listen_to(self, session: Session) -> None:
+        """Hear what the browser tells about a tab."""
+        session.on("Page.downloadWillBegin", self._note_download)
+        session.on("Page.fileChooserOpened", lambda _: self._note(self._dialogs, "file: "))
+        session.on("Log.entryAdded", self._note_refusal)
         try:
-            kind, text = json.loads(event["payload"])
+            session.send_all(
+                [
+                    ("Log.enable", {}),
+                    ("Page.setInterceptFileChooserDialog", {"enabled": True}),
+                ]
+            )
+        except BrowserError:  # an older browser: then there is only no record
+            return
+
+    def note_record(self, text: str) -> None:
+        """Take what our script in the page says of dialogs, windows and errors."""
+        try:
+            kind, said = json.loads(text)
         except ValueError:
             return
         if kind == "window":
-            self._note(self._windows, self._guard.short(text))
+            self._note(self._windows, self._guard.short(said))
+        elif kind == "error":
+            self._note(self._errors, said.removeprefix("Uncaught ").removeprefix("Error: "))
         else:
-            self._note(self._dialogs, f"{kind}: {text}")
-
-    def note_refusal(self, event: dict[str, Any]) -> None:
-        """The browser refused something that the sandbox of the page does not allow."""
-        if found := _BLOCKED_WINDOW.match(event["entry"].get("text", "")):
-            self._note(self._windows, self._guard.short(found[1]))
+            self._note(self._dialogs, f"{kind}: {said}")
 
     def take(self, mutations: dict[str, int]) -> Events:
         """Everything since the last time."""
@@ -67,6 +70,14 @@ class Notes:
             notes.clear()
         self._guard.navigations.clear()
         return events
+
+    def _note_download(self, event: dict[str, Any]) -> None:
+        self._note(self._downloads, self._guard.short(event["url"]))
+
+    def _note_refusal(self, event: dict[str, Any]) -> None:
+        """The browser refused something that the sandbox of the page does not allow."""
+        if found := _BLOCKED_WINDOW.match(event["entry"].get("text", "")):
+            self._note(self._windows, self._guard.short(found[1]))
 
     @staticmethod
     def _note(notes: list[str], text: str) -> None:

@@ -37,6 +37,7 @@ class Limits:
     memory_mb: int = 2_000
 
 
+WORLD = "uiproof"  # where our scripts run; pages cannot see it
 _CAPTURE_ATTEMPTS = 4
 
 
@@ -84,10 +85,7 @@ class LivePage:
         return self.evaluate(f"({script(name)})({json.dumps(argument)})", name=name)
 
     def run_listing(self, name: str, argument: Any = None) -> Any:
-        """The same for a script that returns a lot, and at once: all of it comes as one text.
-
-        Playwright takes every value apart that passes through it, and puts it together again.
-        """
+        """The same for a script that returns a lot, and at once: all of it comes as one text."""
         listed = f"JSON.stringify(({script(name)})({json.dumps(argument)}))"
         return json.loads(self.evaluate(listed, name=name))
 
@@ -222,7 +220,9 @@ class LivePage:
 
     @cached_property
     def _world(self) -> int:
-        made = self.send("Page.createIsolatedWorld", frameId=self._frame["id"], worldName="uiproof")
+        # The browser makes the page's own world, and runs our first scripts, when it is needed.
+        self.send("Runtime.evaluate", expression="0")
+        made = self.send("Page.createIsolatedWorld", frameId=self._frame["id"], worldName=WORLD)
         return int(made["executionContextId"])
 
     def send(self, command: str, **parameters: Any) -> dict[str, Any]:

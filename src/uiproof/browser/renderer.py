@@ -10,7 +10,6 @@ from types import TracebackType
 
 from uiproof.browser.devtools import BrowserError
 from uiproof.browser.page import Limits, LivePage
-from uiproof.browser.running import PipedChromium, PlaywrightChromium
 from uiproof.browser.source import PageSource
 from uiproof.browser.stage import Stage
 from uiproof.browser.tab import Tab, is_active
@@ -24,9 +23,9 @@ _PAGES_PER_TAB = 100
 
 
 class Renderer:
-    """A warm Chromium that opens pages one after the other, and another one to act on pages.
+    """A warm Chromium that opens pages one after the other, to look at them or to act on them.
 
-    Each is started when it is first needed. A page that can run code gets a context of its own,
+    It is started when it is first needed. A page that can run code gets a context of its own,
     and a page that cannot (no scripts, no frames) a tab in which scripts are switched off.
 
     ```python
@@ -40,8 +39,7 @@ class Renderer:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
-        self._pages = WarmBrowser(PipedChromium, self.limits.memory_mb)
-        self._stages = WarmBrowser(PlaywrightChromium, self.limits.memory_mb)
+        self._browser = WarmBrowser(self.limits.memory_mb)
         self._still_tab: Tab | None = None
 
     def __enter__(self) -> Renderer:
@@ -55,18 +53,23 @@ class Renderer:
     ) -> None:
         self.close()
 
+    @property
+    def pid(self) -> int | None:
+        """The process of the browser, if one is running."""
+        return self._browser.pid
+
     @contextmanager
     def open(self, source: PageSource) -> Iterator[LivePage]:
         """Load a page, stop it, and hand it over; it is gone after the `with` block.
 
-        A page that leaves its document or takes its browser down is tried once more without
-        scripts, and flagged.
+        A browser that dies or hangs is replaced and the page loaded again. A page that takes two
+        browsers down, or that leaves its document, is shown without scripts, and flagged.
         """
         page, tab = self._load(source)
         try:
             yield page
         except BrowserError as error:
-            raise self._pages.as_render_error(error) from error
+            raise self._browser.as_render_error(error) from error
         finally:
             self._release(tab)
 
@@ -74,52 +77,67 @@ class Renderer:
     def stage(self, source: PageSource, viewport: tuple[int, int] | None = None) -> Iterator[Stage]:
         """Load a page into a context of its own, to act on it; it is gone after the `with` block.
 
-        `viewport` is the size of its window, else that of `limits`.
+        `viewport` is the size of its window, else that of `limits`. A browser that dies or hangs
+        while the page is loaded is replaced once.
         """
-        from playwright.sync_api import Error
-
         limits = replace(self.limits, viewport=viewport) if viewport else self.limits
-        seconds = 2 * limits.load_seconds + limits.step_seconds
         stage: Stage | None = None
-
-        def make() -> Stage:
-            chromium, watchdog = self._stages.get()
-            with watchdog.limit(seconds):
-                return Stage(chromium.browser, limits, watchdog, source)
-
         try:
             try:
-                stage = make()
-            except (Error, BrowserError):  # no page is at fault yet: it had died before
-                self._stages.end()
-                stage = make()
-            with stage.watchdog.limit(seconds):
-                stage.load()
+                stage = self._stage(source, limits)
+            except BrowserError:
+                # The browser may have died of anything: only a page that does it twice is at fault.
+                self._end_browser()
+                stage = self._stage(source, limits)
             yield stage
-        except (Error, BrowserError) as error:
-            raise self._stages.as_render_error(error) from error
+        except BrowserError as error:
+            raise self._browser.as_render_error(error) from error
         finally:
-            if stage is not None and (watchdog := self._stages.watchdog) is not None:
-                try:
-                    with watchdog.limit(self.limits.step_seconds):
-                        stage.close()
-                except Error as error:
-                    self._stages.check(error)
+            if stage is not None:
+                self._close(stage)
 
     def close(self) -> None:
-        """End the browsers. The renderer starts new ones if it is used again."""
+        """End the browser. The renderer starts a new one if it is used again."""
+        self._end_browser()
+
+    def _end_browser(self) -> None:
         self._still_tab = None
-        self._pages.end()
-        self._stages.end()
+        self._browser.end()
+
+    def _stage(self, source: PageSource, limits: Limits) -> Stage:
+        browser, watchdog = self._browser.get()
+        with watchdog.limit(2 * limits.load_seconds + limits.step_seconds):
+            stage = Stage(browser.tools, limits, watchdog, source)
+            try:
+                stage.load()
+            except BaseException:
+                self._close(stage)
+                raise
+        return stage
+
+    def _close(self, shown: Stage | Tab) -> None:
+        """Close what a page was shown in; a browser that cannot even do that is replaced."""
+        if (watchdog := self._browser.watchdog) is None:
+            return
+        try:
+            with watchdog.limit(self.limits.step_seconds):
+                shown.close()
+        except BrowserError:
+            self._browser.check()
 
     def _load(self, source: PageSource) -> tuple[LivePage, Tab]:
         active = is_active(source)
-        try:
-            return self._attempt(source, scripts=active)
-        except _LeftDocument:
-            flag = "left_document"
-        except BrowserError as error:
-            flag = self._pages.what_happened(error)
+        flag = ""
+        for _ in range(2):
+            try:
+                return self._attempt(source, scripts=active)
+            except _LeftDocument:
+                flag = "left_document"
+                break
+            except BrowserError:
+                # The browser may have died of anything: only a page that does it twice is at fault.
+                flag = self._browser.what_happened()
+                self._end_browser()
         try:
             page, tab = self._attempt(_inert(source), scripts=False)
         except _LeftDocument as second:
@@ -128,18 +146,17 @@ class Renderer:
                 remedy="Look for automatic redirection in it.",
             ) from second
         except BrowserError as second:
-            raise self._pages.as_render_error(second) from second
-        if active or flag != "crashed":  # else it was the tab, not this page
-            page.flags |= {flag, "scripts_off"}
+            raise self._browser.as_render_error(second) from second
+        page.flags |= {flag, "scripts_off"}
         return page, tab
 
     def _attempt(self, source: PageSource, *, scripts: bool) -> tuple[LivePage, Tab]:
         """One try at loading a page up to the point where it stands still."""
-        chromium, watchdog = self._pages.get()
+        browser, watchdog = self._browser.get()
         with watchdog.limit(2 * self.limits.load_seconds + self.limits.step_seconds):
             tab = None if scripts else self._usable_still_tab()
             if tab is None:
-                tab = Tab(chromium.tools, self.limits, watchdog, scripts=scripts)
+                tab = Tab(browser.tools, self.limits, watchdog, scripts=scripts)
             if not scripts:
                 self._still_tab = tab
             try:
@@ -164,16 +181,10 @@ class Renderer:
             self._discard(tab)
 
     def _discard(self, tab: Tab) -> None:
-        """Close a tab; a browser that cannot even do that is replaced."""
+        """Close a tab."""
         if tab is self._still_tab:
             self._still_tab = None
-        if (watchdog := self._pages.watchdog) is None:
-            return
-        try:
-            with watchdog.limit(self.limits.step_seconds):
-                tab.close()
-        except BrowserError as error:
-            self._pages.check(error)
+        self._close(tab)
 
 
 class _LeftDocument(RenderError):  # noqa: N818 - a private signal

@@ -7,7 +7,7 @@ import hashlib
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from uiproof.errors import InputError, PageTooLargeError
 
@@ -15,6 +15,17 @@ _CHARSET_HINT = re.compile(rb"<meta[^>]+charset(?:\s*=\s*[\"']?\s*([\w.:-]+))?",
 # On a busy machine a browser takes a minute for a page of twice this size. A limit that does not
 # depend on the machine gives the same ending everywhere, and at once.
 MAX_HTML_BYTES = 32 * 1024 * 1024
+# What pages consist of. Anything else in a folder (keys, settings, logs, data) is none of a page's
+# business: a hostile one could show it in a report that is shared.
+_ASSET_SUFFIXES = frozenset(
+    {
+        *(".html", ".htm", ".xhtml", ".css", ".js", ".mjs", ".wasm", ".vtt"),
+        *(".png", ".apng", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".avif", ".svg"),
+        *(".ico", ".cur", ".bmp", ".woff", ".woff2", ".ttf", ".otf", ".ttc", ".eot"),
+        *(".mp4", ".m4v", ".webm", ".ogv", ".mov", ".mp3", ".m4a", ".aac", ".oga", ".ogg"),
+        *(".opus", ".wav", ".flac"),
+    }
+)
 _HINT_WINDOW = 1024  # how far into a page HTML looks for a declared encoding
 
 
@@ -76,11 +87,15 @@ class PageSource:
         if self.folder is None or "\0" in relative:
             return None
         try:
-            # Resolving follows symbolic links, so a link that leads outside is outside.
-            path = (self.folder / relative).resolve(strict=True)
-            if not path.is_file() or not path.is_relative_to(self.folder.resolve()):
+            # Resolving follows symbolic links, so a link that leads outside is outside, and one to
+            # a hidden file is hidden.
+            home = self.folder.resolve()
+            path = (home / relative).resolve(strict=True)
+            if not path.is_file() or not path.is_relative_to(home):
                 return None
         except (OSError, ValueError):
+            return None
+        if not is_page_asset(relative) or not is_page_asset(str(path.relative_to(home))):
             return None
         if path in self.withheld or (self.only is not None and relative not in self.only):
             return None
@@ -94,6 +109,17 @@ class PageSource:
         withheld = sorted(map(str, self.withheld))
         digest.update(repr((str(self.folder), self.charset, allowed, withheld)).encode())
         return digest.hexdigest()[:32]
+
+
+def is_page_asset(relative: str) -> bool:
+    """Return whether a file below a page's folder may be a part of the page.
+
+    The one rule for pages under test, reports and the studio: of a kind that pages consist of, and
+    neither hidden nor in a hidden folder.
+    """
+    path = PurePath(relative)
+    hidden = any(part.startswith(".") for part in path.parts if part not in {".", ".."})
+    return path.suffix.lower() in _ASSET_SUFFIXES and not hidden
 
 
 def _check_size(size: int, path: Path | None) -> None:

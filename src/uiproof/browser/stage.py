@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from uiproof.boxes import PixelBox
 from uiproof.browser.acts import Actor
-from uiproof.browser.devtools import BrowserError
+from uiproof.browser.devtools import BrowserError, NoAnswerError
 from uiproof.browser.guard import StageGuard
+from uiproof.browser.input import Keyboard, Mouse
 from uiproof.browser.listeners import Listeners
 from uiproof.browser.notes import Notes
-from uiproof.browser.page import Limits, LivePage, script
-from uiproof.browser.playwright_bridge import BridgedRequest, BridgedSession, new_context
+from uiproof.browser.page import Limits, LivePage
 from uiproof.browser.snapshots import Action, Element, Events, Snapshot
-from uiproof.browser.tab import SETTLE_MS
+from uiproof.browser.tab import SETTLE_MS, Tab
 from uiproof.errors import PageTimeoutError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Route
-
+    from uiproof.browser.devtools import DevTools
     from uiproof.browser.source import PageSource
     from uiproof.browser.watchdog import Watchdog
 
@@ -59,41 +57,25 @@ class Stage:
     """
 
     def __init__(
-        self, browser: Browser, limits: Limits, watchdog: Watchdog, source: PageSource
+        self, tools: DevTools, limits: Limits, watchdog: Watchdog, source: PageSource
     ) -> None:
         self.flags: set[str] = set()
         self._limits = limits
         self.watchdog = watchdog
         self._guard = StageGuard(source)
-        self._told = Notes(self._guard)
-        self._documents = 0
+        self._notes = Notes(self._guard)
         self._last_ref = 0
         self._listeners = Listeners()
         self._live: LivePage | None = None
-        self._context = new_context(browser, limits)
-        self._context.route("**/*", self._answer)
-        self._context.add_init_script(script("steady"))
-        self._context.add_init_script(script("hooks"))
-        self._tab = self._context.new_page()
-        self._tab.on("crash", self._give_up)
-        self._told.listen_to(self._tab)
-        self._cdp = self._context.new_cdp_session(self._tab)
-        self._cdp.on("Page.frameNavigated", self._note_document)
-        self._cdp.on("Page.loadEventFired", self._note_load)
-        self._cdp.on("Log.entryAdded", self._told.note_refusal)
-        self._cdp.on("Runtime.bindingCalled", self._told.note_call)
-        for command, parameters in (
-            ("Page.enable", {}),
-            ("Log.enable", {}),
-            ("Runtime.enable", {}),
-            ("Runtime.addBinding", {"name": "uiproofTell"}),
-            (
-                "Page.addScriptToEvaluateOnNewDocument",
-                {"source": script("observe"), "worldName": "uiproof"},
-            ),
-        ):
-            self._cdp.send(command, parameters)
-        self._actor = Actor(self._tab, self._run, self.settle)
+        self._shown = 0  # which of the page's documents `_live` is
+        self._tab = Tab(tools, limits, watchdog, live=True)
+        self._tab.handler = self._guard
+        self._tab.on_record = self._notes.note_record
+        self._tab.on_load = self._note_load
+        session = self._tab.session
+        self._notes.listen_to(session)
+        mouse = Mouse(session, lambda: bool(self._evaluate("uiproof.drags()")))
+        self._actor = Actor(mouse, Keyboard(session), self._run, self.settle, limits.viewport)
 
     # --- looking
 
@@ -116,9 +98,8 @@ class Stage:
 
     def events(self) -> Events:
         """What happened since this was last asked, or since the page was loaded."""
-        self._tab.wait_for_timeout(1)  # lets what was told arrive
-        mutations = self._evaluate("uiproof.take()")
-        return self._told.take(mutations)
+        mutations = self._evaluate("uiproof.flush().then(uiproof.take)")
+        return self._notes.take(mutations)
 
     # --- acting
 
@@ -146,24 +127,19 @@ class Stage:
 
     def close(self) -> None:
         """Close the page and forget everything that was in it."""
-        self._context.close()
+        self._tab.close()
 
     # --- loading and clock
 
     def load(self) -> None:
         """Show the page and let it come to rest; called once, by the renderer."""
-        from playwright.sync_api import Error
-
-        try:
-            self._tab.goto(self._guard.page_url, wait_until="commit")
-        except Error as error:
-            if "interrupted" not in str(error):  # it went on to another page at once
-                raise
+        until = time.monotonic() + self._limits.load_seconds
+        self._tab.navigate(self._guard.page_url, until)
         self._wait_for_load()
         self._settle(least=SETTLE_MS)
         self._note_flags()
         self._guard.navigations.clear()
-        self._told.take({})
+        self._notes.take({})
         self._evaluate("uiproof.take()")
 
     def _note_flags(self) -> None:
@@ -184,7 +160,7 @@ class Stage:
         with self.watchdog.limit(self._limits.step_seconds):
             while ran < LONGEST_MS:
                 try:
-                    due = self._evaluate(f"({script('advance')})({STEP_MS})", main=True)
+                    due = self._page().evaluate(f"uiproofClock.advance({STEP_MS})")
                     moving = self._run("still", {"frames": 2})
                 except BrowserError as error:
                     if _TERMINATED.search(str(error)):
@@ -210,24 +186,26 @@ class Stage:
     def _wait_for_load(self) -> None:
         """Wait for a document that is on its way."""
         until = time.monotonic() + self._limits.load_seconds
-        while self._guard.awaited:
-            if time.monotonic() > until:
-                self.flags.add("load_timeout")
-                self._guard.awaited = False
-                return
-            self._tab.wait_for_timeout(5)
+        try:
+            self._tab.session.wait(lambda: not self._guard.awaited, until=until)
+        except NoAnswerError:
+            self.flags.add("load_timeout")
+            self._guard.awaited = False
 
     def _activity(self) -> tuple[int, ...]:
         """Numbers that change when anything happens on the page."""
-        return (self._evaluate("uiproof.total()"), self._guard.answered, self._documents)
+        total = self._evaluate("uiproof.total()")
+        return (total, self._guard.answered, self._tab.documents)
 
     # --- talking to the page
 
     def _page(self) -> LivePage:
         """The document that is shown now."""
-        if self._live is None:
+        if self._live is None or self._shown != self._tab.documents:
+            self._shown = self._tab.documents
+            self._listeners = Listeners()
             self._live = LivePage(
-                BridgedSession(self._cdp),
+                self._tab.session,
                 self._limits,
                 self.watchdog,
                 self._guard.page_url,
@@ -240,9 +218,7 @@ class Stage:
         """Run one of our scripts in our own world of the document that is shown now."""
         return self._again(lambda: self._page().run_script(name, argument))
 
-    def _evaluate(self, expression: str, *, main: bool = False) -> Any:
-        if main:
-            return self._page().evaluate(expression, main=True)
+    def _evaluate(self, expression: str) -> Any:
         return self._again(lambda: self._page().evaluate(expression))
 
     def _again(self, ask: Any) -> Any:
@@ -277,30 +253,12 @@ class Stage:
             scroll=tuple(found["scroll"]),
             title=found["title"],
             focus=found["focus"],
-            document=self._documents,
+            document=self._tab.documents,
             cut=found["cut"],
         )
 
-    # --- what the browser tells
-
-    def _note_document(self, event: dict[str, Any]) -> None:
-        if not event["frame"].get("parentId"):
-            self._documents += 1
-            self._live = None
-            self._listeners = Listeners()
-
-    def _note_load(self, _: dict[str, Any]) -> None:
+    def _note_load(self) -> None:
         self._guard.awaited = False
-
-    def _answer(self, route: Route) -> None:
-        self._guard.handle(BridgedRequest(route))
-
-    def _give_up(self, _: Page) -> None:
-        """End a page that crashed, so that whoever waits for it hears of it at once."""
-        from playwright.sync_api import Error
-
-        with suppress(Error):
-            self._context.close()
 
 
 def _element(found: dict[str, Any], listeners: dict[int, tuple[str, ...]]) -> Element:

@@ -1,18 +1,20 @@
-"""A place to show pages in: a context of its own with one tab, whose every request is guarded."""
+"""A browser context of its own with one tab, whose every request is answered by us."""
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from uiproof.browser.devtools import BrowserError, NoAnswerError
-from uiproof.browser.guard import Guard
-from uiproof.browser.page import Limits, LivePage, script
+from uiproof.browser.guard import Guard, Request
+from uiproof.browser.page import WORLD, Limits, LivePage, script
 
 if TYPE_CHECKING:
     from uiproof.browser.devtools import DevTools, Parameters, Session
@@ -67,23 +69,41 @@ def is_active(source: PageSource) -> bool:
     return any(pattern.search(html) for pattern in _ACTIVE)
 
 
+class Handler(Protocol):
+    """Who answers the requests of a page."""
+
+    def handle(self, request: Request) -> None:
+        """Answer one request."""
+
+
 class Tab:
     """One browser context with one tab, which remembers and reaches nothing.
 
     With scripts it is for a single page. Without scripts nothing in a page can run or remember
     anything, so that the tab can show one page after the other, which saves starting a process
-    for each.
+    for each. A `live` tab is for a page that is acted on.
     """
 
     def __init__(
-        self, tools: DevTools, limits: Limits, watchdog: Watchdog, *, scripts: bool
+        self,
+        tools: DevTools,
+        limits: Limits,
+        watchdog: Watchdog,
+        *,
+        scripts: bool = True,
+        live: bool = False,
     ) -> None:
         self.pages_shown = 0
+        self.handler: Handler | None = None  # nothing is answered without one
+        self.on_record: Callable[[str], None] = lambda _: None
+        self.on_load: Callable[[], None] = lambda: None
+        self.documents = 0  # how many documents the page was, one after the other
         self._tools = tools
         self._limits = limits
         self._watchdog = watchdog
-        self._scripts = scripts
-        self._guard: Guard | None = None
+        self._scripts, self._live = scripts, live
+        # Where live pages' records go; no page can guess it.
+        self._records = f"https://{token_hex(16)}.invalid/"
         self._document = ""  # the number of the document that is shown
         self._loaded = ""  # the number of the last one that was complete
         self._moves = 0  # how often a document of the page or of a frame was replaced
@@ -92,18 +112,21 @@ class Tab:
         self._context = str(made["browserContextId"])
         refused = {"behavior": "deny", "browserContextId": self._context}
         browser.post("Browser.setDownloadBehavior", refused)
-        self._target, self._session = tools.new_tab(self._context)
-        self._listen(self._session)
-        self._session.on("Page.frameNavigated", self._note_document)
-        self._session.on("Page.loadEventFired", self._note_load)
+        self._target, self.session = tools.new_tab(self._context)
+        self._listen(self.session)
+        self.session.on("Page.frameNavigated", self._note_document)
+        self.session.on("Page.loadEventFired", self._note_load)
         width, height = limits.viewport
-        screen = {"screenWidth": width, "screenHeight": height}
+        screen = {"screenWidth": width, "screenHeight": height, "positionX": 0, "positionY": 0}
         window = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        self._session.send_all(
+        self.session.send_all(
             [
                 ("Emulation.setDeviceMetricsOverride", {**window, **screen}),
                 ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
                 ("Page.setFontFamilies", {"fontFamilies": _FONTS}),
+                # No pointer, not even the one that the browser imagines at (0, 0), reaches a page
+                # that is only looked at.
+                ("Input.setIgnoreInputEvents", {"ignore": not live}),
                 *self._rules(),
                 ("Runtime.runIfWaitingForDebugger", {}),
             ]
@@ -112,17 +135,17 @@ class Tab:
     @property
     def crashed(self) -> bool:
         """Whether nothing can be shown here any more."""
-        return self._session.lost is not None
+        return self.session.lost is not None
 
     def show(self, source: PageSource) -> LivePage:
         """Load a page and stop it. Check `LivePage.is_itself` before use."""
         # Pages that share a tab have addresses of their own, so that none gets another's files.
-        guard = self._guard = Guard(source, number=self.pages_shown)
+        guard = self.handler = Guard(source, number=None if self._scripts else self.pages_shown)
         self.pages_shown += 1
-        page = LivePage(self._session, self._limits, self._watchdog, guard.page_url)
+        page = LivePage(self.session, self._limits, self._watchdog, guard.page_url)
         until = time.monotonic() + self._limits.load_seconds
         try:
-            self._load(guard.page_url, until)
+            self.load(guard.page_url, until)
             if self._scripts:
                 self._settle(until)
         except NoAnswerError:
@@ -142,14 +165,19 @@ class Tab:
         gone = {"browserContextId": self._context}
         self._tools.browser.send("Target.disposeBrowserContext", gone)
 
-    def _load(self, url: str, until: float) -> None:
+    def load(self, url: str, until: float) -> None:
         """Wait until the page is complete, or has become another one."""
-        begun = self._session.send("Page.navigate", {"url": url}, until=until)
+        number = self.navigate(url, until)
+        self.session.wait(lambda: self._loaded == number or self._document != number, until=until)
+
+    def navigate(self, url: str, until: float) -> str:
+        """Wait until the page has begun; returns the number of its document."""
+        begun = self.session.send("Page.navigate", {"url": url}, until=until)
         if failure := begun.get("errorText"):
             raise BrowserError(f"The page cannot be shown: {failure}")
-        number = begun["loaderId"]
-        self._session.wait(lambda: self._document == number, until=until)
-        self._session.wait(lambda: self._loaded == number or self._document != number, until=until)
+        number = str(begun["loaderId"])
+        self.session.wait(lambda: self._document == number, until=until)
+        return number
 
     def _settle(self, until: float) -> None:
         """Let the page's own clock run a while, so that late content is there, always the same.
@@ -157,21 +185,24 @@ class Tab:
         A frame that becomes another page takes its clock along; then nothing more is waited for.
         """
         moves = self._moves
-        asked = self._session.ask(
+        # The browser makes the page's own world, and runs our first scripts, when it is needed.
+        self.session.send("Runtime.evaluate", {"expression": "0"}, until=until)
+        world = self.session.send(
+            "Page.createIsolatedWorld", {"frameId": self._target, "worldName": WORLD}, until=until
+        )
+        asked = self.session.ask(
             "Runtime.evaluate",
             {
-                "expression": f"({script('settle')})({SETTLE_MS})",
+                "expression": f"uiproofClock.settle({SETTLE_MS})",
                 "awaitPromise": True,
-                "timeout": self._limits.load_seconds * 1000,
+                "contextId": world["executionContextId"],
             },
         )
         try:
-            self._session.answer(asked, until=until, unless=lambda: self._moves != moves)
+            self.session.answer(asked, until=until, unless=lambda: self._moves != moves)
         except NoAnswerError:
             raise
         except BrowserError as error:
-            if "terminated" in str(error):
-                raise NoAnswerError("A timer of the page does not end.") from error
             if self._moves == moves and not _WENT_AWAY.search(str(error)):
                 raise
 
@@ -186,17 +217,29 @@ class Tab:
             "Network.emulateNetworkConditions",
             {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1},
         )
-        yield "Emulation.setUserAgentOverride", {"userAgent": "", "acceptLanguage": "en-US"}
+        yield "Emulation.setUserAgentOverride", {**self._tools.identity, "acceptLanguage": "en-US"}
         yield "Emulation.setLocaleOverride", {"locale": "en-US"}
         yield "Emulation.setTimezoneOverride", {"timezoneId": "UTC"}
         features = [{"name": name, "value": value} for name, value in _MEDIA.items()]
         yield "Emulation.setEmulatedMedia", {"media": "", "features": features}
         if self._scripts:
-            yield "Page.addScriptToEvaluateOnNewDocument", {"source": script("steady")}
+            for text, world in self._init_scripts():
+                in_world = {"worldName": world} if world else {}
+                yield "Page.addScriptToEvaluateOnNewDocument", {"source": text, **in_world}
         else:
             yield "Emulation.setScriptExecutionDisabled", {"value": True}
         frames = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
         yield "Target.setAutoAttach", frames
+
+    def _init_scripts(self) -> Iterator[tuple[str, str]]:
+        """Yield what runs in every document before its own scripts, and in which world.
+
+        The order matters: our own world listens before the page's speaks to it.
+        """
+        yield script("clock"), WORLD
+        if self._live:
+            yield f"({script('observe')})({json.dumps({'records': self._records})})", WORLD
+        yield f"({script('steady')})({json.dumps({'live': self._live})})", ""
 
     def _listen(self, session: Session) -> None:
         session.on("Fetch.requestPaused", lambda event: self._answer(session, event))
@@ -213,39 +256,44 @@ class Tab:
 
     def _answer(self, session: Session, event: dict[str, Any]) -> None:
         request = _Request(session, event, main_frame=self._target)
-        if self._guard is None:
+        if request.url == self._records:
+            self.on_record(event["request"].get("postData", ""))
+            request.refuse()
+        elif self.handler is None:
             request.refuse()
         else:
-            self._guard.handle(request)
+            self.handler.handle(request)
 
     def _note_document(self, event: dict[str, Any]) -> None:
         self._moves += 1
         if not event["frame"].get("parentId"):
             self._document = event["frame"]["loaderId"]
+            self.documents += 1
 
     def _note_load(self, _: dict[str, Any]) -> None:
         self._loaded = self._document
+        self.on_load()
 
 
 class _Request:
     """A request that the browser holds back until it is answered."""
 
     def __init__(self, session: Session, event: dict[str, Any], *, main_frame: str) -> None:
-        self._session, self._event = session, event
+        self.session, self._event = session, event
         self.url: str = event["request"]["url"]
         self.method: str = event["request"]["method"]
         self.is_for_the_page = (
             event["resourceType"] == "Document" and event.get("frameId") == main_frame
         )
 
-    def fulfill(self, body: bytes, headers: Mapping[str, str]) -> None:
+    def fulfill(self, body: bytes, headers: Mapping[str, str], status: int = 200) -> None:
         """Answer with content."""
         answer = {**headers, "content-length": str(len(body)), **self._for_other_origins()}
-        self._session.post(
+        self.session.post(
             "Fetch.fulfillRequest",
             {
                 "requestId": self._event["requestId"],
-                "responseCode": 200,
+                "responseCode": status,
                 "responseHeaders": [{"name": name, "value": answer[name]} for name in answer],
                 "body": b64encode(body).decode(),
             },
@@ -255,7 +303,7 @@ class _Request:
         """Answer with nothing."""
         reason = "Aborted" if keep_page else "Failed"
         refusal = {"requestId": self._event["requestId"], "errorReason": reason}
-        self._session.post("Fetch.failRequest", refusal)
+        self.session.post("Fetch.failRequest", refusal)
 
     def _for_other_origins(self) -> Mapping[str, str]:
         """Frames in a sandbox have no origin, and yet may use the files of the page."""

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
-
-from uiproof.browser.chromium import Chromium, find_chromium
+from uiproof.browser.chromium import find_chromium
 from uiproof.browser.running import RunningBrowser
 from uiproof.browser.watchdog import Watchdog
 from uiproof.errors import BrowserDiedError, PageTimeoutError, RenderError
 
-Browser = TypeVar("Browser", bound=RunningBrowser)
 
-
-class WarmBrowser(Generic[Browser]):
+class WarmBrowser:
     """One browser and its watchdog."""
 
-    def __init__(self, start: Callable[[Chromium], Browser], memory_mb: int) -> None:
-        self._start, self._memory_mb = start, memory_mb
-        self._browser: Browser | None = None
+    def __init__(self, memory_mb: int) -> None:
+        self._memory_mb = memory_mb
+        self._browser: RunningBrowser | None = None
         self._watchdog: Watchdog | None = None
         self._hung = False  # whether the last browser was ended because it took too long
 
@@ -32,31 +27,31 @@ class WarmBrowser(Generic[Browser]):
         """Who watches the browser, if one is running."""
         return self._watchdog
 
-    def get(self) -> tuple[Browser, Watchdog]:
-        """The browser, started or replaced as needed."""
+    def get(self) -> tuple[RunningBrowser, Watchdog]:
+        """Return the browser, started or replaced as needed."""
         if self._browser is not None and not self._browser.alive:
             self.end()
         if self._browser is None or self._watchdog is None:
-            self._browser = self._start(find_chromium())
+            self._browser = RunningBrowser(find_chromium())
             self._watchdog = Watchdog(self._browser.pid, self._memory_mb)
             self._hung = False
         return self._browser, self._watchdog
 
-    def what_happened(self, error: Exception) -> str:
-        """A word for an error of the browser; one that died or hung is let go."""
-        self.check(error)
+    def what_happened(self) -> str:
+        """Return a word for an error of the browser; one that died or hung is let go."""
+        self.check()
         return "timeout" if self._hung else "crashed"
 
-    def check(self, error: Exception) -> None:
+    def check(self) -> None:
         """Let the browser go unless it can still be used after an error."""
         if self._browser is None or self._watchdog is None:
             return
-        if self._watchdog.timed_out or not self._browser.survived(error):
+        if self._watchdog.timed_out or not self._browser.alive:
             self.end()
 
     def as_render_error(self, error: Exception) -> RenderError:
-        """An error of this package for one of the browser; what is left of the browser goes."""
-        if self.what_happened(error) == "timeout":
+        """Return an error of this package for one of the browser; what is left of it goes."""
+        if self.what_happened() == "timeout":
             return PageTimeoutError(
                 "The page took too long.",
                 remedy="It may be too large; raise the time limit.",

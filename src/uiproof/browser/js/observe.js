@@ -1,8 +1,34 @@
 // Runs in a world of our own before any script of a staged page, in every frame: numbers elements,
-// and counts what happens to the document. The page can neither see nor stop it.
-(() => {
+// counts what happens to the document, and sends records of what cannot be seen. The page can
+// neither see nor stop it.
+//
+// records  the address that records are sent to; every request is answered by us, this one too
+({ records }) => {
   const MOST_KINDS = 100;
+
+  // Records travel as requests, because what is kept in a document is gone when the page becomes
+  // another one.
+  const sent = new Set();
+  const record = (text) => {
+    const request = fetch(records, { method: "POST", body: text, keepalive: true, mode: "no-cors" })
+      .catch(() => {})
+      .then(() => sent.delete(request));
+    sent.add(request);
+  };
+  // The window of a stage never changes its size, but taking a picture says that it did.
+  addEventListener("resize", (event) => event.isTrusted && event.stopImmediatePropagation(), true);
+
+  // A drag of the page's own begins with an event that nobody has prevented.
+  let dragged = null;
+  addEventListener("dragstart", (event) => (dragged = event), true);
+  const drags = () => {
+    const began = dragged !== null && !dragged.defaultPrevented;
+    dragged = null;
+    return began;
+  };
+
   if (window !== window.top) {
+    globalThis.uiproof = { record, drags };
     try {
       window.top.uiproof?.watch(document);
     } catch {
@@ -70,6 +96,22 @@
   let last = 0;
   globalThis.uiproof = {
     watch,
+    record,
+    // Whether the page began to drag something itself since this was last asked, in any frame.
+    drags: (frame = window) => {
+      let found = false;
+      try {
+        found = frame === window ? drags() : frame.uiproof.drags();
+        for (let i = 0; i < Math.min(frame.length, 50); i++) found = globalThis.uiproof.drags(frame[i]) || found;
+      } catch {
+        // a frame of another origin
+      }
+      return found;
+    },
+    // Wait until all records have arrived.
+    flush: async () => {
+      while (sent.size) await Promise.all([...sent]);
+    },
     plain: (node) =>
       isElement(node) && nameOf.call(node) !== "form" ? node : plain(node),
     // Numbers go on where those of the page before this one ended.
@@ -105,4 +147,4 @@
       }
     },
   };
-})();
+}

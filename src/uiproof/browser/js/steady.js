@@ -1,13 +1,43 @@
-// Runs before any script of the page, in every frame: time stands still until we move it, and
-// chance is the same chance every time.
-(() => {
+// Runs before any script of the page, in every frame: time stands still until we move it, chance is
+// the same chance every time, and what differs between machines is the same everywhere. What it
+// replaces looks as it did before: a page cannot tell this browser from the one on a desk.
+//
+// live  whether the page is acted on: then dialogs and windows that it wants to open are recorded
+({ live }) => {
   const START = 1735689600000; // 2025-01-01 00:00 UTC
   const MOST_CALLS = 20000; // timers that may fire while time is moved
+  const MOST_BLOB_BYTES = 16 * 1024 * 1024; // of a blob that gets an address without chance in it
   let now = 0;
+
+  // --- replacing what belongs to the browser
+  // Natives are taken before the page can replace them.
+  const { apply } = Reflect;
+  const { defineProperty, getOwnPropertyDescriptor } = Object;
+  const originals = new WeakMap();
+  const note = WeakMap.prototype.set.bind(originals);
+  const originalOf = WeakMap.prototype.get.bind(originals);
+  const replaced = (real, traps) => {
+    const proxy = new Proxy(real, typeof traps === "function" ? { apply: (_, self, values) => traps(self, values) } : traps);
+    note(proxy, real);
+    return proxy;
+  };
+  const method = (holder, name, call) => {
+    const found = holder && getOwnPropertyDescriptor(holder, name);
+    if (typeof found?.value !== "function") return;
+    defineProperty(holder, name, { ...found, value: replaced(found.value, (self, values) => call(self, values, found.value)) });
+  };
+  const getter = (holder, name, get) => {
+    const found = holder && getOwnPropertyDescriptor(holder, name);
+    if (!found?.get) return;
+    defineProperty(holder, name, { ...found, get: replaced(found.get, (self) => get(self, found.get)) });
+  };
+  const prototypeOf = (name) => globalThis[name]?.prototype;
+  method(Function.prototype, "toString", (self, values, real) => apply(real, originalOf(self) ?? self, values));
 
   // --- time that can be read
   const RealDate = Date;
-  const SteadyDate = new Proxy(RealDate, {
+  const dateNow = replaced(RealDate.now, () => START + now);
+  const SteadyDate = replaced(RealDate, {
     construct: (target, values, caller) =>
       Reflect.construct(
         target,
@@ -15,37 +45,92 @@
         caller === SteadyDate ? target : caller,
       ),
     apply: () => new RealDate(START + now).toString(),
-    get: (target, name) => (name === "now" ? () => START + now : Reflect.get(target, name)),
+    get: (target, name) => (name === "now" ? dateNow : Reflect.get(target, name)),
   });
-  RealDate.prototype.constructor = SteadyDate;
+  defineProperty(RealDate.prototype, "constructor", {
+    ...{ value: SteadyDate, writable: true, enumerable: false, configurable: true },
+  });
   globalThis.Date = SteadyDate;
-  Performance.prototype.now = () => now;
-  Object.defineProperty(Performance.prototype, "timeOrigin", { get: () => START });
-  Object.defineProperty(Event.prototype, "timeStamp", { get: () => now });
-  Object.defineProperty(AnimationTimeline.prototype, "currentTime", { get: () => now });
-  for (const name of ["getEntries", "getEntriesByType", "getEntriesByName"]) {
-    Performance.prototype[name] = () => [];
-  }
-  for (const name of Object.keys(PerformanceTiming.prototype)) {
-    if (name !== "toJSON") Object.defineProperty(PerformanceTiming.prototype, name, { get: () => START });
+  if (globalThis.Temporal) {
+    const { Now, Instant } = Temporal;
+    const instant = () => Instant.fromEpochMilliseconds(START + now);
+    const zoned = (zone = "UTC") => instant().toZonedDateTimeISO(zone);
+    method(Now, "instant", instant);
+    method(Now, "zonedDateTimeISO", (_, [zone]) => zoned(zone));
+    method(Now, "plainDateTimeISO", (_, [zone]) => zoned(zone).toPlainDateTime());
+    method(Now, "plainDateISO", (_, [zone]) => zoned(zone).toPlainDate());
+    method(Now, "plainTimeISO", (_, [zone]) => zoned(zone).toPlainTime());
   }
   const formats = Intl.DateTimeFormat.prototype;
-  const { get: formatOf } = Object.getOwnPropertyDescriptor(formats, "format");
-  const formatToParts = formats.formatToParts;
-  Object.defineProperty(formats, "format", {
-    get() {
-      const format = formatOf.call(this);
-      return (date) => format(date === undefined ? START + now : date);
+  getter(formats, "format", (self, real) => {
+    const format = apply(real, self, []);
+    return (date) => format(date === undefined ? START + now : date);
+  });
+  method(formats, "formatToParts", (self, [date], real) => apply(real, self, [date === undefined ? START + now : date]));
+
+  const performances = Performance.prototype;
+  method(performances, "now", () => now);
+  getter(performances, "timeOrigin", () => START);
+  getter(performances, "memory", () => ({ jsHeapSizeLimit: 2 ** 32, totalJSHeapSize: 1e7, usedJSHeapSize: 1e7 }));
+  getter(console, "memory", () => performance.memory);
+  method(performances, "toJSON", () => ({ timeOrigin: START }));
+  const TIMES = new Set(Object.keys(PerformanceTiming.prototype));
+  for (const name of TIMES) getter(PerformanceTiming.prototype, name, () => START);
+  method(PerformanceTiming.prototype, "toJSON", () => Object.fromEntries([...TIMES].filter((name) => name !== "toJSON").map((name) => [name, START])));
+  // Of what the browser measures itself nothing is told; the page's own marks have the page's time.
+  const OWN_ENTRIES = ["mark", "measure"];
+  const own = (entries) => entries.filter((entry) => OWN_ENTRIES.includes(entry.entryType));
+  for (const name of ["getEntries", "getEntriesByType", "getEntriesByName"]) {
+    method(performances, name, (self, values, real) => own(apply(real, self, values)));
+  }
+  method(performances, "mark", (self, [name, options], real) =>
+    apply(real, self, [name, { ...options, startTime: options?.startTime ?? now }]),
+  );
+  const moment = (mark) => (TIMES.has(mark) ? 0 : mark);
+  method(performances, "measure", (self, [name, from, to], real) => {
+    const asked = typeof from === "object" && from !== null ? { ...from } : { start: from, end: to };
+    const { detail, duration, start, end } = asked;
+    const times = { start: moment(start), end: moment(end), duration };
+    if (duration === undefined) times.start ??= 0;
+    if (duration === undefined || times.start === undefined) times.end ??= now;
+    for (const key of Object.keys(times)) if (times[key] === undefined) delete times[key];
+    return apply(real, self, [name, { ...times, detail }]);
+  });
+  method(prototypeOf("PerformanceObserver"), "observe", (self, [options], real) => {
+    const asked = options?.entryTypes ?? [options?.type];
+    const kept = [...asked].filter((type) => OWN_ENTRIES.includes(type));
+    if (kept.length) apply(real, self, [options.entryTypes ? { ...options, entryTypes: kept } : options]);
+  });
+  getter(Event.prototype, "timeStamp", () => now);
+  getter(AnimationTimeline.prototype, "currentTime", () => now);
+  getter(prototypeOf("IntersectionObserverEntry"), "time", () => now);
+  getter(prototypeOf("Notification"), "timestamp", () => START + now);
+  getter(prototypeOf("BaseAudioContext"), "currentTime", (self, real) =>
+    self instanceof OfflineAudioContext ? apply(real, self, []) : now / 1000,
+  );
+  method(SVGSVGElement.prototype, "getCurrentTime", () => now / 1000);
+  getter(Document.prototype, "lastModified", () => "01/01/2025 00:00:00");
+  const RealFile = File;
+  const dated = new WeakSet(); // files whose date the page has given
+  globalThis.File = replaced(RealFile, {
+    construct: (target, values, caller) => {
+      const [, , options] = values;
+      const file = Reflect.construct(target, values, caller === globalThis.File ? target : caller);
+      if (options?.lastModified !== undefined) dated.add(file);
+      return file;
     },
   });
-  formats.formatToParts = function (date) {
-    return formatToParts.call(this, date === undefined ? START + now : date);
-  };
+  defineProperty(RealFile.prototype, "constructor", {
+    ...{ value: globalThis.File, writable: true, enumerable: false, configurable: true },
+  });
+  getter(RealFile.prototype, "lastModified", (self, real) => {
+    const date = apply(real, self, []);
+    return dated.has(self) ? date : START;
+  });
+  getter(RealFile.prototype, "lastModifiedDate", (self) => new RealDate(self.lastModified));
 
   // --- time that calls back
   const RealPromise = Promise;
-  const realFrame = window.requestAnimationFrame.bind(window);
-  const realTimeout = window.setTimeout.bind(window);
   const FRAME = 16;
   const waiting = new Map();
   let last = 0;
@@ -56,22 +141,49 @@
   const callable = (work, values) =>
     typeof work === "function" ? () => work(...values) : () => (0, eval)(String(work));
   const wait = (delay) => now + Math.max(Number(delay) || 0, 1);
-  window.setTimeout = (work, delay, ...values) => add(callable(work, values), wait(delay));
-  window.setInterval = (work, delay, ...values) =>
-    add(callable(work, values), wait(delay), Math.max(Number(delay) || 0, 1));
-  window.requestAnimationFrame = (work) =>
-    add(() => work(now), (Math.floor(now / FRAME) + 1) * FRAME, undefined, true);
-  window.requestIdleCallback = (work) =>
-    add(() => work({ didTimeout: false, timeRemaining: () => 50 }), now + 1);
-  for (const name of ["Timeout", "Interval"]) window[`clear${name}`] = (id) => waiting.delete(id);
-  window.cancelAnimationFrame = window.cancelIdleCallback = (id) => waiting.delete(id);
+  method(window, "setTimeout", (_, [work, delay, ...values]) => add(callable(work, values), wait(delay)));
+  method(window, "setInterval", (_, [work, delay, ...values]) =>
+    add(callable(work, values), wait(delay), Math.max(Number(delay) || 0, 1)),
+  );
+  method(window, "requestAnimationFrame", (_, [work]) =>
+    add(() => work(now), (Math.floor(now / FRAME) + 1) * FRAME, undefined, true),
+  );
+  method(window, "requestIdleCallback", (_, [work]) =>
+    add(() => work({ didTimeout: false, timeRemaining: () => 50 }), now + 1),
+  );
+  for (const name of ["clearTimeout", "clearInterval", "cancelAnimationFrame", "cancelIdleCallback"]) {
+    method(window, name, (_, [id]) => void waiting.delete(id));
+  }
+  const { AbortController, DOMException } = globalThis;
+  method(AbortSignal, "timeout", (_, [delay]) => {
+    const controller = new AbortController();
+    add(() => controller.abort(new DOMException("signal timed out", "TimeoutError")), wait(delay));
+    return controller.signal;
+  });
+  method(prototypeOf("Scheduler"), "postTask", (self, [work, options], real) => {
+    const { delay, ...rest } = options ?? {};
+    const post = () => apply(real, self, [work, rest]);
+    if (!(delay > 0)) return post();
+    return new RealPromise((resolve, reject) => {
+      add(() => post().then(resolve, reject), wait(delay));
+    });
+  });
+  method(Atomics, "waitAsync", (self, [array, index, value, timeout], real) => {
+    const found = apply(real, self, [array, index, value]);
+    if (!found.async || timeout === undefined || timeout === Infinity) return found;
+    const late = new RealPromise((resolve) => add(() => resolve("timed-out"), wait(timeout)));
+    return { async: true, value: RealPromise.race([found.value, late]) };
+  });
 
   // Between two calls the page's promises must have their turn.
   const { port1, port2 } = new MessageChannel();
+  const knock = MessagePort.prototype.postMessage.bind(port2);
+  let resume = null;
+  port1.onmessage = () => resume?.();
   const others = () =>
     new RealPromise((resolve) => {
-      port1.onmessage = resolve;
-      port2.postMessage(0);
+      resume = resolve;
+      knock(0);
     });
   const report = reportError.bind(window);
   const advance = async (milliseconds) => {
@@ -103,29 +215,19 @@
     }
     return next;
   };
-  // Until the browser has drawn the page, and all who watch what is in sight have heard of it. They
-  // are told some time after a frame, all in one go: so when we have been told, they have been, too.
-  const { apply } = Reflect;
-  const Watcher = IntersectionObserver;
-  const { observe, disconnect } = Watcher.prototype;
-  const told = (resolve) => {
-    const root = document.documentElement;
-    if (!root) return resolve();
-    const watcher = new Watcher(() => {
-      apply(disconnect, watcher, []);
-      others().then(resolve);
-    });
-    apply(observe, watcher, [root]);
-  };
-  const drawn = () =>
-    new RealPromise((resolve) => {
-      realFrame(() => told(resolve));
-      realTimeout(resolve, 4000); // some pages are never drawn
-    });
-  const ours = { advance, due, drawn };
-  for (const [name, value] of Object.entries(ours)) {
-    Object.defineProperty(globalThis, Symbol.for(`uiproof.${name}`), { value });
-  }
+  // Whoever moves the clock (clock.js) is in a world of its own. What both hold is made here, before
+  // the page has a script, and cannot be reached from anywhere else.
+  const clock = new MessageChannel().port1;
+  const RealMessage = MessageEvent;
+  const { get: dataOf } = getOwnPropertyDescriptor(RealMessage.prototype, "data");
+  const { get: idOf } = getOwnPropertyDescriptor(RealMessage.prototype, "lastEventId");
+  const say = EventTarget.prototype.dispatchEvent.bind(clock);
+  clock.addEventListener("move", async (event) => {
+    const lastEventId = apply(idOf, event, []);
+    await advance(apply(dataOf, event, []));
+    say(new RealMessage("moved", { data: due(), lastEventId }));
+  });
+  window.dispatchEvent(new RealMessage("hello", { source: clock }));
 
   // --- chance
   let state = 0x2545f491;
@@ -136,17 +238,177 @@
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
-  Math.random = () => random();
-  Crypto.prototype.getRandomValues = function getRandomValues(array) {
-    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-    for (let i = 0; i < bytes.length; i++) bytes[i] = random() * 256;
-    return array;
-  };
-  Crypto.prototype.randomUUID = () => {
+  const uuid = () => {
     const hex = Array.from({ length: 32 }, () => ((random() * 16) | 0).toString(16)).join("");
     return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-4$3-8$4-$5");
   };
+  const fill = (bytes) => {
+    for (let i = 0; i < bytes.length; i++) bytes[i] = random() * 256;
+    return bytes;
+  };
+  method(Math, "random", random);
+  method(Crypto.prototype, "getRandomValues", (_, [array]) => {
+    fill(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
+    return array;
+  });
+  method(Crypto.prototype, "randomUUID", uuid);
+  // Symmetric keys can be made of our own chance; for others there is no way to.
+  const importKey = prototypeOf("SubtleCrypto")?.importKey;
+  const HASH_BITS = { "SHA-1": 512, "SHA-256": 512, "SHA-384": 1024, "SHA-512": 1024 };
+  method(prototypeOf("SubtleCrypto"), "generateKey", (self, [algorithm, ...rest], real) => {
+    const name = `${algorithm?.name ?? algorithm}`.toUpperCase();
+    const hash = algorithm?.hash?.name ?? algorithm?.hash;
+    const bits = algorithm?.length ?? (name === "HMAC" ? HASH_BITS[`${hash}`.toUpperCase()] : undefined);
+    if (!(name === "HMAC" || name.startsWith("AES-")) || !(bits > 0 && bits <= 8192)) {
+      return apply(real, self, [algorithm, ...rest]);
+    }
+    return apply(importKey, self, ["raw", fill(new Uint8Array(bits / 8)), algorithm, ...rest]);
+  });
+  const names = new WeakMap();
+  const named = (self) => {
+    if (!names.has(self)) names.set(self, uuid());
+    return names.get(self);
+  };
+  for (const kind of ["MediaStream", "MediaStreamTrack", "PaymentRequest"]) getter(prototypeOf(kind), "id", named);
+  // The address of a blob is pure chance. One that carries its content is not, and works the same.
+  const RealRequest = XMLHttpRequest;
+  const { open, send, overrideMimeType } = RealRequest.prototype;
+  const { get: responseOf } = getOwnPropertyDescriptor(RealRequest.prototype, "responseText");
+  const revoke = URL.revokeObjectURL.bind(URL);
+  const encode = btoa.bind(window);
+  const contentOf = (address) => {
+    const request = new RealRequest();
+    apply(open, request, ["GET", address, false]);
+    apply(overrideMimeType, request, ["text/plain; charset=x-user-defined"]);
+    apply(send, request, []);
+    return apply(responseOf, request, []);
+  };
+  method(URL, "createObjectURL", (self, [content], real) => {
+    const address = apply(real, self, [content]);
+    if (!(content instanceof Blob) || content.size > MOST_BLOB_BYTES) return address;
+    try {
+      const text = contentOf(address);
+      let bytes = "";
+      for (let i = 0; i < text.length; i++) bytes += String.fromCharCode(text.charCodeAt(i) & 255);
+      const full = `data:${content.type || "application/octet-stream"};base64,${encode(bytes)}`;
+      revoke(address);
+      return full;
+    } catch {
+      return address;
+    }
+  });
+  // When memory is freed is chance, too.
+  method(prototypeOf("FinalizationRegistry"), "register", () => undefined);
+  const referred = new Set();
+  const RealReference = WeakRef;
+  globalThis.WeakRef = replaced(RealReference, {
+    construct: (target, values, caller) => {
+      referred.add(values[0]);
+      return Reflect.construct(target, values, caller === globalThis.WeakRef ? target : caller);
+    },
+  });
+
+  // --- what differs between machines, and what a browser on a desk has
+  const machine = {
+    hardwareConcurrency: 4,
+    deviceMemory: 8,
+    onLine: true,
+    webdriver: false,
+    languages: Object.freeze(["en-US", "en"]),
+    pdfViewerEnabled: true,
+  };
+  for (const [name, value] of Object.entries(machine)) getter(Navigator.prototype, name, () => value);
+  const network = { rtt: 50, downlink: 10, effectiveType: "4g", saveData: false };
+  for (const [name, value] of Object.entries(network)) getter(prototypeOf("NetworkInformation"), name, () => value);
+  method(prototypeOf("StorageManager"), "estimate", () => RealPromise.resolve({ quota: 2 ** 33, usage: 0 }));
+  method(prototypeOf("MediaDevices"), "enumerateDevices", () => RealPromise.resolve([]));
+  method(prototypeOf("SpeechSynthesis"), "getVoices", () => []);
+  method(prototypeOf("Worklet"), "addModule", () => RealPromise.reject(new DOMException("Unable to load a worklet's module.", "AbortError")));
+  for (const name of ["getBattery", "gpu"]) delete Navigator.prototype[name];
+  for (const name of Object.getOwnPropertyNames(window)) {
+    if (/^(webkit)?RTC/.test(name)) delete window[name];
+  }
+  const plugins = ["PDF Viewer", "Chrome PDF Viewer", "Chromium PDF Viewer", "Microsoft Edge PDF Viewer", "WebKit built-in PDF"];
+  const listed = (kind, items) => {
+    const list = Object.create(prototypeOf(kind));
+    items.forEach((item, index) => defineProperty(list, index, { value: item, enumerable: true }));
+    defineProperty(list, "length", { value: items.length });
+    return list;
+  };
+  const described = (kind, facts) => {
+    const one = Object.create(prototypeOf(kind));
+    for (const [name, value] of Object.entries(facts)) defineProperty(one, name, { value });
+    return one;
+  };
+  if (navigator.plugins?.length === 0) {
+    const types = ["application/pdf", "text/pdf"].map((type) =>
+      described("MimeType", { type, suffixes: "pdf", description: "Portable Document Format" }),
+    );
+    const list = listed("PluginArray", plugins.map((name) =>
+      described("Plugin", { name, filename: "internal-pdf-viewer", description: "Portable Document Format", length: 2 }),
+    ));
+    const kinds = listed("MimeTypeArray", types);
+    getter(Navigator.prototype, "plugins", () => list);
+    getter(Navigator.prototype, "mimeTypes", () => kinds);
+  }
+  if (!("chrome" in window)) {
+    const times = () => ({ startLoadTime: START / 1000, finishLoadTime: START / 1000 });
+    const chrome = { app: { isInstalled: false }, csi: replaced(() => {}, () => ({ startE: START, onloadT: START })), loadTimes: replaced(() => {}, times) };
+    defineProperty(window, "chrome", { value: chrome, writable: true, enumerable: true, configurable: false });
+  }
 
   // --- the window stays as it is
-  for (const name of ["resizeTo", "resizeBy", "moveTo", "moveBy", "close"]) window[name] = () => {};
-})();
+  for (const name of ["resizeTo", "resizeBy", "moveTo", "moveBy", "close"]) method(window, name, () => undefined);
+  if (!live) return;
+
+  // --- dialogs and windows are recorded and go no further. The sandbox of the document refuses the
+  // real ones, so a page that finds a way around these only loses the record.
+  const MOST_RECORDS = 60; // of one document
+  const { stringify } = JSON;
+  const cut = Function.prototype.call.bind(String.prototype.slice);
+  let left = MOST_RECORDS;
+  const record = (kind, text) => {
+    if (left-- > 0) say(new RealMessage("record", { data: stringify([kind, cut(`${text}`, 0, 300)]) }));
+  };
+  method(window, "alert", (_, [message = ""]) => record("alert", message));
+  method(window, "confirm", (_, [message = ""]) => {
+    record("confirm", message);
+    return false;
+  });
+  method(window, "prompt", (_, [message = ""]) => {
+    record("prompt", message);
+    return null;
+  });
+  method(window, "print", () => record("print", ""));
+
+  // What a page does with a window that it believes to have opened must not make it stumble.
+  const nothing = new Proxy(function () {}, {
+    get: (_, name) => {
+      if (name === "closed") return true;
+      if (name === Symbol.toPrimitive) return () => "";
+      return name === "then" ? undefined : nothing;
+    },
+    set: () => true,
+    apply: () => nothing,
+  });
+  const SAME_WINDOW = ["_self", "_parent", "_top"];
+  method(window, "open", (_, [address = "", target = "_blank", ...features], real) => {
+    const name = `${target}`;
+    if (SAME_WINDOW.includes(name.toLowerCase()) || (name && window[name]?.window)) {
+      return apply(real, window, [address, name, ...features]);
+    }
+    let full = `${address}` || "about:blank";
+    try {
+      full = new URL(full, document.baseURI).href;
+    } catch {
+      // told as it was written
+    }
+    record("window", full);
+    return nothing;
+  });
+  const RealError = Error;
+  window.addEventListener("error", ({ message }) => message && record("error", message));
+  window.addEventListener("unhandledrejection", ({ reason }) => {
+    record("error", reason instanceof RealError ? `${reason.name}: ${reason.message}` : `${reason}`);
+  });
+}

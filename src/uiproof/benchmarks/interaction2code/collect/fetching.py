@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
 from uiproof.browser.chromium import find_chromium
-from uiproof.browser.running import PlaywrightChromium
+from uiproof.browser.devtools import BrowserError, NoAnswerError
+from uiproof.browser.page import Limits
+from uiproof.browser.running import RunningBrowser
+from uiproof.browser.tab import Tab
+from uiproof.browser.watchdog import Watchdog
 from uiproof.errors import DownloadError, InputError
 
 if TYPE_CHECKING:
     import httpx
-    from playwright.sync_api import Page, Route
+
+    from uiproof.browser.guard import Request
 
 _MOST_FILES = 600
 _MOST_BYTES = 150_000_000
@@ -46,16 +52,14 @@ def fetch(url: str, folder: Path, *, viewport: tuple[int, int]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with httpx.Client(timeout=_SECONDS_EACH, follow_redirects=True) as client:
         mirror = _Mirror(client, url, folder)
-        chromium = PlaywrightChromium(find_chromium())
+        browser = RunningBrowser(find_chromium())
+        limits = Limits(viewport=viewport)
+        watchdog = Watchdog(browser.pid, limits.memory_mb)
         try:
-            width, height = viewport
-            context = chromium.browser.new_context(
-                viewport={"width": width, "height": height}, service_workers="block"
-            )
-            context.route("**/*", mirror.answer)
-            mirror.visit(context.new_page())
+            mirror.visit(Tab(browser.tools, limits, watchdog))
         finally:
-            chromium.close()
+            watchdog.stop()
+            browser.close()
     return mirror.finish()
 
 
@@ -72,41 +76,40 @@ class _Mirror:
         self._document: bytes | None = None
         self._why = "it did not answer"
 
-    def visit(self, page: Page) -> None:
+    def visit(self, tab: Tab) -> None:
         """Open the page and wait until it asks for nothing more."""
-        from playwright.sync_api import Error
-
+        tab.handler = self
         try:
-            page.goto(self._url, timeout=_SECONDS * 1000, wait_until="load")
-        except Error as error:
+            tab.load(self._url, until=self._began + _SECONDS)
+        except BrowserError as error:
             if self._document is None:
                 raise DownloadError(
                     f"{self._url} could not be fetched: {self._why}.",
                     remedy="Check the address, or save the page and collect from the file.",
                 ) from error
         while time.monotonic() - self._last < _QUIET_SECONDS and self._time_left > 0:
-            page.wait_for_timeout(100)
+            with suppress(NoAnswerError):
+                tab.session.wait(lambda: False, until=time.monotonic() + 0.1)
 
-    def answer(self, route: Route) -> None:
+    def handle(self, request: Request) -> None:
         """Answer one request of the page, from the network."""
         import httpx
 
         self._last = time.monotonic()
-        request = route.request
         full = len(self._kept) >= _MOST_FILES or self._bytes >= _MOST_BYTES or self._time_left <= 0
         if request.method != "GET" or full or urlsplit(request.url).scheme not in {"http", "https"}:
-            route.abort("failed")
+            request.refuse()
             return
         try:
             reply = self._client.get(request.url, timeout=min(_SECONDS_EACH, self._time_left))
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             self._why = str(error) or type(error).__name__
-            route.abort("failed")
+            request.refuse()
             return
-        is_page = request.is_navigation_request() and request.frame.parent_frame is None
+        is_page = request.is_for_the_page
         if len(reply.content) > _MOST_BYTES_EACH or (is_page and reply.status_code >= 400):
             self._why = f"the server says {reply.status_code}"
-            route.abort("failed")
+            request.refuse()
             return
         kind = reply.headers.get("content-type", "application/octet-stream")
         if is_page and self._document is None:
@@ -114,7 +117,7 @@ class _Mirror:
         elif reply.status_code < 400:
             self._keep(request.url, reply.content, text=bool(_TEXT.search(kind)))
         headers = {"content-type": kind, "access-control-allow-origin": "*"}
-        route.fulfill(status=reply.status_code, body=reply.content, headers=headers)
+        request.fulfill(reply.content, headers, reply.status_code)
         self._last = time.monotonic()
 
     def finish(self) -> Path:

@@ -1,0 +1,79 @@
+// Runs in our own world before any script of the page, in every frame: the other end of the clock
+// that steady.js gives to the page. The page can neither see nor reach it.
+(() => {
+  const MOST_FRAMES = 50; // of one page, at each level
+  let clock = null; // shared with steady.js, and with nothing else
+  let last = 0;
+  const waiting = new Map();
+
+  // steady.js says hello once, before the page has any script that could listen or say it, too.
+  addEventListener(
+    "hello",
+    (hello) => {
+      hello.stopImmediatePropagation();
+      clock = hello.source;
+      clock.addEventListener("moved", ({ data: due, lastEventId }) => {
+        waiting.get(lastEventId)?.(due);
+        waiting.delete(lastEventId);
+      });
+      clock.addEventListener("record", ({ data }) => globalThis.uiproof?.record(data));
+    },
+    { capture: true, once: true },
+  );
+
+  // Move the time of this frame. Gives the milliseconds until the next call that happens only once.
+  const move = (milliseconds) =>
+    new Promise((resolve) => {
+      if (clock === null) return resolve(Infinity); // a frame without scripts
+      const lastEventId = `${++last}`;
+      waiting.set(lastEventId, resolve);
+      clock.dispatchEvent(new MessageEvent("move", { data: milliseconds, lastEventId }));
+    });
+
+  const clocks = (frame, found = []) => {
+    try {
+      if (frame.uiproofClock) found.push(frame.uiproofClock);
+      for (let i = 0; i < Math.min(frame.length, MOST_FRAMES); i++) clocks(frame[i], found);
+    } catch {
+      // a frame of another origin
+    }
+    return found;
+  };
+
+  const turn = () =>
+    new Promise((resolve) => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = resolve;
+      port2.postMessage(0);
+    });
+
+  // Wait until the browser has drawn the page and all IntersectionObservers have fired. They fire
+  // some time after a frame, all in one go: once ours has fired, the page's have, too.
+  const drawn = () =>
+    new Promise((resolve) => {
+      const observe = () => {
+        const root = document.documentElement;
+        if (!root) return resolve();
+        const observer = new IntersectionObserver(() => {
+          observer.disconnect();
+          turn().then(resolve);
+        });
+        observer.observe(root);
+      };
+      requestAnimationFrame(observe);
+      setTimeout(resolve, 4000); // some pages are never drawn
+    });
+
+  // Move the time of the page and its frames. Gives the milliseconds until the next call that
+  // happens only once, or null.
+  const advance = async (milliseconds) => {
+    const due = Math.min(...(await Promise.all(clocks(window).map((one) => one.move(milliseconds)))));
+    return Number.isFinite(due) ? due : null;
+  };
+  const settle = async (milliseconds) => {
+    await drawn();
+    await advance(milliseconds);
+    await drawn();
+  };
+  globalThis.uiproofClock = { move, advance, settle };
+})();
