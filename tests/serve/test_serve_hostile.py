@@ -204,6 +204,13 @@ def test_a_reference_that_is_too_large_fails_by_itself_and_is_named(service):
     assert "reference" in results[1]["error"]["message"]
 
 
+def test_a_completion_that_no_model_writes_fails_by_itself(service):
+    items = [ITEM | {"generated": "<html>" * 1_000_000, "completion": True}, ITEM]
+    results = post(service, {"items": items}).json()["results"]
+    assert [one["status"] for one in results] == ["failed", "scored"]
+    assert results[0]["error"]["code"] == "page_too_large"
+
+
 # Bodies that are not what they say
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from annotate_runs import PAGE, make_run
 from playwright.sync_api import expect
 from studio_server import running_studio
 
+from uiproof.browser.chromium import find_chromium
+from uiproof.studio.annotating.frames import headers, page_policy
 from uiproof.studio.annotating.tasks import judge_items
 from uiproof.studio.browsing.runs import open_run
 from uiproof.studio.labelling import labels
@@ -268,6 +272,57 @@ def test_a_page_that_hides_a_frame_makes_no_call(studio, attacker, opened, name)
     page.frame_locator("iframe").first.locator("body").wait_for(state="attached")
     page.wait_for_timeout(1500)
     assert attacker.seen[before:] == []
+
+
+def test_browsers_that_know_the_header_stop_calls_by_themselves(browser, attacker):
+    """Without the script in the page: what remains where it is dodged, once browsers heed this."""
+    features = "ConnectionAllowlists,OverrideConnectionAllowlistOriginTrial"
+    arguments = [f"--enable-features={features}", "--enable-blink-features=ConnectionAllowlists"]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")
+    calling = f"<script>{CALL.replace('PORT', str(attacker.port))}</script>"
+    sent = {"Content-Type": "text/html", **headers(page_policy("'self'"))}
+    policies = {"with": sent, "without": {**sent, "Connection-Allowlist": ""}}
+    seen = {}
+    launched = browser.browser_type.launch(
+        executable_path=find_chromium().path, args=arguments, chromium_sandbox=os.geteuid() != 0
+    )
+    for name, answer in policies.items():
+        kept = {key: value for key, value in answer.items() if value}
+        with answering(calling.encode(), kept) as address:
+            before = len(attacker.seen)
+            page = launched.new_page()
+            page.goto(address)
+            page.wait_for_timeout(1500)
+            page.close()
+            seen[name] = len(attacker.seen) - before
+    launched.close()
+    assert seen["without"] > 0
+    assert seen["with"] == 0
+    del attacker.seen[:]  # other tests expect silence
+
+
+@contextmanager
+def answering(content, sent):
+    """A server that answers everything with the same."""
+
+    class Same(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            for name, value in sent.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Same) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+        thread.join()
 
 
 def test_texts_that_are_written_in_pieces_stay_as_they_are(opened):
