@@ -1,17 +1,22 @@
-"""Where a server of ours can be reached: on which socket, and by which address."""
+"""Where a server of ours can be reached: on which socket, by which address, under which names."""
 
 from __future__ import annotations
 
 import errno
+import ipaddress
 import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from uiproof.errors import UsageError
 
 _BACKLOG = 512
+_EVERYWHERE = ("0.0.0.0", "::", "")  # every address of this machine
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def listen(host: str, port: int, *, who: str) -> socket.socket:
-    """A socket that listens; whoever asks at once waits, instead of being refused."""
+    """Return a listening socket; clients that connect at once wait instead of being refused."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -30,7 +35,45 @@ def listen(host: str, port: int, *, who: str) -> socket.socket:
 
 
 def address(host: str, listener: socket.socket) -> str:
-    """What to open in a browser on this machine."""
-    if host in ("0.0.0.0", "::", ""):  # every address; this one works here
+    """Return what to open in a browser on this machine."""
+    if host in _EVERYWHERE:
         host = "127.0.0.1"
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class HostNames:
+    """The names that requests may call a server by, which keeps DNS rebinding out.
+
+    A web site can point its own name at this machine, and its pages then count as being of the same
+    origin as our server. Their requests name that site in `Host`, which no script can change. Where
+    a server listens on every address, any IP address is fine too: no site can take one over.
+    """
+
+    names: frozenset[str]  # in lower case, without ports
+    any_address: bool = False
+
+    @classmethod
+    def of(cls, host: str, allowed: Iterable[str] = ()) -> HostNames:
+        """Return the names of a server that listens on `host`."""
+        names = {*_LOOPBACK, *(name.lower() for name in allowed)}
+        if host in _EVERYWHERE:
+            return cls(frozenset({*names, socket.gethostname().lower()}), any_address=True)
+        return cls(frozenset({*names, f"[{host}]" if ":" in host else host.lower()}))
+
+    def know(self, header: str) -> bool:
+        """Tell whether a `Host` header names this server."""
+        name, bracket, port = header.lower().partition("]" if header.startswith("[") else ":")
+        if header.startswith("["):
+            name, port = name + bracket, port.removeprefix(":")
+        if port and not (port.isascii() and port.isdecimal()):
+            return False
+        return name in self.names or (self.any_address and _is_address(name))
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True

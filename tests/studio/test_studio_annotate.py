@@ -192,7 +192,7 @@ def test_nobody_can_answer_for_somebody_else_or_with_a_made_up_key(studio, runs)
 def test_sides_are_shuffled_by_item_and_person_and_stay(studio, runs):
     people = [studio.store.add_annotator(name) for name in ("Ann", "Ben")]
     many = [Item(f"p/{n}", "m", id=n) for n in range(200)]
-    sides = [[result_is_left(one, item) for item in many] for one in people]
+    sides = [[result_is_left(studio.store, one, item) for item in many] for one in people]
     assert sides[0] != sides[1]
     assert all(60 < sum(one) < 140 for one in sides)
     ours, base = opened(runs, "ours-run", "base-run")
@@ -204,7 +204,7 @@ def test_sides_are_shuffled_by_item_and_person_and_stay(studio, runs):
     client.post(f"/tasks/{task.id}/answer", json={"item": before["key"], "side": "left"})
     (label,) = labels(studio.store, task.id)
     item = next(one for one in studio.store.items(task.id) if one.id == label.item)
-    assert label.value == Choice("win" if result_is_left(people[0], item) else "lose")
+    assert label.value == Choice("win" if result_is_left(studio.store, people[0], item) else "lose")
     back = shown(client.post(f"/tasks/{task.id}/undo"))
     assert json.loads(back["former"]) == {"side": "left"}
 

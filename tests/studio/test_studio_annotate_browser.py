@@ -137,7 +137,7 @@ def test_comparing_takes_one_key_and_counts_for_the_result_whichever_side_it_is_
         case = case_on(page)
         answer(page, key)
         (label,) = label_of(studio, given, case)
-        won = (side == "left") == result_is_left(ann, items[case])
+        won = (side == "left") == result_is_left(studio.store, ann, items[case])
         assert label.value == Choice("tie" if side == "equal" else "win" if won else "lose")
 
 

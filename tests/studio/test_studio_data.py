@@ -287,3 +287,23 @@ def test_names_and_texts_of_a_data_set_are_shown_as_text(tmp_path):
             assert answer.status_code == 200
             assert "<img src=x" not in answer.text
             assert "<b>" not in answer.text
+
+
+def test_an_export_has_nothing_that_is_hidden_or_no_part_of_a_page(tmp_path):
+    pages = tmp_path / "pages"
+    for node in ("0", "1"):
+        screenshot(pages / "1" / f"{node}.png")
+    entry = {"src": "0", "dst": "1", "action": "click", "trigger": [40, 60, 199, 99]}
+    (pages / "1" / "action.json").write_text(json.dumps({"1": entry}))
+    (pages / "1" / "index.html").write_text("<p>page")
+    for name in (".env", ".ssh/id_rsa", ".git/config", "id_rsa", "secrets.yaml", "key.pem"):
+        (pages / "1" / name).parent.mkdir(exist_ok=True)
+        (pages / "1" / name).write_text("hunter2")
+    (pages / "1" / "link.html").symlink_to(pages / "1" / ".env")
+    with running_studio(tmp_path / "runs", (pages,)) as studio:
+        client = studio.client()
+        answer = client.get(f"/data/{dataset_id(pages)}/export")
+        folder = unpack(answer, tmp_path / "out")
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert {"1/action.json", "1/0.png", "1/1.png", "1/index.html"} <= names
+    assert not [name for name in names if "hunter2" in (folder / name).read_text(errors="ignore")]

@@ -19,6 +19,9 @@ from uiproof.studio.annotating.frames import (
 from uiproof.studio.annotating.tasks import judge_items
 from uiproof.studio.browsing.runs import open_run
 
+SECRETS = (".env", ".env.html", ".ssh/id_rsa", ".git/config", ".git/x.css", "id_rsa")
+SECRETS += ("secrets.yaml", "key.pem", "answer.txt", "a/.b/c.png", "dump.sql", "README")
+
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
@@ -32,6 +35,10 @@ def served(tmp_path_factory):
         (beside / "drawing.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
         (beside / "answer.json").write_text('{"model": "secret-model"}')
         (beside / ".hidden.css").write_text("p {}")
+        for name in SECRETS:
+            (beside / name).parent.mkdir(parents=True, exist_ok=True)
+            (beside / name).write_text("hunter2")
+        (beside / "fine.css").symlink_to(beside / ".env")
         (beside / "link.css").symlink_to(beside / "style.css")
         (beside / "out.css").symlink_to("/etc/passwd")
         (beside / "folder").symlink_to(folder)
@@ -100,6 +107,45 @@ def test_a_page_can_load_what_lies_beside_it_and_nothing_else(served):
         assert client.get(f"{base}/{name}").status_code == 404, name
     for key in ("x", "0" * 120, keys["shop/1"][:-1] + "x"):
         assert client.get(f"/frame/{key}/").status_code == 404
+
+
+@pytest.mark.parametrize("name", [*SECRETS, "fine.css"])
+def test_nothing_hidden_and_no_other_kind_of_file_is_shown(served, name):
+    _, client, keys = served
+    base = f"/frame/{keys['shop/1']}"
+    spellings = {
+        name,
+        name.replace("/", "%2f"),
+        name.replace(".", "%2e"),
+        f"./{name}",
+        f"a/../{name}",
+    }
+    for spelling in spellings | {f"x%2f..%2f{name}", name.replace("/", "%5c"), name + "%2f"}:
+        answer = client.get(f"{base}/{spelling}")
+        assert answer.status_code == 404, spelling
+        assert "hunter2" not in answer.text
+
+
+def test_a_journal_that_names_a_secret_as_a_page_or_picture_shows_nothing(tmp_path):
+    with running_studio(tmp_path / "runs") as studio:
+        folder = studio.studio.runs
+        run = make_run(folder / "run", {"shop/1": PAGE, "shop/2": PAGE, "shop/3": PAGE})
+        lines = run.journal.read_text().splitlines()
+        for number, name in enumerate((".env", "id_rsa", "link.html")):
+            beside = run.artifact_dir(f"shop/{number + 1}")
+            (beside / ".env").write_text("hunter2")
+            (beside / "id_rsa").write_text("hunter2")
+            (beside / "link.html").symlink_to(beside / ".env")
+            lines[number] = lines[number].replace("page.html", name)
+        run.journal.write_text("\n".join(lines) + "\n")
+        items = judge_items([open_run(folder, "run")])
+        task = studio.store.add_task("judge", "t", items, per_item=1)
+        client, ann = studio.client(), studio.store.add_annotator("Ann").id
+        for item in studio.store.items(task.id):
+            key = seal(studio.studio.gate, Seen("page", item.id, ann))
+            answer = client.get(f"/frame/{key}/")
+            assert answer.status_code == 404
+            assert "hunter2" not in answer.text
 
 
 def test_other_documents_of_the_folder_are_held_as_well(served):

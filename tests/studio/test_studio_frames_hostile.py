@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import socket
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,8 @@ from annotate_runs import PAGE, make_run
 from playwright.sync_api import expect
 from studio_server import running_studio
 
+from uiproof.browser.chromium import find_chromium
+from uiproof.studio.annotating.frames import headers, page_policy
 from uiproof.studio.annotating.tasks import judge_items
 from uiproof.studio.browsing.runs import open_run
 from uiproof.studio.labelling import labels
@@ -85,6 +90,84 @@ document.body.append(localStorage.getItem('a') + sessionStorage.b);
 alert('<b>Hello</b>');</script>"""
 
 
+# Pages that know how the studio takes calls away, and look for a document in which it has not. Each
+# hides a frame from what watches for frames, or stops it from being taken out.
+FRAME = '<iframe srcdoc="<script>CALLING</script>"></iframe>'
+MADE = "const f = document.createElement('iframe'); f.srcdoc = `<script>CALLING</script>`;"
+ROOT = f"<div><template shadowrootmode=closed>{FRAME}</template></div>"
+HIDING = {
+    "a root written in two": "document.write(ROOT.slice(0, 20)); document.write(ROOT.slice(20))",
+    "a root written by letters": "for (const letter of ROOT) document.write(letter)",
+    "a root as several texts": "document.write(...ROOT)",
+    "a root with capitals": "document.write(ROOT.replace('shadowroot', 'SHADOWROOT'))",
+    "a root written in lines": "document.write(ROOT.slice(0, 20));document.writeln(ROOT.slice(20))",
+    "a root of another document": "const d = document.implementation.createHTMLDocument();"
+    "d.write(ROOT.slice(0, 20)); d.write(ROOT.slice(20)); document.body.append(...d.body.children)",
+    "a root that is copied": "const h = document.createElement('div');"
+    "h.attachShadow({mode: 'closed', clonable: true}).innerHTML = INNER;"
+    "document.body.append(h.cloneNode(true))",
+    "a root by options that change": "const h = document.createElement('div'); let n = 0;"
+    "h.attachShadow({get mode() { return 'open' }, get clonable() { return n++ > 0 }}).innerHTML ="
+    " INNER; document.body.append(h.cloneNode(true))",
+    "a root by unsafe HTML": "for (const t of [Element, ShadowRoot, Document, DocumentFragment])"
+    " for (const n of Object.getOwnPropertyNames(t.prototype)) if (/Unsafe/.test(n))"
+    " document.body[n](ROOT)",
+    "a parser with roots": "document.body.append(...new DOMParser().parseFromString(ROOT,"
+    " 'text/html', {includeShadowRoots: true}).body.children)",
+    "no matches": "Element.prototype.matches = () => false;"
+    "Element.prototype.querySelectorAll = () => []; MADE document.body.append(f)",
+    "no removing": "Element.prototype.remove = () => {}; Node.prototype.removeChild = () => {};"
+    "MADE document.body.append(f)",
+    "no nodes": "Object.defineProperty(MutationRecord.prototype, 'addedNodes', {get: () => []});"
+    "Object.defineProperty(NodeList.prototype, 'length', {get: () => 0});"
+    "Object.defineProperty(Node.prototype, 'nodeType', {get: () => 3});"
+    "NodeList.prototype[Symbol.iterator] = Array.prototype[Symbol.iterator] = function* () {};"
+    "MADE document.body.append(f)",
+    "no calls": "Function.prototype.call = Function.prototype.apply = Reflect.apply = () => {};"
+    "MADE document.body.append(f)",
+    "no watching of roots": "MutationObserver.prototype.observe = () => {};"
+    "const h = document.createElement('div'); document.body.append(h);"
+    "h.attachShadow({mode: 'closed'}).innerHTML = INNER",
+    "no replacing": "String.prototype.replace = String.prototype.slice = function () {"
+    " return `${this}` }; RegExp.prototype.exec = () => null; document.write(ROOT)",
+    "a new document": "document.open(); document.write(INNER); document.close()",
+    "a script as an address": "location = 'javascript:' + encodeURIComponent("
+    "JSON.stringify(`<body><script>CALLING</script>`))",
+    "a link to a script": "const a = document.createElement('a'); a.href = 'javascript:' +"
+    " encodeURIComponent(JSON.stringify(`<script>CALLING</script>`));"
+    "document.body.append(a); a.click()",
+    "XSLT": "const x = new DOMParser().parseFromString(`<x:stylesheet version='1.0' xmlns:x="
+    "'http://www.w3.org/1999/XSL/Transform'><x:output method='html'/><x:template match='/'>"
+    "<html><body><div><template><x:attribute name='shadowroot${''}mode'>closed</x:attribute>"
+    "<iframe><x:attribute name='srcdoc'><![CDATA[<script>CALLING</script>]]></x:attribute>"
+    "</iframe></template></div></body></html></x:template></x:stylesheet>`, 'text/xml');"
+    "const p = new XSLTProcessor(); p.importStylesheet(x);"
+    "document.body.append(...p.transformToDocument(x).body.children)",
+}
+# What a script writes and what stands behind the script, read as one tag.
+SPLIT = (
+    "<body><div><script>document.write('<template shadowroot')</script>mode=closed>"
+    f"{FRAME}</template></div>"
+)
+
+
+def hiding(name):
+    # The studio takes the name out of a page's own text, also where a script has it.
+    root = json.dumps(ROOT).replace("rootmode", 'root" + "mode')
+    script = f"const ROOT = {root}, INNER = {json.dumps(FRAME)};"
+    script += HIDING[name].replace("MADE", MADE)
+    script = script.replace("</", "<\\/")
+    return f"<!doctype html><body><h1>Page</h1><script>{script}</script>"
+
+
+# Texts that are written in pieces look as they would anywhere.
+WRITTEN = """<!doctype html><body><script>
+document.write('<p>It is '); document.write('s'); document.write('o, yes'); document.write('</p>');
+document.write('<p title="two s'); document.write('hips">A mess', 'Shadow', '</p>');
+document.write('shadowrootmode');
+</script>"""
+
+
 def test_the_attacker_notices_whoever_comes():
     listening = Attacker()
     socket.create_connection(("127.0.0.1", listening.port)).close()
@@ -120,6 +203,9 @@ def studio(tmp_path_factory, attacker):
         "loading": LOADING.replace("TARGET", enemy),
         "endless": ENDLESS,
         "harmless": HARMLESS,
+        "written": WRITTEN,
+        "split": SPLIT.replace("CALLING", calling),
+        **{name: hiding(name).replace("CALLING", calling) for name in HIDING},
     }
     with running_studio(tmp_path_factory.mktemp("hostile") / "runs") as server:
         folder = server.studio.runs
@@ -177,6 +263,74 @@ def test_a_page_that_tries_everything_reaches_nobody_and_learns_nothing(studio, 
     page.get_by_role("heading", name="Done").wait_for()
     task = next(task for task in studio.store.tasks() if task.title == "hostile")
     assert [one.value for one in labels(studio.store, task.id)] == [Judgement(False, "j")]
+
+
+@pytest.mark.parametrize("name", ["split", *HIDING])
+def test_a_page_that_hides_a_frame_makes_no_call(studio, attacker, opened, name):
+    before = len(attacker.seen)
+    page = opened(name)
+    page.frame_locator("iframe").first.locator("body").wait_for(state="attached")
+    page.wait_for_timeout(1500)
+    assert attacker.seen[before:] == []
+
+
+def test_browsers_that_know_the_header_stop_calls_by_themselves(browser, attacker):
+    """Without the script in the page: what remains where it is dodged, once browsers heed this."""
+    features = "ConnectionAllowlists,OverrideConnectionAllowlistOriginTrial"
+    arguments = [f"--enable-features={features}", "--enable-blink-features=ConnectionAllowlists"]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")
+    calling = f"<script>{CALL.replace('PORT', str(attacker.port))}</script>"
+    sent = {"Content-Type": "text/html", **headers(page_policy("'self'"))}
+    policies = {"with": sent, "without": {**sent, "Connection-Allowlist": ""}}
+    seen = {}
+    launched = browser.browser_type.launch(
+        executable_path=find_chromium().path, args=arguments, chromium_sandbox=os.geteuid() != 0
+    )
+    for name, answer in policies.items():
+        kept = {key: value for key, value in answer.items() if value}
+        with answering(calling.encode(), kept) as address:
+            before = len(attacker.seen)
+            page = launched.new_page()
+            page.goto(address)
+            page.wait_for_timeout(1500)
+            page.close()
+            seen[name] = len(attacker.seen) - before
+    launched.close()
+    assert seen["without"] > 0
+    assert seen["with"] == 0
+    del attacker.seen[:]  # other tests expect silence
+
+
+@contextmanager
+def answering(content, sent):
+    """A server that answers everything with the same."""
+
+    class Same(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            for name, value in sent.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Same) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+        thread.join()
+
+
+def test_texts_that_are_written_in_pieces_stay_as_they_are(opened):
+    page = opened("written")
+    body = page.frame_locator("iframe").locator("body")
+    expect(body).to_contain_text("It is so, yes")
+    expect(body).to_contain_text("A messShadow")
+    expect(body.locator("[title='two ships']")).to_have_count(1)
 
 
 def test_pages_cannot_go_elsewhere(studio, attacker, opened):

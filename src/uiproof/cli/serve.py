@@ -45,6 +45,18 @@ def serve(
     no_token: Annotated[
         bool, typer.Option("--no-token", help="Let everybody in who can reach --host.")
     ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Another name that clients call this machine by; repeatable."
+        ),
+    ] = None,
+    client_timeout: Annotated[
+        float,
+        typer.Option(
+            min=1, metavar="SECONDS", help="Longest time to send a request or take an answer."
+        ),
+    ] = 20,
 ) -> None:
     """Score pages over HTTP, as a reward for training loops.
 
@@ -56,7 +68,7 @@ def serve(
     Examples:
       uiproof serve
       uiproof serve --dataset web=design2code/ --dataset clicks=interaction2code/
-      UIPROOF_SERVE_TOKEN=... uiproof serve --host 0.0.0.0 --workers 16 --queue 2000
+      UIPROOF_SERVE_TOKEN=... uiproof serve --host 0.0.0.0 --allow-host scores --workers 16
       curl localhost:8720/score -H 'Content-Type: application/json' \\
         -d '{"reference": "<h1>Hello</h1>", "generated": "<h1>Hallo</h1>"}'
     """
@@ -74,5 +86,7 @@ def serve(
         datasets=dataset or (),
         token=token,
         open_to_all=no_token,
+        allowed_hosts=allow_host or (),
+        client_timeout=client_timeout,
         say=typer.echo,
     )

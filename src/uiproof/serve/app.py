@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Body, FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from fastapi import FastAPI, Request
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from uiproof.errors import UiproofError
+from uiproof.listening import HostNames
+from uiproof.scoring.pool import MACHINE_ERRORS
 from uiproof.serve.desk import Desk, RefusedError
-from uiproof.serve.gate import Gate, refusal
-from uiproof.serve.schema import (
-    EXAMPLES,
-    Item,
-    Refusal,
-    Result,
-    Results,
-    ScoreRequest,
-    State,
-)
+from uiproof.serve.gate import Answer, Gate, refusal
+from uiproof.serve.reading import read_items
+from uiproof.serve.schema import EXAMPLES, Refusal, Result, Results, ScoreRequest, State
 from uiproof.serve.wording import problem
 
 _ABOUT = """Scores generated pages: HTML in, scores out. The same pages always score the same.
@@ -31,11 +28,14 @@ _ABOUT = """Scores generated pages: HTML in, scores out. The same pages always s
 A page that cannot be scored is no error of the request: its result says `failed` and why, with the
 scores of a failure. See `docs/serve.md` for training loops."""
 _CLIENT_GONE = 499  # nobody reads it
-_SHOWN_PROBLEMS = 5
+_READ_AT_ONCE = 2  # requests; each takes several times its size in memory
 
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     401: {"model": Refusal, "description": "The token is missing or wrong."},
+    403: {"model": Refusal, "description": "The request comes from a page of another web site."},
     413: {"model": Refusal, "description": "The request is too large."},
+    415: {"model": Refusal, "description": "The request is compressed."},
+    421: {"model": Refusal, "description": "The service is not known by this name."},
     422: {"model": Refusal, "description": "The request cannot be carried out as it is."},
     429: {"model": Refusal, "description": "The queue is full; `Retry-After` says how long."},
     503: {"model": Refusal, "description": "Shutting down, or something is missing there."},
@@ -43,17 +43,21 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def make_app(desk: Desk, token: str | None = None) -> FastAPI:
-    """The service. Whoever makes it warms the pool and sets `desk.warm`."""
-    app = FastAPI(
+def make_app(desk: Desk, token: str | None = None, hosts: HostNames | None = None) -> FastAPI:
+    """Make the service. Whoever makes it warms the pool and sets `desk.warm`."""
+    app = _Service(
         title="uiproof",
         version=version("uiproof"),
         description=_ABOUT,
         docs_url=None,  # FastAPI's pages load their scripts from another host
         redoc_url=None,
+        default_response_class=Answer,
     )
-    app.add_middleware(Gate, desk=desk, token=token)
+    app.add_middleware(
+        Gate, desk=desk, token=token, hosts=HostNames.of("127.0.0.1") if hosts is None else hosts
+    )
     _add_errors(app, desk)
+    reading = asyncio.Semaphore(_READ_AT_ONCE)
 
     @app.post(
         "/score",
@@ -61,22 +65,35 @@ def make_app(desk: Desk, token: str | None = None) -> FastAPI:
         response_model=Result | Results,
         responses=_REFUSALS,
     )
-    async def score(
-        request: Request, body: Annotated[ScoreRequest, Body(openapi_examples=EXAMPLES)]
-    ) -> Response:
+    async def score(request: Request) -> Response:
         """One item gives one result; `items` give `results` in their order.
 
         A single page without a score within its deadline is a 504; in a batch, its result has the
         error `deadline`.
         """
-        orders = desk.look_up([body] if isinstance(body, Item) else body.items)
+        # Exactly this: what browsers send to other sites without asking may have `json` in it, too.
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise RefusedError(
+                422,
+                "request",
+                "body: it is not said to be JSON",
+                "Send JSON with the header `Content-Type: application/json`.",
+            )
+        try:
+            body = await request.body()
+        except ClientDisconnect:
+            return Response(status_code=_CLIENT_GONE)
+        async with reading:
+            items, batch = await asyncio.to_thread(read_items, body, desk.capacity)
+        orders = await asyncio.to_thread(desk.look_up, items)
         results = await _unless_gone(request, asyncio.create_task(desk.answer(orders)))
         if results is None:
             return Response(status_code=_CLIENT_GONE)
-        if isinstance(body, Item):
+        if not batch:
             late = results[0].error is not None and results[0].error.code == "deadline"
-            return JSONResponse(results[0].model_dump(), 504 if late else 200)
-        return JSONResponse(Results(results=results).model_dump())
+            return Answer(results[0].model_dump(), 504 if late else 200)
+        return Answer(Results(results=results).model_dump())
 
     @app.get("/health", summary="Whether the service lives", response_model=State)
     async def health() -> State:
@@ -92,8 +109,8 @@ def make_app(desk: Desk, token: str | None = None) -> FastAPI:
     async def ready() -> Response:
         """200 when the browsers are warm and nobody has asked the service to end."""
         if desk.warm and not desk.draining:
-            return JSONResponse({"status": "ok"})
-        return JSONResponse({"status": "draining" if desk.draining else "starting"}, 503)
+            return Answer({"status": "ok"})
+        return Answer({"status": "draining" if desk.draining else "starting"}, 503)
 
     @app.get("/metrics", summary="For Prometheus", response_class=PlainTextResponse)
     async def metrics() -> Response:
@@ -139,25 +156,36 @@ def _add_errors(app: FastAPI, desk: Desk) -> None:
 
     @app.exception_handler(UiproofError)
     async def machine(_: Request, error: UiproofError) -> Response:
-        return refusal(RefusedError(503, error.code, error.message, error.remedy, after=10))
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> Response:
-        desk.metrics.rejected.labels("invalid").inc()
-        # Never what was sent: it may be megabytes, and somebody else's.
-        told = [
-            f"{'.'.join(map(str, one['loc'][2:])) or 'body'}: {one['msg']}"
-            for one in error.errors()[:_SHOWN_PROBLEMS]
-        ]
-        remedy = "/docs shows what a request looks like."
-        if "json" not in request.headers.get("content-type", ""):
-            remedy = "Send JSON with the header `Content-Type: application/json`."
-        return JSONResponse(
-            Refusal(error=problem("request", "; ".join(told), remedy)).model_dump(), 422
-        )
+        if isinstance(error, MACHINE_ERRORS):
+            return refusal(RefusedError(503, error.code, error.message, error.remedy, after=10))
+        # Asking again would give the same, so this is not one of the answers to retry.
+        return refusal(RefusedError(500, error.code, error.message, error.remedy))
 
     @app.exception_handler(HTTPException)
     async def plain(_: Request, error: HTTPException) -> Response:
-        code = {413: "too_large", 404: "not_found", 405: "method"}.get(error.status_code, "request")
+        code = {404: "not_found", 405: "method"}.get(error.status_code, "request")
         why = problem(code, str(error.detail), "/docs shows what there is.")
-        return JSONResponse(Refusal(error=why).model_dump(), error.status_code, error.headers)
+        return Answer(Refusal(error=why).model_dump(), error.status_code, error.headers)
+
+
+class _Service(FastAPI):
+    """FastAPI with a description of the body of `/score`, which is not read by FastAPI."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document."""
+        if self.openapi_schema is None:
+            made = get_openapi(
+                title=self.title,
+                version=self.version,
+                description=self.description,
+                routes=self.routes,
+            )
+            place = "#/components/schemas/{model}"
+            schema = TypeAdapter[Any](ScoreRequest).json_schema(ref_template=place)
+            made["components"]["schemas"] |= schema.pop("$defs")
+            made["paths"]["/score"]["post"]["requestBody"] = {
+                "required": True,
+                "content": {"application/json": {"schema": schema, "examples": EXAMPLES}},
+            }
+            self.openapi_schema = made
+        return self.openapi_schema

@@ -10,7 +10,10 @@ from typing import Any
 from uiproof.report.markup import Markup, joined, tag
 
 # Nothing may be loaded; machines of a cluster often have no internet.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
 
 _STYLE = """
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }

@@ -7,12 +7,12 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from uiproof.browser.source import PageSource
 from uiproof.engine.executors import as_error
 from uiproof.engine.types import BrokenCase, Case, Record
-from uiproof.errors import InputError, MethodError, UiproofError
+from uiproof.errors import InputError, PageTooLargeError, UiproofError
 from uiproof.scoring.judge import CACHED
 from uiproof.scoring.pool import WarmPool
 from uiproof.scoring.references import BenchmarkName, Completion, as_answer, as_case, benchmark_of
@@ -21,6 +21,7 @@ from uiproof.serve.metrics import Metrics
 from uiproof.serve.schema import InteractionPictures, Item, Result
 from uiproof.serve.wording import problem
 
+_LONGEST_COMPLETION = 4_000_000  # finding a page in more takes seconds; no model writes as much
 _LONGEST_RETRY = 60  # seconds; nobody knows how fast a queue will be
 
 
@@ -31,11 +32,13 @@ class Limits:
     - `queue`: pages that may wait, besides those that are being scored
     - `deadline`: seconds that a page may take, waiting included; also for those that say nothing
     - `body_bytes`: of one request
+    - `held_bytes`: of all requests that are not answered yet
     """
 
     queue: int = 256
     deadline: float = 120.0
     body_bytes: int = 64 * 2**20
+    held_bytes: int = 512 * 2**20
 
 
 class RefusedError(UiproofError):
@@ -68,7 +71,7 @@ class Desk:
         self.warm = self.draining = False
         self.pending = 0  # items that were taken and are not answered
         self._pool, self._datasets = pool, datasets
-        self._capacity = limits.queue + pool.workers
+        self.capacity = limits.queue + pool.workers  # items at once
         self._mean_seconds = 1.0  # of scoring, lately
         self._answering: set[asyncio.Task[Any] | None] = set()
 
@@ -79,25 +82,21 @@ class Desk:
             raise RefusedError(
                 503, "draining", "The service is shutting down.", "Ask another one.", after=1
             )
-        if self.pending >= self._capacity:
-            self._refuse_for_now()
+        if self.pending >= self.capacity:
+            self.refuse_for_now()
 
     def look_up(self, items: Sequence[Item]) -> list[_Order]:
-        """What items ask for; raises `RefusedError` for names that are not known here."""
-        if len(items) > self._capacity:
-            raise RefusedError(
-                422,
-                "request",
-                f"The batch has {len(items)} items; the queue takes {self._capacity}.",
-                "Send smaller batches, or start the service with a longer --queue.",
-            )
+        """Look up what items ask for; raises `RefusedError` for names that are not known here.
+
+        May be called from any thread.
+        """
         return [self._order(item) for item in items]
 
     async def answer(self, orders: Sequence[_Order]) -> list[Result]:
         """The results of items, in their order; to cancel gives up their places in the queue."""
         self.check_open()
-        if self.pending + len(orders) > self._capacity:
-            self._refuse_for_now()
+        if self.pending + len(orders) > self.capacity:
+            self.refuse_for_now()
         self.pending += len(orders)
         task = asyncio.current_task()
         self._answering.add(task)
@@ -125,7 +124,8 @@ class Desk:
     def _count_answered(self, _: asyncio.Task[Result]) -> None:
         self.pending -= 1
 
-    def _refuse_for_now(self) -> None:
+    def refuse_for_now(self) -> NoReturn:
+        """Raise the `RefusedError` that says when to come back."""
         self.metrics.rejected.labels("queue").inc()
         after = math.ceil(self.pending * self._mean_seconds / self._pool.workers)
         raise RefusedError(
@@ -137,21 +137,22 @@ class Desk:
         )
 
     def _order(self, item: Item) -> _Order:
-        case = self._case(item)
+        deadline = self._deadline(item)
         benchmark: BenchmarkName
+        try:
+            case = self._case(item)
+        except PageTooLargeError as error:  # only references that come with the item
+            wrong = PageTooLargeError(f"In the reference: {error.message}", remedy=error.remedy)
+            return _Order(item.id, "design2code", deadline, error=wrong)
         if isinstance(case, BrokenCase):
             benchmark = self._datasets[item.dataset or ""].benchmark
-            broken = as_error(case.error)
-            return _Order(item.id, benchmark, self._deadline(item), error=broken)
+            return _Order(item.id, benchmark, deadline, error=as_error(case.error))
         benchmark = benchmark_of(case)
         try:
-            # Not from the text itself: that could tell whether there is a file of this name here.
-            page = PageSource.from_html(item.generated)
-            generated = Completion(item.generated) if item.completion else page
-            answer = as_answer(case, generated, item.form)
-        except MethodError as error:
-            return _Order(item.id, benchmark, self._deadline(item), case, error=error)
-        return _Order(item.id, benchmark, self._deadline(item), case, answer)
+            answer = as_answer(case, _generated(item), item.form)
+        except Exception as raised:  # noqa: BLE001 - a page fails by itself, whatever is in it
+            return _Order(item.id, benchmark, deadline, case, error=as_error(raised))
+        return _Order(item.id, benchmark, deadline, case, answer)
 
     def _case(self, item: Item) -> Case[Any, Any] | BrokenCase:
         if isinstance(item.reference, InteractionPictures):
@@ -241,3 +242,15 @@ class Desk:
             flags=list(record.flags),
             seconds=dict(record.seconds),
         )
+
+
+def _generated(item: Item) -> PageSource | Completion:
+    if not item.completion:
+        # Not the text itself: that could tell whether there is a file of this name here.
+        return PageSource.from_html(item.generated)
+    if len(item.generated) > _LONGEST_COMPLETION:
+        raise PageTooLargeError(
+            f"The completion has more than {_LONGEST_COMPLETION:,} characters.",
+            remedy="Send the page itself, without `completion`.",
+        )
+    return Completion(item.generated)

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import hmac
+import json
+from typing import Any
+from urllib.parse import urlsplit
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from uiproof.listening import HostNames
 from uiproof.serve.desk import Desk, RefusedError
 from uiproof.serve.schema import Refusal
 from uiproof.serve.wording import problem
 
 _CLOSED = ("/score", "/metrics")  # what a token is needed for; probes and /docs are open
+_SMALLER = "Send smaller pages or smaller batches."
 
 
 class Gate:
-    """ASGI middleware: refuses without a token, too large, or while there is no room."""
+    """ASGI middleware: refuses other names, no token, too much, and while there is no room."""
 
-    def __init__(self, app: ASGIApp, desk: Desk, token: str | None) -> None:
-        self._app, self._desk, self._token = app, desk, token
+    def __init__(self, app: ASGIApp, desk: Desk, token: str | None, hosts: HostNames) -> None:
+        self._app, self._desk, self._token, self._hosts = app, desk, token, hosts
+        self._held = 0  # bytes of requests that are not answered yet
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] != "http" or scope["path"] not in _CLOSED:
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = self._desk.limits.body_bytes
         try:
             self._check(Request(scope))
         except RefusedError as refused:
-            await _discard(receive, most)  # a client that still writes would not read the answer
+            # A client that still writes would not read the answer.
+            await _discard(receive, self._desk.limits.body_bytes)
             await refusal(refused)(scope, receive, send)
             return
         read = 0
@@ -39,16 +44,42 @@ class Gate:
         async def receive_bounded() -> Message:
             nonlocal read
             message = await receive()
-            read += len(message.get("body", b""))
-            if read > most:
-                self._desk.metrics.rejected.labels("size").inc()
-                raise HTTPException(413, _too_large(most))
+            size = len(message.get("body", b""))
+            read += size
+            self._held += size
+            if read > self._desk.limits.body_bytes:
+                raise self._too_large()
+            if self._held > self._desk.limits.held_bytes:
+                self._desk.refuse_for_now()
             return message
 
-        await self._app(scope, receive_bounded, send)
+        try:
+            await self._app(scope, receive_bounded, send)
+        finally:
+            self._held -= read
 
     def _check(self, request: Request) -> None:
         rejected = self._desk.metrics.rejected
+        host = request.headers.get("host", "")
+        if host and not self._hosts.know(host):  # browsers always send one
+            rejected.labels("host").inc()
+            raise RefusedError(
+                421,
+                "host",
+                f"This service is not called {host[:100]!a}.",
+                "Use its address, or start it with --allow-host NAME.",
+            )
+        path = request.scope["path"]
+        if path not in _CLOSED:
+            return
+        if not _same_origin(request, host):
+            rejected.labels("origin").inc()
+            raise RefusedError(
+                403,
+                "origin",
+                "Pages of other web sites may not use this service.",
+                "Ask from a program, not from a page in a browser.",
+            )
         if self._token is not None:
             given = request.headers.get("authorization", "")
             expected = f"Bearer {self._token}"
@@ -60,20 +91,47 @@ class Gate:
                     "This service needs its token.",
                     "Send the header `Authorization: Bearer TOKEN`.",
                 )
-        if request.url.path == "/score":
-            length = request.headers.get("content-length", "")
-            most = self._desk.limits.body_bytes
-            if length.isdecimal() and int(length) > most:
-                rejected.labels("size").inc()
-                raise RefusedError(413, "too_large", _too_large(most), _SMALLER)
-            self._desk.check_open()
+        if path == "/score" and request.method == "POST":
+            self._check_body(request)
+
+    def _check_body(self, request: Request) -> None:
+        if request.headers.get("content-encoding", "identity").lower() != "identity":
+            raise RefusedError(
+                415,
+                "encoding",
+                "Compressed requests are not taken.",
+                "Send the request without `Content-Encoding`.",
+            )
+        length = request.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > self._desk.limits.body_bytes:
+            raise self._too_large()
+        self._desk.check_open()
+
+    def _too_large(self) -> RefusedError:
+        self._desk.metrics.rejected.labels("size").inc()
+        most = self._desk.limits.body_bytes
+        return RefusedError(
+            413, "too_large", f"The request is larger than {most:,} bytes.", _SMALLER
+        )
 
 
-_SMALLER = "Send smaller pages or smaller batches."
+class Answer(JSONResponse):
+    """JSON in ASCII, since texts that come back with an answer may not be valid Unicode."""
+
+    def render(self, content: Any) -> bytes:
+        """Return the bytes of the answer."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def _too_large(most: int) -> str:
-    return f"The request is larger than {most:,} bytes."
+def _same_origin(request: Request, host: str) -> bool:
+    """Tell whether a request comes from a program or from a page of this service."""
+    if request.headers.get("sec-fetch-site", "none") in ("cross-site", "same-site"):
+        return False
+    origin = request.headers.get("origin")
+    try:
+        return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:
+        return False
 
 
 async def _discard(receive: Receive, most: int) -> None:
@@ -85,10 +143,10 @@ async def _discard(receive: Receive, most: int) -> None:
             return
 
 
-def refusal(refused: RefusedError) -> JSONResponse:
-    """The answer to a request that is not carried out."""
+def refusal(refused: RefusedError) -> Answer:
+    """Return the answer to a request that is not carried out."""
     headers = {"Retry-After": str(refused.after)} if refused.after else {}
     if refused.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     told = Refusal(error=problem(refused.code, refused.message, refused.remedy))
-    return JSONResponse(told.model_dump(), refused.status, headers)
+    return Answer(told.model_dump(), refused.status, headers)

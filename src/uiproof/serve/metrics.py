@@ -33,7 +33,8 @@ class Metrics:
         )
         self.rejected = Counter(
             "uiproof_rejected",
-            "Requests that were refused; reason: queue, draining, size, token or invalid.",
+            "Requests that were refused; reason: queue, draining, size, token, host, origin or "
+            "invalid.",
             ["reason"],
             registry=self._registry,
         )

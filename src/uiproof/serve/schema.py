@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     Base64Bytes,
     BaseModel,
     BeforeValidator,
@@ -13,6 +14,7 @@ from pydantic import (
     Field,
     Tag,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -20,6 +22,7 @@ from pydantic import (
 from uiproof.browser.snapshots import ActionKind
 from uiproof.scoring.references import BenchmarkName, InteractionReference
 
+_LONGEST_NAME = 1_000
 _SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF")  # PNG, JPEG, WebP
 
 
@@ -41,6 +44,20 @@ Box = Annotated[
     Field(description="`[left, top, right, bottom]` in pixels of the picture."),
 ]
 Words = Annotated[str, Field(max_length=10_000)]
+Pixels = Annotated[int, Field(ge=1, le=8_192)]
+Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+
+def _short(text: str) -> str:
+    if len(text) > _LONGEST_NAME:
+        raise ValueError(f"it has more than {_LONGEST_NAME:,} characters")
+    return text
+
+
+# A `Field` with a length refuses text that is not valid Unicode, which models do write.
+Name = Annotated[
+    str, AfterValidator(_short), WithJsonSchema({"type": "string", "maxLength": _LONGEST_NAME})
+]
 
 
 class _Strict(BaseModel):
@@ -60,7 +77,7 @@ class InteractionPictures(_Strict):
     description: Words = Field("", description="What the interaction does.")
     tags: tuple[Words, ...] = Field((), max_length=50, description="Such as `button`.")
     visuals: tuple[Words, ...] = Field((), max_length=50, description="Such as `new component`.")
-    viewport: tuple[Annotated[int, Field(gt=0)], Annotated[int, Field(gt=0)]] | None = Field(
+    viewport: tuple[Pixels, Pixels] | None = Field(
         None, description="Width and height of the window. Default: as the pictures tell."
     )
 
@@ -96,8 +113,8 @@ class Item(_Strict):
         description="design2code: the HTML of the reference page. "
         "interaction2code: pictures of the interaction.",
     )
-    dataset: str | None = Field(None, description="A data set that the service was started with.")
-    case: str | None = Field(
+    dataset: Name | None = Field(None, description="A data set that the service was started with.")
+    case: Name | None = Field(
         None, description="The id of a case in it: `12`, or `page/interaction`."
     )
     generated: str = Field(description="The HTML of the generated page.")
@@ -117,7 +134,9 @@ class Item(_Strict):
         allow_inf_nan=False,
         description="Seconds to wait for the score. Default and longest: what the service says.",
     )
-    id: str | int | None = Field(None, description="Comes back with the result.")
+    id: Name | Number | None = Field(
+        None, description="Comes back with the result. Need not be unique."
+    )
 
     @model_validator(mode="after")
     def _has_one_reference(self) -> Item:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from uiproof.errors import MissingDependencyError, UsageError
-from uiproof.listening import address, listen
+from uiproof.listening import HostNames, address, listen
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -22,6 +22,8 @@ def serve_scores(
     datasets: Iterable[str] = (),
     token: str | None = None,
     open_to_all: bool = False,
+    allowed_hosts: Sequence[str] = (),
+    client_timeout: float = 20.0,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve scores until SIGTERM or Ctrl-C; `say` gets the address when it can be asked.
@@ -30,7 +32,9 @@ def serve_scores(
     may take with its waiting; those that say nothing have that time. `datasets` are `NAME=PATH`.
     An address that others can reach needs a `token`, unless it is `open_to_all`. After the first
     signal what was taken is finished, for up to `drain` seconds; the second ends everything at
-    once.
+    once. Requests must name this machine by its loopback names, by `host` or by one of
+    `allowed_hosts`. A client that takes longer than `client_timeout` seconds to send a request or
+    to read its answer is disconnected.
     """
     if host not in _LOOPBACK and not token and not open_to_all:
         raise UsageError(
@@ -59,7 +63,8 @@ def serve_scores(
     desk = Desk(pool, limits, opened, Metrics(pool))
 
     async def serve() -> None:
-        server = Server(make_app(desk, token or None), desk, pool, drain)
+        app = make_app(desk, token or None, HostNames.of(host, allowed_hosts))
+        server = Server(app, desk, pool, drain, client_timeout)
         try:
             await server.serve_on(listener, lambda: say(f"Scores: {address(host, listener)}"))
         finally:

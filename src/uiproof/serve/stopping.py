@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from uiproof.connections import server_config
 from uiproof.errors import UiproofError
 from uiproof.scoring.pool import WarmPool
 from uiproof.serve.desk import Desk
@@ -22,14 +23,12 @@ _LAST_ANSWERS = 5  # seconds for answers that are made to reach their clients
 class Server(uvicorn.Server):
     """uvicorn with our way to end: drain at the first signal, gone at the second."""
 
-    def __init__(self, app: ASGIApp, desk: Desk, pool: WarmPool, drain: float) -> None:
+    def __init__(
+        self, app: ASGIApp, desk: Desk, pool: WarmPool, drain: float, client_seconds: float
+    ) -> None:
         super().__init__(
-            uvicorn.Config(
-                app,
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                timeout_graceful_shutdown=_LAST_ANSWERS,
+            server_config(
+                app, client_seconds=client_seconds, timeout_graceful_shutdown=_LAST_ANSWERS
             )
         )
         self._desk, self._pool, self._drain_seconds = desk, pool, drain

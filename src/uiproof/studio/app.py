@@ -10,16 +10,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request
+from fastapi import Path as InPath
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic import Field
+from starlette.exceptions import HTTPException
 
 from uiproof.errors import InputError, UiproofError
+from uiproof.listening import HostNames
 from uiproof.report.views import package_file
 from uiproof.studio.browsing.live import Lookout
 from uiproof.studio.browsing.reports import Reports
 from uiproof.studio.labels import Annotator
-from uiproof.studio.security import YEAR, Gate, Security, Visitor, cookie_name, host_names
+from uiproof.studio.security import YEAR, Gate, Security, Visitor, cookie_name
 from uiproof.studio.store import Store
 
 _NAMES = "_name"  # ending of the cookie with the name that the owner labels under
@@ -39,7 +44,7 @@ class Studio:
     reports: Reports = field(init=False, default_factory=Reports)
 
     def __post_init__(self) -> None:
-        names = host_names(self.host, self.allowed_hosts)
+        names = HostNames.of(self.host, self.allowed_hosts)
         object.__setattr__(self, "gate", Gate(self.store, names))
 
 
@@ -62,7 +67,7 @@ class Here:
         wanted = self.visitor.annotator
         if wanted is None:
             chosen = self.request.cookies.get(cookie_name(self.request) + _NAMES, "")
-            wanted = int(chosen) if chosen.isdecimal() and chosen.isascii() else None
+            wanted = number_in(chosen)
         return next((person for person in people if person.id == wanted), None)
 
     def named_person(self) -> Annotator:
@@ -82,7 +87,14 @@ class Here:
     def remember(self, response: Response, person: Annotator) -> None:
         """Let the owner label under this name from now on."""
         name = cookie_name(self.request) + _NAMES
-        response.set_cookie(name, str(person.id), max_age=YEAR, httponly=True, samesite="strict")
+        response.set_cookie(
+            name,
+            str(person.id),
+            max_age=YEAR,
+            httponly=True,
+            samesite="strict",
+            secure=self.request.url.scheme == "https",
+        )
 
     def page(self, template: str, /, status: int = 200, **values: Any) -> HTMLResponse:
         """A page or a piece of one; templates know `here`, `person` and `csrf` too."""
@@ -110,6 +122,14 @@ def _here(request: Request) -> Here:
 
 
 Asked = Annotated[Here, Depends(_here)]
+# The store keeps numbers of 64 bits.
+Id = Annotated[int, InPath(ge=0, lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+def number_in(text: str) -> int | None:
+    """Return the number that a text is, if the store can hold it."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
 def make_app(studio: Studio) -> FastAPI:
@@ -132,19 +152,31 @@ def make_app(studio: Studio) -> FastAPI:
 
     app.mount("/static", StaticFiles(packages=[("uiproof.studio", "static")]))
     app.add_exception_handler(UiproofError, _explain)
+    app.add_exception_handler(RequestValidationError, _explain)
+    app.add_exception_handler(HTTPException, _explain)
     app.add_middleware(Security, gate=studio.gate)
     return app
 
 
 def _explain(request: Request, error: Exception) -> Response:
     """Errors that users can meet, as a page or, for a script's request, as text."""
-    assert isinstance(error, UiproofError)
-    status = 403 if isinstance(error, ForbiddenError) else 400
-    if request.headers.get("hx-request") or request.headers.get("x-csrf-token"):
-        return PlainTextResponse(f"{error.message} {error.remedy}".strip(), status)
-    return _here(request).page(
-        "error.html", status=status, message=error.message, remedy=error.remedy
-    )
+    remedy = ""
+    if isinstance(error, UiproofError):
+        status = 403 if isinstance(error, ForbiddenError) else 400
+        message, remedy = error.message, error.remedy
+    elif isinstance(error, RequestValidationError):
+        # Without what was sent: it may be long, and need not be text that can be written.
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"][1:])) or "The request"
+        status, message = 422, f"{where[:80]}: {first['msg']}."
+    else:
+        assert isinstance(error, HTTPException)
+        status, message = error.status_code, f"{error.detail}."
+    script = request.headers.get("hx-request") or request.headers.get("x-csrf-token")
+    if script or "visitor" not in request.scope:
+        text = f"{message} {remedy}".strip()
+        return PlainTextResponse(text.encode("utf-8", "replace"), status)
+    return _here(request).page("error.html", status=status, message=message, remedy=remedy)
 
 
 def _make_environment() -> Environment:

@@ -6,7 +6,6 @@ person for an item that was not undone. A decision settles an item on which peop
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import time
@@ -139,7 +138,7 @@ def next_item(store: Store, task: int, annotator: int) -> Item | None:
     there is something to compare early; otherwise everybody has an order of their own.
     """
     with store.writing() as db:
-        queue = _queue(db, task, annotator)
+        queue = _queue(store, db, task, annotator)
         if not queue:
             return None
         _show(db, queue[0], annotator)
@@ -149,7 +148,7 @@ def next_item(store: Store, task: int, annotator: int) -> Item | None:
 def outlook(store: Store, task: int, annotator: int) -> tuple[Progress, Item | None]:
     """How far this person is, and what comes after `next_item` as things are now."""
     with store.reading() as db:
-        queue = _queue(db, task, annotator)
+        queue = _queue(store, db, task, annotator)
         done = _progress(db, task, annotator, len(queue))
     return done, store.item(queue[1])[0] if len(queue) > 1 else None
 
@@ -169,7 +168,7 @@ def former_label(store: Store, item: int, annotator: int) -> Label | None:
 def progress(store: Store, task: int, annotator: int) -> Progress:
     """How far this person is."""
     with store.reading() as db:
-        return _progress(db, task, annotator, len(_queue(db, task, annotator)))
+        return _progress(db, task, annotator, len(_queue(store, db, task, annotator)))
 
 
 def _progress(db: sqlite3.Connection, task: int, annotator: int, left: int) -> Progress:
@@ -177,7 +176,7 @@ def _progress(db: sqlite3.Connection, task: int, annotator: int, left: int) -> P
     return Progress(own.count("label"), own.count("skip"), left)
 
 
-def _queue(db: sqlite3.Connection, task: int, annotator: int) -> list[int]:
+def _queue(store: Store, db: sqlite3.Connection, task: int, annotator: int) -> list[int]:
     """The items that are open for a person, best first."""
     per_item = int(db.execute("SELECT per_item FROM tasks WHERE id = ?", (task,)).fetchone()[0])
     items = [row[0] for row in db.execute("SELECT id FROM items WHERE task = ?", (task,))]
@@ -206,9 +205,10 @@ def _queue(db: sqlite3.Connection, task: int, annotator: int) -> list[int]:
         elif at > time.time() - _LEASE_SECONDS:
             taken[item] += 1
 
-    def place(item: int) -> tuple[int, float, int, str]:
+    def place(item: int) -> tuple[int, float, int, bytes]:
         """Skipped ones go round; what was shown last stays, which after an undo is that one."""
-        key = hashlib.blake2b(f"{annotator}/{item}".encode(), digest_size=8).hexdigest()
+        # With an order that people could work out they would know which item it is, and so whose.
+        key = store.chance(f"order {annotator} {item}")
         return skipped.get(item, 0), -being_shown.get(item, 0.0), -labelled[item], key
 
     open_ = [item for item in items if item not in answered and taken[item] < per_item]

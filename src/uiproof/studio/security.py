@@ -3,31 +3,45 @@
 A token opens the studio: `/?token=…` puts it into a cookie that scripts cannot read and cleans the
 address. The owner's token is made at every start; annotators have one each that only labels.
 
+A link never replaces somebody's session without asking: who opens one that is for somebody else
+chooses first who to be.
+
 Every request must name a host that the studio is known by, which keeps out pages of other sites
 that point their name at this machine. Every change must carry the header `X-CSRF-Token`, which
-scripts of other origins can neither know nor send. Generated pages come from `/frame/` without a
-cookie: see `frames`.
+scripts of other origins can neither know nor send. Its body is bounded, and JSON may hold only what
+the store can: numbers of 64 bits, and text that is valid Unicode. Generated pages come from
+`/frame/` without a cookie: see `frames`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
+import math
 import secrets
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from html import escape
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from uiproof.json_size import has_more_values
+from uiproof.listening import HostNames
 from uiproof.studio.store import Store
 
 _SAFE = frozenset({"GET", "HEAD"})
 _OPEN = ("/static/", "/frame/")  # nothing secret, or opened by an address nobody can guess
 YEAR = 365 * 24 * 3600  # seconds; how long cookies last
+
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+_MOST_FORM_BYTES = 66 * 2**20  # uploads have a limit of their own, with a remedy
+_MOST_JSON_BYTES = 8 * 2**20
+_MOST_VALUES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +62,7 @@ class Gate:
     """The tokens and host names that are let in."""
 
     store: Store
-    hosts: frozenset[str]  # in lower case, without ports
+    hosts: HostNames
     owner_token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
@@ -91,11 +105,16 @@ class Security:
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = self._refusal(request, path)
-        await (refusal or self._app)(scope, receive, send_protected)
+        answer = self._refusal(request, path)
+        if answer is None and request.method not in _SAFE:
+            try:
+                receive = await _checked_body(request, receive)
+            except _UnfitError as error:
+                answer = PlainTextResponse(f"{error}\n", error.status)
+        await (answer or self._app)(scope, receive, send_protected)
 
     def _refusal(self, request: Request, path: str) -> Response | None:
-        if _name(request.headers.get("host", "")) not in self._gate.hosts:
+        if not self._gate.hosts.know(request.headers.get("host", "")):
             return PlainTextResponse(
                 "The studio is not known by this address. Use the one that it printed, or start it "
                 "with --allow-host.\n",
@@ -107,8 +126,7 @@ class Security:
         visitor = self._gate.visitor(request.cookies.get(cookie))
         given = request.query_params.get("token")
         if given is not None and request.method in _SAFE:
-            visitor = self._gate.visitor(given) or visitor
-            return _settled(request, cookie, visitor)
+            return self._entered(request, cookie, visitor, self._gate.visitor(given))
         if visitor is None:
             return PlainTextResponse(
                 "Open the studio with the address that it printed when it was started; it has a "
@@ -120,6 +138,20 @@ class Security:
         request.scope["visitor"] = visitor
         return None
 
+    def _entered(
+        self, request: Request, cookie: str, now: Visitor | None, wanted: Visitor | None
+    ) -> Response:
+        """Answer a link with a token: become that visitor, after a question if one is another."""
+        if now is None or wanted is None or now.token == wanted.token:
+            return _settled(request, cookie, wanted or now)
+        agreed = self._gate.sign(f"become {now.token} {wanted.token}")
+        if hmac.compare_digest(request.query_params.get("agreed", "").encode(), agreed.encode()):
+            return _settled(request, cookie, wanted)
+        names = {person.id: person.name for person in self._gate.store.annotators()}
+        pairs = [pair for pair in parse_qsl(request.url.query) if pair[0] != "agreed"]
+        there = f"{_path(request)}?{urlencode([*pairs, ('agreed', agreed)])}"
+        return HTMLResponse(_question(_called(now, names), _called(wanted, names), there))
+
     def _is_ours(self, request: Request, visitor: Visitor) -> bool:
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
             return False
@@ -128,31 +160,118 @@ class Security:
 
 
 def _settled(request: Request, cookie: str, visitor: Visitor | None) -> Response:
-    """The same address without its token, which is in a cookie from now on."""
+    """Redirect to the same address without its token, which is in a cookie from now on."""
     if visitor is None:
         return PlainTextResponse(
             "This address is of an earlier start of the studio, or was taken back.\n", 403
         )
-    left = [pair for pair in parse_qsl(request.url.query) if pair[0] != "token"]
-    target = request.url.path + (f"?{urlencode(left)}" if left else "")
-    # Two slashes at the beginning would name another host.
-    response = RedirectResponse("/" + target.lstrip("/"), 303)
+    left = [pair for pair in parse_qsl(request.url.query) if pair[0] not in ("token", "agreed")]
+    response = RedirectResponse(_path(request) + (f"?{urlencode(left)}" if left else ""), 303)
     response.set_cookie(
-        cookie, visitor.token, max_age=YEAR, httponly=True, samesite="strict", path="/"
+        cookie,
+        visitor.token,
+        max_age=YEAR,
+        httponly=True,
+        samesite="strict",
+        path="/",
+        secure=request.url.scheme == "https",
     )
     return response
+
+
+def _path(request: Request) -> str:
+    # Two slashes at the beginning would name another host.
+    return "/" + request.url.path.lstrip("/")
+
+
+def _called(visitor: Visitor, names: dict[int, str]) -> str:
+    if visitor.owner or visitor.annotator is None:
+        return "the owner of this studio"
+    return names.get(visitor.annotator, "an annotator")
+
+
+def _question(now: str, wanted: str, there: str) -> str:
+    """Return a page that asks before one session takes the place of another."""
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Who are you?</title>'
+        '<link rel="stylesheet" href="/static/studio.css"><main><section>'
+        f"<h1>Go on as {escape(wanted)}?</h1>"
+        f"<p>In this browser you are {escape(now)}. The link is for {escape(wanted)}.</p>"
+        f'<p><a href="{escape(there)}">Go on as {escape(wanted)}</a></p>'
+        f'<p><a href="/">Stay {escape(now)}</a></p></section></main></html>'
+    )
+
+
+class _UnfitError(Exception):
+    """A body that is not taken, whatever it is for."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+async def _checked_body(request: Request, receive: Receive) -> Receive:
+    """Return what the body is read from once it is known to be fit; raises `_UnfitError`."""
+    kind, _, options = request.headers.get("content-type", "").lower().partition(";")
+    form = kind.strip() in _FORMS
+    most = _MOST_FORM_BYTES if form else _MOST_JSON_BYTES
+    length = request.headers.get("content-length", "0")
+    if "transfer-encoding" in request.headers or not length.isdecimal():
+        raise _UnfitError("Say how long the request is, with `Content-Length`.")
+    if int(length) > most:
+        raise _UnfitError(f"This is more than {most // 2**20} MB.", 413)
+    if form:
+        if "charset" in options and "utf-8" not in options and "utf8" not in options:
+            raise _UnfitError("Forms are sent in UTF-8.", 415)
+        return receive
+    try:
+        body = b"".join([part async for part in Request(request.scope, receive).stream()])
+    except ClientDisconnect:
+        raise _UnfitError("The request did not arrive.") from None
+    if body:
+        _check_json(body)
+    sent = False
+
+    async def receive_again() -> Message:
+        nonlocal sent
+        if sent:
+            return await receive()
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive_again
+
+
+def _check_json(body: bytes) -> None:
+    if has_more_values(body, _MOST_VALUES):
+        raise _UnfitError(f"This has more than {_MOST_VALUES:,} values.", 413)
+    try:
+        content: Any = json.loads(
+            body.decode("utf-8"),
+            parse_int=_number,
+            parse_float=_number,
+            parse_constant=_number,
+        )
+        json.dumps(content, ensure_ascii=False).encode("utf-8")
+    except UnicodeError:
+        raise _UnfitError("The text has characters that cannot be written.") from None
+    except RecursionError:
+        raise _UnfitError("The JSON is nested too deeply.") from None
+    except ValueError:
+        raise _UnfitError("This is not JSON.") from None
+
+
+def _number(text: str) -> float:
+    """Check a number. It is at most as large as the store can hold, and as JavaScript can count."""
+    value = float(text) if len(text) < 1_000 else math.inf
+    if not abs(value) < 2**63:
+        raise _UnfitError(f"The number {text[:30]} is too large.")
+    return value
 
 
 def cookie_name(request: Request) -> str:
     """Cookies are shared by all ports of a host, so each studio has a name of its own."""
     return f"uiproof_{request.url.port or 80}"
-
-
-def _name(host: str) -> str:
-    """A Host header without its port."""
-    if host.startswith("["):
-        return host.partition("]")[0].lower() + "]"
-    return host.partition(":")[0].lower()
 
 
 def _headers(host: str, path: str) -> dict[str, str]:
@@ -180,11 +299,3 @@ def _headers(host: str, path: str) -> dict[str, str]:
     if not path.startswith("/static/"):
         common["Cache-Control"] = "no-store"
     return common
-
-
-def host_names(host: str, allowed: Iterable[str] = ()) -> frozenset[str]:
-    """The names by which a studio that listens on `host` may be called."""
-    names = {"127.0.0.1", "localhost", "[::1]", *(name.lower() for name in allowed)}
-    if host not in ("0.0.0.0", "::", ""):  # those mean every address
-        names.add(f"[{host}]" if ":" in host else host.lower())
-    return frozenset(names)

@@ -54,6 +54,7 @@ def serve_studio(
     try:
         import uvicorn
 
+        from uiproof.connections import server_config
         from uiproof.studio.app import Studio, make_app
     except ImportError as error:
         raise MissingDependencyError(
@@ -69,10 +70,7 @@ def serve_studio(
     say(f"Studio: {shown}/?token={studio.gate.owner_token}")
     for person in people:
         say(f"{person.name}: {shown}/tasks?token={person.token}")
-    config = uvicorn.Config(
-        make_app(studio), log_level="warning", access_log=False, server_header=False
-    )
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        uvicorn.Server(server_config(make_app(studio))).run(sockets=[listener])
     finally:
         opened.close()

@@ -11,6 +11,7 @@ has its own connection; writers wait for each other.
 
 from __future__ import annotations
 
+import hmac
 import secrets
 import sqlite3
 import threading
@@ -58,6 +59,7 @@ CREATE TABLE IF NOT EXISTS edits (
   content TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS edits_of_entry ON edits (dataset, entry);
+CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 """
 
 
@@ -86,11 +88,25 @@ class Store:
                 )
             connection.executescript(_SCHEMA)
             connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute(
+                "INSERT OR IGNORE INTO secrets (name, value) VALUES ('order', ?)",
+                (secrets.token_bytes(32),),
+            )
+            row = connection.execute("SELECT value FROM secrets WHERE name = 'order'").fetchone()
+            self._secret = bytes(row[0])
         except sqlite3.DatabaseError as error:
             raise InputError(
                 f"{self.path} cannot be opened as a studio file: {error}.",
                 remedy="Name another file with --store.",
             ) from error
+
+    def chance(self, what: str) -> bytes:
+        """Return 32 bytes that are the same for the same text, and that nobody outside can know.
+
+        The secret behind them is made once and stays in the studio's file. It decides what people
+        must not be able to work out from what they know, such as the sides of a comparison.
+        """
+        return hmac.digest(self._secret, what.encode(), "sha256")
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from uiproof.registry import Benchmark
 
 _SHOWN = 10  # of one kind: the first few tell what is wrong
+_DEEPEST = 10  # names in the path of a score or a detail
+_MOST_DETAILS = 500  # different ones in a run: summaries have a table for some of them
 _ROUNDING = 1e-4  # cosines of 32-bit vectors miss 1 by a little
 
 
@@ -138,6 +140,9 @@ def _run_problems(place: str, run: SubmittedRun) -> Iterator[str]:
         yield f"{place}.benchmark: {run.benchmark!r} is not installed here."
         return
     yield from _few(_out_of_bounds(place, run, benchmark))
+    if len({path for case in run.cases for path, _ in _nodes(case.details)}) > _MOST_DETAILS:
+        yield f"{place}: its cases have more than {_MOST_DETAILS} different details."
+        return
     try:
         made = summarise((case.record() for case in run.cases), benchmark)
         found = differences(run.summary, made, f"{place}.summary")
@@ -155,17 +160,29 @@ def _out_of_bounds(place: str, run: SubmittedRun, benchmark: Benchmark) -> Itera
         known = {metric.key for metric in metrics}
         others = set(_keys(run.summary.get("scores"))) - known
         metrics += [Metric(key, key, bounds=(-1.0, 1.0)) for key in sorted(others)]
+    bounds = {tuple(metric.key.split(".")): metric.bounds for metric in metrics}
     for i, case in enumerate(run.cases):
-        for metric in metrics:
-            value = look_up(case.scores, metric.key)
-            low, high = metric.bounds
-            where = f"{place}.cases[{i}].scores.{metric.key}"
-            if value is None:
+        # Go over what a case has: a summary may name any number of scores that no case has.
+        for path, value in _nodes(case.scores):
+            if value is None or path not in bounds:
                 continue
+            low, high = bounds[path]
+            where = f"{place}.cases[{i}].scores.{'.'.join(path)}"
             if not isinstance(value, int | float):
                 yield f"{where}: {_short(value)} is not a number."
             elif not low - _ROUNDING <= value <= high + _ROUNDING:
                 yield f"{where}: {value} is not between {low:g} and {high:g}."
+
+
+def _nodes(values: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Return all values of nested objects with their paths, as deep as a score can be."""
+    left: list[tuple[tuple[str, ...], Any]] = [((), values)]
+    while left:
+        path, value = left.pop()
+        if path:
+            yield path, value
+        if isinstance(value, Mapping) and len(path) < _DEEPEST:
+            left += [((*path, name), one) for name, one in reversed(list(value.items()))]
 
 
 def _keys(scores: Any, prefix: str = "") -> Iterator[str]:

@@ -14,7 +14,9 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
+    FailFast,
     Field,
     WithJsonSchema,
     model_validator,
@@ -27,6 +29,7 @@ MOST_CASES = 250_000  # in one run
 MOST_RUNS = 100
 
 _LONGEST_ID = 4_000
+_MOST_FIELDS = 1_000
 
 
 def _not_empty(case_id: str) -> str:
@@ -45,8 +48,23 @@ CaseId = Annotated[
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
+def _few(value: Any) -> Any:
+    if isinstance(value, dict) and len(value) > _MOST_FIELDS:
+        raise ValueError(f"it has more than {_MOST_FIELDS} fields")
+    return value
+
+
+# Problems are not collected without end: a list stops at its first one, and an object has few.
+_Few = BeforeValidator(_few)
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_few_fields(cls, value: Any) -> Any:
+        return _few(value)
 
 
 class Error(_Part):
@@ -62,12 +80,14 @@ class SubmittedCase(_Part):
     id: CaseId = Field(description="Its id in the data set.")
     status: Literal["scored", "failed"]
     error: Error | None = Field(description="Of failed cases only.")
-    flags: list[str] = Field(description="What was unusual.", max_length=1_000)
+    flags: Annotated[list[str], FailFast()] = Field(
+        description="What was unusual.", max_length=1_000
+    )
     scores: dict[str, Any] = Field(description="Null is what was not measured.")
     details: dict[str, Any] = Field(description="What the summary needs besides scores.")
-    seconds: dict[str, Number] = Field(description="By stage.")
-    calls: list[dict[str, bool | int | Number | None]] = Field(
-        description="What each request to a model took.", max_length=10_000
+    seconds: Annotated[dict[str, Number], _Few] = Field(description="By stage.")
+    calls: Annotated[list[Annotated[dict[str, bool | int | Number | None], _Few]], FailFast()] = (
+        Field(description="What each request to a model took.", max_length=10_000)
     )
 
     @model_validator(mode="after")
@@ -99,18 +119,18 @@ class SubmittedRun(_Part):
     method: Name
     assisted: bool = Field(description="Whether the method was given the truth.")
     settings: dict[str, Any] = Field(description="Of the method.")
-    versions: dict[str, str] = Field(description="Of the programs: `uiproof`.")
+    versions: Annotated[dict[str, str], _Few] = Field(description="Of the programs: `uiproof`.")
     fingerprint: dict[str, Any] = Field(description="What on the machine changes scores.")
     limit: Annotated[int, Field(ge=1)] | None = Field(description="Only the first cases.")
     shard: str | None = Field(max_length=30, description="Only a part, such as `3/16`.")
     planned: Annotated[int, Field(ge=0)] | None = Field(description="How many cases were to do.")
     created: str = Field(max_length=60)
     complete: bool = Field(description="Whether the run came to its end.")
-    partial: list[str] = Field(
+    partial: Annotated[list[str], FailFast()] = Field(
         max_length=20, description="Why this is not the whole data set; empty where it is."
     )
     summary: dict[str, Any] = Field(description="Means with intervals, counts; see summary.json.")
-    cases: list[SubmittedCase] = Field(max_length=MOST_CASES)
+    cases: Annotated[list[SubmittedCase], FailFast()] = Field(max_length=MOST_CASES)
 
 
 class Submission(_Part):
@@ -122,7 +142,7 @@ class Submission(_Part):
     link: str | None = Field(max_length=2_000, pattern=r"^https?://[^\s]+$")
     note: str | None = Field(max_length=10_000)
     created: str = Field(max_length=60)
-    runs: list[SubmittedRun] = Field(min_length=1, max_length=MOST_RUNS)
+    runs: Annotated[list[SubmittedRun], FailFast()] = Field(min_length=1, max_length=MOST_RUNS)
     digest: str = Field(pattern=r"^sha256:[0-9a-f]{64}$")
 
 

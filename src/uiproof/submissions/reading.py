@@ -8,9 +8,11 @@ from typing import Any
 
 from uiproof.engine.storage import access
 from uiproof.errors import InputError
+from uiproof.json_size import has_more_values
 from uiproof.remote.urls import refuse_url
 
 MOST_BYTES = 200_000_000
+_MOST_VALUES = 20_000_000  # a file of results of that size has fewer
 _MOST_DIGITS = 20
 _LARGEST = 1e15
 
@@ -35,6 +37,8 @@ def read_json(path: Path) -> Any:
         content = file.read(MOST_BYTES + 1)  # what a system says about sizes may be wrong
     if len(content) > MOST_BYTES:
         raise NotASubmissionError(f"It is larger than {MOST_BYTES // 1_000_000} MB.")
+    if has_more_values(content, _MOST_VALUES):
+        raise NotASubmissionError(f"It has more than {_MOST_VALUES:,} values.")
     try:
         return json.loads(
             content.decode("utf-8"),
@@ -62,9 +66,11 @@ class _UnfitError(Exception):
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _UnfitError(f"an object with the name {twice[:80]!r} twice")
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise _UnfitError(f"an object with the name {name[:80]!r} twice")
+            seen.add(name)
     return found
 
 

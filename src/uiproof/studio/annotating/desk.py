@@ -6,7 +6,6 @@ model, a prompt, a run or a file.
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from uiproof.studio.annotating.frames import Part, Seen, seal, unseal
 from uiproof.studio.app import Here
 from uiproof.studio.labelling import Progress, former_label, outlook
 from uiproof.studio.labels import Annotator, Choice, Item, Judgement, Task, Value
+from uiproof.studio.store import Store
 
 # One line for each failure, as buttons show it below its name.
 EXPLAINED: Mapping[str, str] = {
@@ -78,7 +78,7 @@ def lay_out(here: Here, task: Task, person: Annotator, item: Item) -> Desk:
     """The desk of a person with an item on it."""
     shown = _Sealed(here, person, item)
     own = shown.exhibit(item.run)
-    left = result_is_left(person, item)
+    left = result_is_left(here.store, person, item)
     if task.kind == "judge":
         panes = [shown.pane("Generated", of_baseline=False)]
     else:
@@ -88,7 +88,7 @@ def lay_out(here: Here, task: Task, person: Annotator, item: Item) -> Desk:
     return Desk(
         task,
         shown.key("item", of_baseline=not left),
-        hmac.digest(person.token.encode(), f"draft {item.id}".encode(), "sha256").hex()[:24],
+        here.store.chance(f"draft {person.id} {item.id}").hex()[:24],
         item.case,
         own.words,
         shown.shots("reference", own.reference),
@@ -100,9 +100,13 @@ def lay_out(here: Here, task: Task, person: Annotator, item: Item) -> Desk:
     )
 
 
-def result_is_left(person: Annotator, item: Item) -> bool:
-    """On which side of a comparison the result is: by chance, and always the same one."""
-    return hmac.digest(person.token.encode(), f"side {item.id}".encode(), "sha256")[0] < 128
+def result_is_left(store: Store, person: Annotator, item: Item) -> bool:
+    """Tell on which side of a comparison the result is: by chance, and always the same one.
+
+    Labels say whether the result won, not which side did, so they keep their meaning whatever
+    decides about sides.
+    """
+    return store.chance(f"side {person.id} {item.id}")[0] < 128
 
 
 def answered(here: Here, person: Annotator, task: Task, key: object) -> tuple[Item, bool]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from uiproof.browser.source import is_page_asset
 from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.types import Record
 from uiproof.errors import InputError
@@ -204,11 +205,12 @@ def _inside(run: RunDirectory, record: Record, name: str) -> Path | None:
     kept = record.artifacts.get(name)
     if not isinstance(kept, str) or len(Path(kept).parts) < 3:  # artifacts/case/file
         return None
-    if Path(kept).parts[0] not in ("artifacts", "references"):
+    if Path(kept).parts[0] not in ("artifacts", "references") or not is_page_asset(kept):
         return None
     try:
-        path = run.artifact(kept)
-        return path if path.is_file() else None
+        path = run.artifact(kept)  # links are followed, so what they lead to is looked at again
+        asset = is_page_asset(str(path.relative_to(run.path.resolve())))
+        return path if asset and path.is_file() else None
     except (InputError, OSError, ValueError):
         return None
 

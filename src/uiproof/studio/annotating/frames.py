@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal, cast
 from urllib.parse import unquote
 
-from uiproof.browser.source import PageSource
+from uiproof.browser.source import PageSource, is_page_asset
 from uiproof.studio.security import Gate
 
 Part = Literal["item", "page", "reference", "generated"]
@@ -120,6 +120,8 @@ def headers(policy: str) -> dict[str, str]:
     """
     return {
         "Content-Security-Policy": policy,
+        # Where browsers know this, it also stops calls (WebRTC) and looking up names.
+        "Connection-Allowlist": "(response-origin)",
         "Cross-Origin-Resource-Policy": "cross-origin",
         "Access-Control-Allow-Origin": "*",
         "Referrer-Policy": "no-referrer",
@@ -169,15 +171,14 @@ def _guard() -> str:
 def file_beside(page: Path, name: str) -> tuple[Path, str] | None:
     """A file in the folder of a page that the page may load, and its type.
 
-    None for what lies elsewhere, is reached through a link, is hidden, too large, or of a kind
-    that pages do not need (what a model wrote besides its page is in that folder too).
+    None for what lies elsewhere, is reached through a link, is too large, or is not an asset of a
+    page by the rule that holds for all pages (what a model wrote besides its page is in that folder
+    too).
     """
     relative = Path(unquote(name))
-    if relative.is_absolute() or any(part.startswith(".") for part in relative.parts):
+    if relative.is_absolute() or ".." in relative.parts or not is_page_asset(str(relative)):
         return None
-    kind = mimetypes.guess_type(relative.name)[0] or ""
-    if not kind.startswith(("image/", "font/", "audio/", "video/")) and kind not in _LOADED:
-        return None
+    kind = mimetypes.guess_type(relative.name)[0] or "application/octet-stream"
     path = page.parent / relative
     try:
         if path.resolve(strict=True) != path or not path.is_file():
@@ -187,15 +188,3 @@ def file_beside(page: Path, name: str) -> tuple[Path, str] | None:
     except (OSError, ValueError):
         return None
     return path, kind
-
-
-_LOADED = frozenset(
-    {
-        "text/html",
-        "text/css",
-        "text/javascript",
-        "application/javascript",
-        "application/font-woff",
-        "application/vnd.ms-fontobject",
-    }
-)

@@ -85,7 +85,9 @@ def open_run(folder: Path, name: str) -> FoundRun:
     """The run of a name; raises `InputError` if there is none, or if it lies elsewhere."""
     path = folder / name
     try:
-        inside = path.resolve().is_relative_to(folder.resolve())
+        inside = path.resolve().is_relative_to(folder.resolve()) and not any(
+            part.startswith(".") for part in Path(name).parts if part != "."
+        )
         there = inside and (path / "run.json").is_file()
     except (OSError, ValueError):  # a name that no file can have
         there = False

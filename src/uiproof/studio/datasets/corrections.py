@@ -18,6 +18,7 @@ from uiproof.benchmarks.interaction2code import layout
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
 from uiproof.boxes import PixelBox
 from uiproof.browser.snapshots import ACTION_KINDS, Action
+from uiproof.browser.source import is_page_asset
 from uiproof.errors import InputError
 from uiproof.studio.datasets.boxes import Size, edges, read_edges, read_text
 from uiproof.studio.datasets.exporting import File
@@ -276,9 +277,14 @@ def _copy_others(graph: Graph, folder: Path) -> None:
 
 
 def _files(folder: Path, name: str) -> Iterator[File]:
-    """All files below a folder, without links that lead out of it."""
+    """Return what a page consists of; nothing hidden, and no links that lead out of its folder."""
     whole = folder.resolve()
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.resolve().is_relative_to(whole):
-            within = path.relative_to(folder).as_posix()
+        within = path.relative_to(folder).as_posix()
+        if within != layout.FILE and not is_page_asset(within):
+            continue
+        real = path.resolve()
+        if not path.is_file() or not real.is_relative_to(whole):
+            continue
+        if within == layout.FILE or is_page_asset(str(real.relative_to(whole))):
             yield File(f"{name}/{within}" if name else within, path)

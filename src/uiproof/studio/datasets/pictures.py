@@ -23,13 +23,18 @@ _QUALITY = 80
 
 
 def kept_inside(picture: Path, *folders: Path) -> Path:
-    """The picture itself; raises `InputError` where links lead out of all of these folders."""
+    """Return the picture itself; `InputError` where it is in none of these folders, or hidden."""
     with access(picture, "read"):
         real = picture.resolve(strict=True)
-        inside = real.is_file() and any(real.is_relative_to(one.resolve()) for one in folders)
-    if not inside:
+        homes = [one.resolve() for one in folders]
+        within = [real.relative_to(home) for home in homes if real.is_relative_to(home)]
+    if not real.is_file() or not any(not _is_hidden(path) for path in within):
         raise InputError(f"{picture.name} is not in the folder of its data set.")
     return real
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def media_type(picture: Path) -> str:

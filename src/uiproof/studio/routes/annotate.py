@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Form
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from uiproof.benchmarks.interaction2code.failures import FAILURES
 from uiproof.errors import InputError
 from uiproof.studio.annotating.desk import EXPLAINED, answered, lay_out, value_of
 from uiproof.studio.annotating.tasks import COMPARED, JUDGED, compare_items, judge_items, sample
-from uiproof.studio.app import Asked, Here
+from uiproof.studio.app import Asked, Here, Id, number_in
 from uiproof.studio.browsing.runs import find_runs, open_run
 from uiproof.studio.labelling import labels, next_item, progress, save_label, skip, undo
 from uiproof.studio.labels import KINDS, Annotator, Item, Kind, Task
@@ -30,9 +30,9 @@ class Wanted(BaseModel):
     kind: str = ""
     runs: list[str] = []
     baseline: str = ""
-    per_item: int = 3
+    per_item: Annotated[int, Field(ge=1, le=10_000)] = 3
     size: str = ""  # of a sample; empty for everything
-    seed: int = 0
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] = 0
 
 
 @router.get("/tasks")
@@ -79,7 +79,7 @@ def count_items(here: Asked, wanted: Annotated[Wanted, Form()]) -> Response:
 
 
 @router.get("/tasks/{task_id}")
-def annotate(here: Asked, task_id: int) -> Response:
+def annotate(here: Asked, task_id: Id) -> Response:
     """One's own queue in a task, an item at a time."""
     task = here.store.task(task_id)
     person = here.person()
@@ -91,7 +91,7 @@ def annotate(here: Asked, task_id: int) -> Response:
 
 
 @router.post("/tasks/{task_id}/answer")
-def answer(here: Asked, task_id: int, sent: Answer) -> dict[str, str]:
+def answer(here: Asked, task_id: Id, sent: Answer) -> dict[str, str]:
     """Keep a label. Answers with what comes next, once the label is on disk."""
     task, person = here.store.task(task_id), here.named_person()
     item, left = answered(here, person, task, sent.get("item"))
@@ -108,7 +108,7 @@ def answer(here: Asked, task_id: int, sent: Answer) -> dict[str, str]:
 
 
 @router.post("/tasks/{task_id}/skip")
-def skip_item(here: Asked, task_id: int, sent: Answer) -> dict[str, str]:
+def skip_item(here: Asked, task_id: Id, sent: Answer) -> dict[str, str]:
     """Put an item behind the others."""
     task, person = here.store.task(task_id), here.named_person()
     item, _ = answered(here, person, task, sent.get("item"))
@@ -117,7 +117,7 @@ def skip_item(here: Asked, task_id: int, sent: Answer) -> dict[str, str]:
 
 
 @router.post("/tasks/{task_id}/undo")
-def undo_last(here: Asked, task_id: int) -> dict[str, str]:
+def undo_last(here: Asked, task_id: Id) -> dict[str, str]:
     """Take back the last label or skip; answers with that item, as it was labelled."""
     task, person = here.store.task(task_id), here.named_person()
     if undo(here.store, task.id, person.id) is None:
@@ -155,9 +155,10 @@ def _chosen(here: Here, wanted: Wanted) -> list[Item]:
     size = wanted.size.strip()
     if not size:
         return items
-    if not (size.isascii() and size.isdecimal()):
+    number = number_in(size)
+    if number is None:
         raise InputError("The size of the sample is a number.")
-    return sample(items, int(size), seed=wanted.seed)
+    return sample(items, number, seed=wanted.seed)
 
 
 def _seconds(value: object) -> float | None:

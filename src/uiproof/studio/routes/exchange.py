@@ -14,7 +14,7 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect
 
 from uiproof.errors import InputError
-from uiproof.studio.app import Asked, Here
+from uiproof.studio.app import Asked, Here, Id, number_in
 from uiproof.studio.exchange.exchange import Imported, export_task, import_labels
 from uiproof.studio.exchange.importing import PUBLISHED
 from uiproof.studio.exchange.packing import MOST_BYTES, safe_word, zipped
@@ -27,7 +27,7 @@ _ENVELOPE = 1024 * 1024  # what a form needs around the files themselves
 
 
 @router.get("/tasks/{task}/export")
-def export(here: Asked, task: int) -> Response:
+def export(here: Asked, task: Id) -> Response:
     """A task as a zip file."""
     here.owner_only()
     name = safe_word(here.store.task(task).title, set(), "labels")
@@ -66,14 +66,17 @@ async def import_files(here: Asked, request: Request) -> Response:
 
 
 def _import(here: Here, files: Iterable[tuple[str, bytes]], fields: dict[str, str]) -> Imported:
-    into = fields.get("into", "")
+    into = fields.get("into", "").strip()
+    task = number_in(into)
+    if into and task is None:
+        raise InputError("There is no such task.", remedy="Choose one of the list.")
     with TemporaryDirectory(prefix="uiproof-upload-") as place:
         return import_labels(
             here.store,
             _stored(files, Path(place)),
             runs=here.studio.runs,
             annotator=fields.get("annotator", "").strip() or PUBLISHED,
-            into=int(into) if into.isascii() and into.isdecimal() else None,
+            into=task,
             title=fields.get("title", "").strip()[:200] or None,
         )
 

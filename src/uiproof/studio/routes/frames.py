@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
@@ -32,7 +33,10 @@ def frame(request: Request, key: str, path: str) -> Response:
     studio: Studio = request.app.state.studio
     host = request.headers.get("host", "")
     # There is no way to write an IPv6 address in a policy.
-    own = "'self'" if host.startswith("[") else f"{request.url.scheme}://{host}/frame/{key}/"
+    place = (
+        f"{request.url.scheme}://{host}/frame/{quote(key, safe='')}/"  # any text may be asked for
+    )
+    own = "'self'" if host.startswith("[") else place
     policy = page_policy(own)
     seen = unseal(studio.gate, key)
     if seen is None or seen.part != "page":

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from uiproof.studio.app import Asked
+from uiproof.studio.app import Asked, Id
 from uiproof.studio.labelling import progress
 
 router = APIRouter()
@@ -49,7 +49,7 @@ def label_as(here: Asked, name: Annotated[str, Form()] = "") -> Response:
 
 
 @router.post("/people/{annotator}/link")
-def new_link(here: Asked, annotator: int) -> Response:
+def new_link(here: Asked, annotator: Id) -> Response:
     """Make another link for somebody; the old one opens nothing any more."""
     here.owner_only()
     here.store.renew_token(annotator)

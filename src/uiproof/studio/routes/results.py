@@ -18,7 +18,7 @@ from uiproof.benchmarks.interaction2code.analyses.labels import OUTCOMES
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 from uiproof.errors import InputError
 from uiproof.studio.annotating.desk import lay_out, result_is_left
-from uiproof.studio.app import Asked, Here
+from uiproof.studio.app import Asked, Count, Here, Id
 from uiproof.studio.labelling import decide
 from uiproof.studio.labels import Value, value_from_json
 from uiproof.studio.outcomes import charts
@@ -42,7 +42,7 @@ _Made = TypeVar("_Made")
 
 
 @router.get("/tasks/{task}/results")
-def results(here: Asked, task: int) -> Response:
+def results(here: Asked, task: Id) -> Response:
     """Everything that the labels of a task say."""
     here.owner_only()
     stamp, said = _said(here, task)
@@ -61,7 +61,7 @@ def results(here: Asked, task: int) -> Response:
 
 
 @router.get("/tasks/{task}/results/agreement")
-def live_agreement(here: Asked, task: int, seen: int = 0, opened: int = 0) -> Response:
+def live_agreement(here: Asked, task: Id, seen: Count = 0, opened: Count = 0) -> Response:
     """The numbers that change while people label; nothing if none has."""
     here.owner_only()
     if _last_event(here, task) == seen:
@@ -80,7 +80,7 @@ def live_agreement(here: Asked, task: int, seen: int = 0, opened: int = 0) -> Re
 
 
 @router.get("/tasks/{task}/results/runs")
-def beside_runs(here: Asked, task: int) -> Response:
+def beside_runs(here: Asked, task: Id) -> Response:
     """What needs the runs: categories, the verifier and the metrics beside the people."""
     here.owner_only()
     stamp, said = _said(here, task)
@@ -97,7 +97,7 @@ def beside_runs(here: Asked, task: int) -> Response:
 
 
 @router.get("/tasks/{task}/results.json")
-def results_as_json(here: Asked, task: int) -> Response:
+def results_as_json(here: Asked, task: Id) -> Response:
     """All numbers of a task for other programs."""
     here.owner_only()
     _, said = _said(here, task)
@@ -107,7 +107,7 @@ def results_as_json(here: Asked, task: int) -> Response:
 
 
 @router.get("/tasks/{task}/decide")
-def disputed(here: Asked, task: int, show: str = "open", page: int = 1) -> Response:
+def disputed(here: Asked, task: Id, show: str = "open", page: Count = 1) -> Response:
     """The items about which people differ, to be decided."""
     here.owner_only()
     _, said = _said(here, task)
@@ -133,7 +133,7 @@ def disputed(here: Asked, task: int, show: str = "open", page: int = 1) -> Respo
 
 
 @router.get("/tasks/{task}/items/{item}")
-def look_again(here: Asked, task: int, item: int) -> Response:
+def look_again(here: Asked, task: Id, item: Id) -> Response:
     """One item as annotators see it, to decide about it; still blind to the model."""
     here.owner_only()
     person = here.named_person()
@@ -143,7 +143,9 @@ def look_again(here: Asked, task: int, item: int) -> Response:
     desk = lay_out(here, its_task, person, shown)
     panes = [replace(pane, title="Generated") for pane in desk.panes[:1]]
     if its_task.kind == "compare":
-        result, baseline = desk.panes if result_is_left(person, shown) else desk.panes[::-1]
+        result, baseline = (
+            desk.panes if result_is_left(here.store, person, shown) else desk.panes[::-1]
+        )
         panes = [replace(result, title="Result"), replace(baseline, title="Baseline")]
     return here.page("look.html", section="tasks", task=its_task, desk=desk, panes=panes)
 
@@ -151,8 +153,8 @@ def look_again(here: Asked, task: int, item: int) -> Response:
 @router.post("/tasks/{task}/decide/{item}")
 def settle(
     here: Asked,
-    task: int,
-    item: int,
+    task: Id,
+    item: Id,
     value: Annotated[str, Form()] = "",
     usable: Annotated[str, Form()] = "",
     failure: Annotated[str, Form()] = NONE,

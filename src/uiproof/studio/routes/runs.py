@@ -23,7 +23,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from uiproof.errors import InputError
 from uiproof.report.html import report_file
-from uiproof.studio.app import Asked, Here
+from uiproof.studio.app import Asked, Here, Id
 from uiproof.studio.browsing.live import RunState
 from uiproof.studio.browsing.runs import FoundRun, open_run
 
@@ -69,7 +69,7 @@ def state(here: Asked, names: Names = []) -> dict[str, Any]:  # noqa: B006 - Fas
 
 
 @router.get("/pictures/{key}/{number}")
-def picture(here: Asked, key: str, number: int) -> Response:
+def picture(here: Asked, key: str, number: Id) -> Response:
     """A picture of a report."""
     here.owner_only()
     content = here.studio.reports.picture(key, number)

@@ -9,40 +9,86 @@
     window.stop();
     return;
   }
+  // A page may replace every method that it can reach, so this script keeps the ones it needs:
+  // `uncurried(method)(object, …)` calls what was there when the page began.
+  const uncurried = Function.prototype.bind.bind(Function.prototype.call);
+  const getter = (type, name) => uncurried(Object.getOwnPropertyDescriptor(type.prototype, name).get);
+  const { apply, ownKeys, deleteProperty, defineProperty } = Reflect;
   const define = (object, name, value) => {
-    try { Object.defineProperty(object, name, { value, configurable: true, writable: true }); } catch { /* cannot be changed */ }
+    try { defineProperty(object, name, { value, configurable: true, writable: true }); } catch { /* cannot be changed */ }
   };
 
-  // Calls go out over UDP, which no policy stops.
-  for (const name of Object.getOwnPropertyNames(window)) {
-    if (/^(webkit)?RTC|^WebTransport|^Worker$|^SharedWorker$/.test(name)) delete window[name];
+  // Calls go out over UDP, which no policy stops; XSLT makes documents with roots that nobody sees.
+  for (const name of ownKeys(window)) {
+    if (/^(webkit)?RTC|^WebTransport|^Worker$|^SharedWorker$|^XSLTProcessor$/.test(String(name))) deleteProperty(window, name);
   }
 
   // A frame inside would have all of that again. Its document comes later than this is told of it.
   const FRAMES = "iframe, frame, frameset, object, embed, portal, fencedframe";
+  const matches = uncurried(Element.prototype.matches), remove = uncurried(Element.prototype.remove);
+  const findAll = uncurried(Element.prototype.querySelectorAll);
+  const kindOf = getter(Node, "nodeType"), addedTo = getter(MutationRecord, "addedNodes"), lengthOf = getter(NodeList, "length");
   const told = new MutationObserver((changes) => {
-    for (const { addedNodes } of changes) {
-      for (const node of addedNodes) {
-        if (node.nodeType !== 1) continue;
-        for (const frame of [...(node.matches(FRAMES) ? [node] : []), ...node.querySelectorAll(FRAMES)]) frame.remove();
+    for (let change = 0; change < changes.length; change++) {
+      const added = addedTo(changes[change]);
+      for (let place = 0; place < lengthOf(added); place++) {
+        const node = added[place];
+        if (kindOf(node) !== 1) continue;
+        const inside = findAll(node, FRAMES);
+        if (matches(node, FRAMES)) remove(node);
+        for (let frame = 0; frame < lengthOf(inside); frame++) remove(inside[frame]);
       }
     }
   });
-  const watch = (root) => told.observe(root, { childList: true, subtree: true });
+  const observe = uncurried(MutationObserver.prototype.observe);
+  // No prototype: what a page adds to all objects would be taken for an option.
+  const OPTIONS = { __proto__: null, childList: true, subtree: true };
+  const watch = (root) => observe(told, root, OPTIONS);
   watch(document);
-  const attach = Element.prototype.attachShadow;
+
+  // Roots that scripts cannot look into would hide frames: none is made but by this method, neither
+  // by copying one nor by the parser.
+  const attach = uncurried(Element.prototype.attachShadow);
   define(Element.prototype, "attachShadow", function attachShadow(options) {
-    const root = attach.call(this, options);
+    const { mode, delegatesFocus, slotAssignment, serializable } = options ?? {};
+    const wanted = { __proto__: null, mode };
+    if (delegatesFocus !== undefined) wanted.delegatesFocus = delegatesFocus;
+    if (slotAssignment !== undefined) wanted.slotAssignment = slotAssignment;
+    if (serializable !== undefined) wanted.serializable = serializable;
+    const root = attach(this, wanted);
     watch(root);
     return root;
   });
-  delete Element.prototype.setHTMLUnsafe;
-  delete ShadowRoot.prototype.setHTMLUnsafe;
-  delete Document.parseHTMLUnsafe;
+  for (const type of [Element, ShadowRoot, DocumentFragment, Document, Range]) {
+    for (const object of [type, type.prototype]) {
+      for (const name of ownKeys(object)) if (/HTMLUnsafe$|^parseHTML$|^stream/.test(String(name))) deleteProperty(object, name);
+    }
+  }
+  const NAME = "shadowrootmode", UPPER = "SHADOWROOTMODE";
+  const slice = uncurried(String.prototype.slice);
+  // The parser reads what is written in one piece with what follows, so a name that only begins at
+  // the end of a text is broken, too: by a character reference, which is the same letter in a text.
+  const disarmed = (text) => {
+    let out = "", from = 0;
+    for (let at = 0; at < text.length; at++) {
+      let same = 0;
+      while (same < NAME.length && (text[at + same] === NAME[same] || text[at + same] === UPPER[same])) same++;
+      if (same === NAME.length) {
+        out += slice(text, from, at) + "data-shadow";
+        from = at + same;
+      } else if (same > 0 && at + same === text.length) {
+        out += slice(text, from, at) + (text[at] === "s" ? "&#115;" : "&#83;");
+        from = at + 1;
+      }
+    }
+    return out + slice(text, from);
+  };
   for (const name of ["write", "writeln"]) {
     const plain = Document.prototype[name];
-    define(Document.prototype, name, function write(...texts) {
-      return plain.apply(this, texts.map((text) => String(text).replace(/shadowrootmode/gi, "data-shadow")));
+    define(Document.prototype, name, function write() {
+      let text = "";
+      for (let place = 0; place < arguments.length; place++) text += `${arguments[place]}`;
+      return apply(plain, this, [disarmed(text)]);
     });
   }
 
