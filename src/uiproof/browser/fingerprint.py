@@ -14,7 +14,7 @@ from uiproof.browser.chromium import SWITCHES, UNATTENDED, Confinement, confinem
 from uiproof.browser.page import Limits, script
 
 _SCRIPTS = (
-    *("steady", "clock", "freeze", "page_size", "recolor", "inventory"),
+    *("steady", "clock", "freeze", "page_size", "recolor", "inventory", "glyphs"),
     *("observe", "still", "snapshot", "reach", "field"),
 )
 

@@ -17,13 +17,13 @@ _MOVEMENT = re.compile(rb"(?<=<)(?=animate|set\b)|(?<![<-])\b(?=animation)", re.
 MAX_ASSET_BYTES = 32 * 1024 * 1024
 
 # The document may run its scripts, but opens no windows, shows no dialogs, starts no downloads and
-# submits no forms; it has no workers, which would have a clock of their own, and no WebRTC, which
-# would send packets past every interception.
-_REFUSED = "worker-src 'none'; webrtc 'block'"
-DOCUMENT_POLICY = f"sandbox allow-scripts allow-same-origin; {_REFUSED}"
+# submits no forms; and it has no workers, which would have a clock of their own.
+DOCUMENT_POLICY = "sandbox allow-scripts allow-same-origin; worker-src 'none'"
 # A page that is acted on may also submit forms, and begin downloads that are cancelled; where both
 # would go is decided here.
-STAGE_POLICY = f"sandbox allow-scripts allow-same-origin allow-forms allow-downloads; {_REFUSED}"
+STAGE_POLICY = (
+    "sandbox allow-scripts allow-same-origin allow-forms allow-downloads; worker-src 'none'"
+)
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 MAX_DOCUMENTS = 20  # that one page may become one after the other
 MAX_ADDRESS = 300  # characters of an address that are worth keeping
