@@ -92,8 +92,9 @@ class PageSource:
         """A digest of the HTML and of which files it may use, for caches of rendered pages."""
         digest = hashlib.sha256(self.html)
         allowed = None if self.only is None else sorted(self.only)
-        named = isinstance(self.withheld, frozenset)
-        withheld = sorted(map(str, self.withheld)) if named else repr(self.withheld)
+        withheld: object = self.withheld
+        if isinstance(withheld, frozenset):
+            withheld = sorted(map(str, withheld))
         digest.update(repr((str(self.folder), self.charset, allowed, withheld)).encode())
         return digest.hexdigest()[:32]
 
