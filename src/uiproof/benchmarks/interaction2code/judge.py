@@ -222,7 +222,9 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         if probes is not None:
             # To act once more would take the page away from interactions that are yet to come.
             repeat = again(stage, done, done.action or interaction.action)
-            generated = replace(generated, attempt=probes.attempt, again=repeat)
+            generated = replace(
+                generated, attempt=probes.attempt, again=repeat, elsewhere=probes.elsewhere
+            )
         # Parts of these need not be read: they are read as a whole for the scores.
         wholes = (
             (reference.before, lambda: self._reader.lines(reference.before)),
