@@ -30,6 +30,7 @@ SAME = 0.7  # share of words from which the content is the same
 ALL = 0.85  # and from which nothing of it is missing: readers make slips
 _AWAY = 40  # pixels, beyond how the pages differ before
 _TRIFLE = 48  # pixels
+_MOST_READ = 4  # parts of a picture
 _SENTENCE = 8  # letters: fewer may be a slip of the reader
 _GROWTH = 12  # pixels around an element into which it grows
 _AWAY_BEFORE = 100  # for what was displaced before: pages are laid out in different ways
@@ -92,9 +93,13 @@ def says_nothing(case: Case) -> bool:
         unharmed = wording.words(_unharmed(case, texts))
         wanted = tuple(one for one in wanted if one not in unharmed)
     wanted = tuple(_certain(wanted))
-    if sum(map(len, wanted)) < _SENTENCE:
+    if sum(map(len, wanted)) < _SENTENCE or wording.found_share(wanted, texts.came):
         return False
-    return not wording.found_share(wanted, texts.came)
+    # They may be part of a picture.
+    parts = looks.clusters(case.scene.changed, reach=_GROWTH)[:_MOST_READ]
+    patches = [looks.crop(case.scene.after, part.box) for part in parts]
+    read = case.reference.read or (lambda _: ())
+    return not wording.found_share(wanted, (line.text for one in patches for line in read(one)))
 
 
 def _certain(words: Sequence[str]) -> Sequence[str]:

@@ -20,6 +20,7 @@ from uiproof.browser.snapshots import Action, Element
 
 _LARGE = 0.4  # share of the window from which an element is no place but the page
 _THERE = 0.5  # share of an effect from which it is there
+_PART = 12  # pixels between changes that are one
 _ROWS, _COLUMNS = 12, 16  # of places that are thought of
 _EDGE = 6  # pixels from the edge of the window
 _APART = 12  # pixels from what must not be touched
@@ -60,7 +61,7 @@ def not_caused(case: Case) -> Verdict | None:
 
 
 def shown_before(case: Case) -> bool:
-    """Whether most of what the reference newly shows is on the page before anything is done."""
+    """Whether all that the reference changes is on the page before anything is done."""
     scene = case.scene
     if scene.close:
         changed = scene.reference_changed
@@ -69,12 +70,15 @@ def shown_before(case: Case) -> bool:
         # Shades that are taken for the same cannot tell one side from the other.
         apart = looks.distance(scene.reference_before, scene.reference_after) > looks.TOLERANCE
         changed = changed & apart
-        if not looks.clusters(changed):
-            return False
+        parts = looks.clusters(changed, reach=_PART)
         as_after = changed & ~scene.differing(scene.reference_after, scene.before)
         as_before = changed & ~scene.differing(scene.reference_before, scene.before)
-        shares = [int(one.sum()) / int(changed.sum()) for one in (as_after, as_before)]
-        return shares[0] >= _THERE and shares[0] > 2 * shares[1]
+        return bool(parts) and all(
+            looks.crop_mask(as_after, one.box).sum() >= _THERE * one.pixels
+            and looks.crop_mask(as_after, one.box).sum()
+            > 2 * looks.crop_mask(as_before, one.box).sum()
+            for one in parts
+        )
     if scene.begins_at_the_end:
         return True
     texts = case.texts()
