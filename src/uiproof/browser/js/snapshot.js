@@ -153,7 +153,7 @@
   const hasPseudoTexts =
     page.querySelector('link[rel~="stylesheet" i]') !== null ||
     [...page.querySelectorAll("style")].some((s) => /:(before|after)/i.test(s.textContent)) ||
-    page.adoptedStyleSheets.length > 1;
+    page.adoptedStyleSheets.some((s) => [...s.cssRules].some((r) => /:(before|after)/i.test(r.cssText)));
   const pseudoText = (element, which) =>
     (hasPseudoTexts && seen.pseudo(element, which)?.text) || "";
 
