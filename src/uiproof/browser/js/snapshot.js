@@ -13,6 +13,7 @@
   );
   const CLOSED = new Set("select textarea canvas video audio object embed img picture".split(" "));
   const ICON = 64; // pixels up to which a drawing is one thing
+  const NAMED_INSIDE = new Set("a button label summary".split(" "));
   const PAINTED = new Set("img canvas video iframe frame object embed".split(" "));
   const OPAQUE = 0.9; // opacity from which nothing is seen through something
   const MOST_TESTED = 2000; // texts that are looked for under others
@@ -315,10 +316,10 @@
     const said = tidy(read.filter(Boolean).join(" "), LONGEST_LABEL);
     if (!entry) return said;
     const names = entry.named.filter((part) => !said.includes(part));
-    // What only screen readers read names an element that says nothing else.
+    // What only screen readers read names a control that says nothing else.
     entry.label =
       join([said, ...names], LONGEST_LABEL) ||
-      tidy(entry.title || (isRoot ? "" : element.textContent), LONGEST_LABEL);
+      tidy(entry.title || (NAMED_INSIDE.has(name) ? element.textContent : ""), LONGEST_LABEL);
     return join([said, ...names.slice(0, 1)], LONGEST_LABEL);
   };
 
