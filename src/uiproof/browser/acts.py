@@ -263,8 +263,9 @@ class Actor:
         return None
 
     def _key(self, place: dict[str, Any], value: str | None) -> str | None:
-        focused = self._field(place["ref"], "focus")
-        if problem := focused.get("problem"):
+        if "x" in place:  # a point: keys go to whatever a click there leaves with the focus
+            self._click(place)
+        elif problem := self._field(place["ref"], "focus").get("problem"):
             return str(problem)
         for key in parse_keys(value or "Enter"):
             if not self._keyboard.press(key):

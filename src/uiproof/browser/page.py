@@ -42,12 +42,14 @@ class Limits:
 FAULT_FLAGS = frozenset({"crashed", "timeout", "load_timeout"})
 WORLD = "uiproof"  # where our scripts run; pages cannot see it
 _CAPTURE_ATTEMPTS = 4
+_LISTING = frozenset({"inventory", "snapshot"})  # scripts that use `seen`, defined in seen.js
 
 
 @cache
 def script(name: str) -> str:
     """The text of one of our scripts in `browser/js/`."""
-    return (files("uiproof.browser") / "js" / f"{name}.js").read_text("utf-8")
+    text = (files("uiproof.browser") / "js" / f"{name}.js").read_text("utf-8")
+    return f"((seen) => {text})({script('seen')})" if name in _LISTING else text
 
 
 class Session(Protocol):

@@ -34,6 +34,16 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
+class Ink:
+    """Where the letters of an element's own text are, and what paints them."""
+
+    box: PixelBox  # around what is seen of them by layout and style
+    color: tuple[int, int, int]
+    opacity: float  # 0 where something besides that colour decides how they look
+    covered: bool = False  # something opaque is painted over them
+
+
+@dataclass(frozen=True, slots=True)
 class Element:
     """One visible element of a page at one moment."""
 
@@ -42,7 +52,7 @@ class Element:
     tag: str  # lower case
     id: str
     box: PixelBox  # in pixels of the whole page, also while it is scrolled
-    text: str  # its own text, without that of the elements in it; value or placeholder of a field
+    text: str  # what is seen of its own text, not that in other elements; value or placeholder
     label: str  # everything that a person reads on it: text inside, value, placeholder, alt, aria
     role: str = ""  # explicit `role` attribute
     type: str = ""  # `type` of an input or a button
@@ -57,6 +67,7 @@ class Element:
     # href, target, draggable, contenteditable, tabindex, title, … as written; `scrollable` is `x`,
     # `y` or `xy` where a wheel over it would move what is in it
     attributes: Mapping[str, str] = field(default_factory=dict)
+    ink: Ink | None = None  # of its own text; None without any, and where a style sheet wrote it
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import re
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -60,7 +61,7 @@ class PageSource:
     folder: Path | None = None
     charset: str | None = "utf-8"  # None lets the page say it
     only: frozenset[str] | None = None  # the names of its files that it may use; None: all
-    withheld: frozenset[Path] = frozenset()  # files of its folder that it may not see
+    withheld: Container[Path] = frozenset()  # files of its folder that it may not see
     path: Path | None = None  # the file that it was read from
     trusted: bool = False  # whether it may use files of any kind, such as JSON; never hidden ones
     notes: tuple[str, ...] = ()  # what was unusual about how it came, for the flags of its case
@@ -126,7 +127,9 @@ class PageSource:
         """A digest of the HTML and of which files it may use, for caches of rendered pages."""
         digest = hashlib.sha256(self.html)
         allowed = None if self.only is None else sorted(self.only)
-        withheld = sorted(map(str, self.withheld))
+        withheld: object = self.withheld
+        if isinstance(withheld, frozenset):
+            withheld = sorted(map(str, withheld))
         digest.update(repr((str(self.folder), self.charset, allowed, withheld)).encode())
         return digest.hexdigest()[:32]
 

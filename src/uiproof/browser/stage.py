@@ -15,7 +15,7 @@ from uiproof.browser.input import Keyboard, Mouse
 from uiproof.browser.listeners import Listeners
 from uiproof.browser.notes import Notes
 from uiproof.browser.page import Limits, LivePage
-from uiproof.browser.snapshots import Action, Element, Events, Snapshot
+from uiproof.browser.snapshots import Action, Element, Events, Ink, Snapshot
 from uiproof.browser.tab import SETTLE_MS, Tab
 from uiproof.errors import PageTimeoutError
 
@@ -288,4 +288,12 @@ def _element(found: dict[str, Any], listeners: dict[int, tuple[str, ...]]) -> El
         listeners=listeners.get(found["ref"], ()),
         enabled=found["enabled"],
         attributes=found["attributes"],
+        ink=_ink(found["ink"]),
     )
+
+
+def _ink(found: dict[str, Any] | None) -> Ink | None:
+    if found is None:
+        return None
+    box = PixelBox(*found["box"])
+    return Ink(box, tuple(found["color"]), found["opacity"], found["covered"])

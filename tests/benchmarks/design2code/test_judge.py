@@ -249,6 +249,56 @@ def test_a_generated_page_beside_the_reference_cannot_show_it(judge, data, trick
     assert np.array_equal(alone.rgb, seen.rgb)
 
 
+@pytest.mark.parametrize(
+    ("place", "trick"),
+    [
+        # The page of another case says as much if it is like this one.
+        ("other.html", '<iframe src="copy.html" width="1280" height="700"></iframe>'),
+        ("other.html", '<iframe src="1.HTML" width="1280" height="700"></iframe>'),
+        ("other.html", '<img src="1.webp">'),
+        ("other.html", '<img src="1.start.png">'),
+        ("other.html", '<script src="page.js"></script>'),
+        ("../other.html", '<iframe src="data/1.html" width="1280" height="700"></iframe>'),
+        ("../other.html", '<iframe src="data/copy.html" width="1280" height="700"></iframe>'),
+        ("../other.html", '<iframe src="link/1.html" width="1280" height="700"></iframe>'),
+        ("generated/1.html", '<script>location = "../1.html"</script>'),
+        ("generated/1.html", '<iframe src="../1.html" width="1280" height="700"></iframe>'),
+        ("generated/1.html", '<iframe src="2.html" width="1280" height="700"></iframe>'),
+    ],
+)
+def test_no_page_of_the_data_is_in_reach(judge, data, place, trick):
+    (data / "1.html").write_text(PAGE.replace("</body>", '<script src="page.js"></script></body>'))
+    (data / "page.js").write_text(f"document.body.innerHTML = {PAGE!r}")
+    (data / "copy.html").write_text(PAGE)
+    (data / "generated").mkdir()
+    (data / "generated" / "2.html").write_text(PAGE)
+    for name in ("1.webp", "1.start.png"):
+        (data / name).write_bytes(read_demo_picture())
+    (data.parent / "link").symlink_to(data)
+    generated = data / place
+    generated.write_text(f"<html><body>{trick}</body></html>")
+    score, seen = judge.compare(
+        PageSource.from_file(data / "1.html"), PageSource.from_file(generated)
+    )
+    assert score.scores["paper"]["mean_without_clip"] == 0
+    assert score.scores["strict"]["text"] == 0
+    _, alone = judge.compare(
+        PageSource.from_file(data / "1.html"), PageSource.from_html(generated.read_text())
+    )
+    assert np.array_equal(alone.rgb, seen.rgb)
+
+
+def test_what_a_page_may_not_see_is_not_kept_with_the_run_either(judging, data, tmp_path):
+    (data / "1.png").write_bytes(read_demo_picture())
+    generated = data / "other.html"
+    generated.write_text('<img src="1.png"><img src="rick.jpg">')
+    with judging(tmp_path / "run") as judge:
+        score = judge.score(case_of(data), PageSource.from_file(generated))
+    kept = (tmp_path / "run" / score.artifacts["html"]).parent
+    assert (kept / "rick.jpg").is_file()
+    assert not (kept / "1.png").exists()
+
+
 def withheld(data):
     return frozenset((data / name).resolve() for name in ("1.html", "1.png"))
 

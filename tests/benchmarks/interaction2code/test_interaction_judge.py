@@ -160,12 +160,89 @@ def test_a_page_beside_the_data_cannot_show_the_answer(judge, shop, dataset):
         "<body style='margin:0'><img src=0.png><button id=interact1 style='position:absolute;"
         "left:16px;top:70px' onclick='document.images[0].src = \"1.png\"'>Show menu</button>"
     )
-    source = PageSource.from_file(cheat)
-    assert len(without_the_truth(source, case.truth.graph).withheld) >= 4
-    score = judge.score(case, Answer(source, "single"))
+    score = judge.score(case, Answer(PageSource.from_file(cheat), "single"))
     cheat.unlink()
     assert score.scores["strict"]["full"]["ssim"] < 0.99
     assert score.scores["usable"] == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "html"),
+    [
+        ("shop/1-cheat.html", "<script>location.replace('page.html')</script>"),
+        ("shop/1-cheat.html", "<script>location.replace('PAGE.HTML')</script>"),
+        ("shop/1-cheat.html", "<script>location.replace('link.html')</script>"),
+        ("shop/1-cheat.html", "<script>location.replace('result/1-good.html')</script>"),
+        ("shop/result/1-cheat.html", "<script>location.replace('1-good.html')</script>"),
+        ("shop.html", "<meta http-equiv=refresh content='0;url=shop/page.html'>"),
+        ("shop.html", "<iframe src=shop/page.html style='border:0;width:640px;height:400px'>"),
+        (
+            "shop.html",
+            "<script>fetch('shop/page.html').then((one) => one.text()).then((text) => {"
+            "document.open(); document.write(text); document.close() })</script>",
+        ),
+        ("shop/1-cheat.html", "<div id=root></div><script src=app.js></script>"),
+        ("shop/1-cheat.html", "<div id=root></div><script type=module src=lib.js></script>"),
+    ],
+)
+def test_a_page_among_the_data_cannot_become_the_reference(judge, shop, dataset, place, html):
+    folder = dataset / "shop"
+    makes = f"document.getElementById('root').innerHTML = {json.dumps(SHOP)}"
+    truth = {
+        "page.html": SHOP + "<script src=app.js></script>",
+        "app.js": f"import('./lib.js'); {makes}",
+        "lib.js": makes,
+        "result/1-good.html": SHOP,
+    }
+    (folder / "result").mkdir()
+    for name, content in truth.items():
+        (folder / name).write_text(content)
+    (folder / "link.html").symlink_to("page.html")
+    cheat = dataset / place
+    cheat.write_text(f"<!doctype html><body style='margin:0'>{html}")
+    try:
+        score = judge.score(shop["shop/1"], Answer(PageSource.from_file(cheat), "single"))
+    finally:
+        cheat.unlink()
+        (folder / "link.html").unlink()
+        for name in truth:
+            (folder / name).unlink()
+        (folder / "result").rmdir()
+    assert score.scores["usable"] == 0
+    assert score.scores["strict"]["full"]["ssim"] < 0.99
+
+
+def test_a_page_among_the_data_may_use_its_own_files_and_plain_assets(shop, dataset):
+    folder = dataset / "shop"
+    allowed = ("logo.png", "face.woff2", "own.css", "img/1.png", "result/own.js", "result/1.png")
+    truth = (
+        *("0.png", "1_mark.png", "interaction_1.png", "0.webp", "1.JPG", "page.png"),
+        *("page.html", "action.json", "style.css", "more.css", "2-other.html", "page.mhtml"),
+    )
+    written = [name for name in (*allowed, *truth) if not (folder / name).exists()]
+    for name in ("img", "result"):
+        (folder / name).mkdir()
+    for name in written:
+        (folder / name).write_text("x")
+    (folder / "page.html").write_text("<link rel=stylesheet href=style.css>")
+    (folder / "style.css").write_text("@import 'more.css';")
+    page = folder / "1-own.html"
+    page.write_text("<link rel=stylesheet href=own.css>")
+    above = dataset / "shop.html"
+    above.write_text("<p>")
+    try:
+        graph = shop["shop/1"].truth.graph
+        sources = [without_the_truth(PageSource.from_file(one), graph) for one in (page, above)]
+        seen = [
+            {name for name in (*allowed, *truth) if source.own_file(prefix + name)}
+            for source, prefix in zip(sources, ("", "shop/"), strict=True)
+        ]
+    finally:
+        for name in (*written, "1-own.html", "../shop.html"):
+            (folder / name).unlink()
+        for name in ("img", "result"):
+            (folder / name).rmdir()
+    assert seen == [set(allowed)] * 2
 
 
 def test_without_marks_the_rest_is_judged(judge, shop, tmp_path):

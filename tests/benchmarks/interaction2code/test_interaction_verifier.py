@@ -16,6 +16,7 @@ from uiproof.benchmarks.interaction2code.verifier import (
     Verdict,
     verify,
 )
+from uiproof.benchmarks.interaction2code.verifier.evidence import Target
 from uiproof.benchmarks.interaction2code.verifier.tagkinds import trigger_tags
 from uiproof.boxes import PixelBox
 from uiproof.browser.changes import changes
@@ -97,12 +98,14 @@ def judged(
     reverts: bool = False,
     shown: tuple[Part, ...] = CLOSED,
     read: Callable[[Rgb], Sequence[OcrLine]] | None = None,
+    action: Action | None = None,
+    elsewhere: Callable[[Element, Sequence[Target], Action], Sequence[Outcome]] | None = None,
 ) -> Verdict:
     """The verdict on a page that goes from one state to another; the reference opens the panel."""
     reference = ReferenceEvidence(
         drawn(shown),
         drawn(wanted),
-        Action("click"),
+        action or Action("click"),
         trigger=PixelBox(56, 116, 184, 164),
         name="Open",
         tags=("button",),
@@ -122,6 +125,7 @@ def judged(
         viewport=SIZE,
         attempt=lambda one, act: (tries or {}).get((one.text, act.kind), pointed),
         again=lambda: again,
+        elsewhere=elsewhere or (lambda _element, _targets, _action: ()),
     )
     return verify(reference, generated)
 
@@ -358,3 +362,77 @@ def test_a_page_that_a_script_makes_anew_is_no_other_page():
 def test_what_appears_in_another_shade_is_no_failure():
     lighter = changed(PANEL, fill=tuple(max(side - 45, 0) for side in PANEL.fill))
     assert judged(CLOSED, (*CLOSED, lighter)).failure == "none"
+
+
+# --- negative controls
+
+
+@pytest.mark.parametrize(
+    ("asked", "done"),
+    [
+        (Action("click"), Action("click")),
+        (Action("hover"), Action("hover")),
+        (Action("drag", "30,0"), Action("drag", "30,0")),
+        (Action("scroll", "down"), Action("scroll", "down")),
+        (Action("select", "Rakes"), Action("click")),
+        (Action("type", "a rake"), Action("key", "a r a k e")),
+    ],
+)
+def test_the_same_act_on_two_places_that_are_no_control_must_not_have_the_effect(asked, done):
+    acts = []
+
+    def elsewhere(element, targets, action):
+        acts.append((element, targets, action))
+        return [outcome(CLOSED, CLOSED)] * len(targets)
+
+    assert judged(action=asked, elsewhere=elsewhere).usable
+    ((element, targets, action),) = acts
+    assert (element.id, action) == ("interact1", done)
+    assert targets
+    for x, y in targets:
+        controls = (PixelBox(*part.box) for part in (BUTTON, OTHER))
+        assert not any(box.left <= x < box.right and box.top <= y < box.bottom for box in controls)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_one_place_that_has_the_effect_is_enough(number):
+    outcomes = [outcome(CLOSED, CLOSED)] * 2
+    outcomes[number] = outcome(CLOSED, OPEN)
+    said = judged(elsewhere=lambda *_: outcomes)
+    assert (said.failure, said.usable, said.implemented) == ("b", False, False)
+
+
+def test_another_effect_of_another_place_does_not_matter():
+    moved = (*CLOSED, changed(PANEL, box=(460, 400, 820, 480)))
+    assert judged(elsewhere=lambda *_: [outcome(CLOSED, moved)]).usable
+
+
+def test_keys_are_held_against_other_keys_in_the_same_element():
+    acts = []
+    judged(action=Action("key", "Enter"), elsewhere=lambda *act: acts.append(act) or ())
+    ((element, targets, action),) = acts
+    assert targets == [element]
+    assert action.kind == "key"
+    assert "enter" not in action.value.lower()
+
+
+def test_where_the_element_is_the_page_or_only_hides_things_no_place_is_neutral():
+    acts = []
+    large = changed(BUTTON, box=(0, 100, 900, 590))
+    before = swapped(CLOSED, open=large)
+    judged(before, (*before, PANEL), shown=before, elsewhere=lambda *act: acts.append(act) or ())
+    judged(
+        OPEN,
+        CLOSED,
+        wanted=CLOSED,
+        shown=OPEN,
+        visuals=(),
+        elsewhere=lambda *act: acts.append(act) or (),
+    )
+    assert acts == []
+
+
+def test_what_is_shown_before_is_no_effect():
+    for before in ({"text": "Spades and r"}, {"box": (60, 220, 400, 300)}):
+        said = judged(swapped(OPEN, spades=changed(PANEL, **before)), OPEN)
+        assert (said.failure, said.usable) == ("b", False)

@@ -38,6 +38,7 @@ from uiproof.benchmarks.design2code.views import (
     photograph,
 )
 from uiproof.benchmarks.page_files import generated_page, reference_page
+from uiproof.benchmarks.withholding import SCRIPTS, Withheld
 from uiproof.browser import Limits, PageSource, Renderer
 from uiproof.browser.fingerprint import fingerprint
 from uiproof.browser.keeping import keep_page
@@ -213,7 +214,9 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         """Write what a report shows of a case; returns where it is, inside the run."""
         folder = run.artifact_dir(case_id)
         (folder / "generated.png").write_bytes(generated.png)
-        keep_page(answer, folder / "generated.html")
+        # Without what it may not see: whoever reads the report should see what was scored.
+        seen = answer if answer.folder is None else _without_the_truth(answer, reference)
+        keep_page(seen, folder / "generated.html")
         kept = {
             "reference": self._references.picture(reference),
             "generated": folder / "generated.png",
@@ -289,14 +292,15 @@ def _as_scored(answer: PageSource, reference: PageSource) -> PageSource:
 
 
 def _without_the_truth(answer: PageSource, reference: PageSource) -> PageSource:
-    """The generated page, kept from showing the reference page itself.
+    """The generated page, kept from showing reference pages.
 
     A page from a model has no folder: it may use the placeholder image of the reference's. A page
-    that lies beside the reference must not show that page or its screenshot.
+    in, above or below the folder of the reference may use the assets there, but no page, no
+    screenshot of one, and no script of the reference.
     """
     if answer.folder is None:
         return replace(answer, folder=reference.folder, only=frozenset({PLACEHOLDER}))
     if reference.path is None or reference.path == answer.path:
         return answer
-    truth = (reference.path, reference.path.with_suffix(".png"))
-    return replace(answer, withheld=frozenset(file.resolve() for file in truth))
+    withheld = Withheld(reference.path.parent, (reference.path,), parts=SCRIPTS)
+    return replace(answer, withheld=withheld)

@@ -42,6 +42,7 @@ from uiproof.benchmarks.interaction2code.judging.scoring import (
     part_scores,
 )
 from uiproof.benchmarks.interaction2code.judging.sequences import play
+from uiproof.benchmarks.interaction2code.layout import TruthFiles
 from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES
 from uiproof.benchmarks.interaction2code.verifier import verify
 from uiproof.benchmarks.interaction2code.verifier.evidence import (
@@ -227,7 +228,9 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         if probes is not None:
             # To act once more would take the page away from interactions that are yet to come.
             repeat = again(stage, done, done.action or interaction.action)
-            generated = replace(generated, attempt=probes.attempt, again=repeat)
+            generated = replace(
+                generated, attempt=probes.attempt, again=repeat, elsewhere=probes.elsewhere
+            )
         # Parts of these need not be read: they are read as a whole for the scores.
         wholes = (
             (reference.before, lambda: self._reader.lines(reference.before)),
@@ -336,11 +339,10 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
 
 
 def without_the_truth(page: PageSource, graph: Graph) -> PageSource:
-    """A generated page, kept from showing the screenshots that it is compared with."""
+    """A generated page, kept from showing what it is compared with."""
     if page.folder is None:
         return page
-    pictures = frozenset(file.resolve() for file in graph.folder.glob("*.png"))
-    return replace(page, withheld=page.withheld | pictures)
+    return replace(page, withheld=TruthFiles.of(graph, page.path))
 
 
 def _nothing() -> dict[str, Any]:

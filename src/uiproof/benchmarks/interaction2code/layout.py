@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from uiproof.benchmarks.interaction2code.actions import read_action
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
+from uiproof.benchmarks.withholding import SCRIPTS, STYLES, Withheld, documents_in
 from uiproof.boxes import PixelBox
 from uiproof.engine.storage import access
 from uiproof.errors import InputError
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 FILE = "action.json"
 _LARGEST = 1e9  # pixels; whole numbers in JSON may be too large for a float
+_MARKED = "0_mark.png"
+_PICTURES = r"\d+(?:_mark)?|interaction_\d+"  # stems of the pictures of a page folder
+_PREDICTION = re.compile(r"\d+(?:[-_].+)?", re.DOTALL)  # stems of pages for one interaction
 _DEPTH = 3  # how far below a folder its pages may lie
 _REMEDY = "docs/interaction2code.md says how a page lies on disk."
 # Our names for the fields of an interaction, and how files spell them.
@@ -53,6 +57,45 @@ class BrokenPage:
 def recognises(path: Path) -> bool:
     """Whether a folder holds pages in this layout, or is one; nothing is opened for that."""
     return next(_page_folders(path), None) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class TruthFiles:
+    """The files that show a generated page the truth: `path in files` tells.
+
+    They are files of page folders: that of the case, and any other that the page may lie in or
+    above. What may be loaded from such a folder is said in `uiproof.benchmarks.withholding`.
+    """
+
+    folder: Path  # of the case's page
+    pictures: str
+    own: Path | None  # the generated page, if it is a file
+
+    @classmethod
+    def of(cls, graph: Graph, own: Path | None) -> TruthFiles:
+        """The files that a page which is compared with a graph may not see."""
+        nodes = {node for one in graph.interactions for node in (one.source, one.target)}
+        named = [f"{re.escape(node.casefold())}(?:_mark)?" for node in sorted(nodes)]
+        return cls(graph.folder.resolve(), "|".join((_PICTURES, *named)), own)
+
+    def __contains__(self, path: object) -> bool:
+        """Whether a file, its links followed, may not be seen."""
+        if not isinstance(path, Path):
+            return False
+        for folder in path.parents:
+            if folder == self.folder or _is_page_folder(folder):
+                documents = (
+                    one
+                    for one in documents_in(folder)
+                    if one != self.own and not _PREDICTION.fullmatch(one.stem)
+                )
+                parts = SCRIPTS | STYLES
+                return path in Withheld(folder, tuple(documents), parts, self.pictures)
+        return False
+
+
+def _is_page_folder(folder: Path) -> bool:
+    return (folder / FILE).is_file() or (folder / _MARKED).is_file()
 
 
 def read_dataset(path: Path) -> tuple[Graph | BrokenPage, ...]:
@@ -230,7 +273,7 @@ def _pages_below(folder: Path, depth: int) -> Iterator[Path]:
         return  # a folder that cannot be looked into has no pages that could be read
     below = [entry for entry in below if not entry.name.startswith((".", "__"))]
     for entry in below:
-        if (entry / FILE).is_file() or (entry / "0_mark.png").is_file():
+        if _is_page_folder(entry):
             yield entry
         elif depth > 1:
             yield from _pages_below(entry, depth - 1)

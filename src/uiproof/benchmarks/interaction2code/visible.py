@@ -2,16 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from uiproof.boxes import PixelBox
-from uiproof.browser.snapshots import Changes, Element, Snapshot
+from uiproof.browser.snapshots import Changes, Element, Ink, Snapshot
+from uiproof.vision.images import Rgb
+
+Colour = tuple[float, float, float]
 
 COLOUR_STEP = 24  # of 255, in any channel: less is a shade that nobody speaks of
 MOVE_STEP = 4  # pixels
 _SIZE_STEP = 0.05  # of its length, and at least `MOVE_STEP` pixels
 _SAME_PLACE = 0.3  # of the smaller box: what takes so much of another's place takes its place
 _PART_HEIGHT, _PART_STEP = 100, 24  # pixels: what is a part of the page, and much for it
+_CONTRAST = 12  # of 255, in any channel: letters that differ by less from their ground are not seen
+_STROKE = 0.4  # thin letters have at least so much of their colour somewhere
+_VEILED = 0.25  # of the contrast between letters and their ground: what a dark veil leaves of it
+
+
+def without_unseen_texts(picture: Rgb, after: Snapshot, before: Snapshot) -> Snapshot:
+    """A snapshot without the texts that are new in it and cannot be seen in its picture.
+
+    Texts that were there before stay, whatever is shown over them now: to cover a text does not
+    change it.
+    """
+    known = {one.ref: one.text for one in before.elements}
+    by_ref = {one.ref: one for one in after.elements}
+    unseen = {
+        one.ref: one.text
+        for one in after.elements
+        if one.text.strip()
+        and known.get(one.ref) != one.text
+        and one.ink is not None
+        and not shows(picture, one.ink, _plain_ground(one, one.ink, by_ref))
+    }
+    if not unseen:
+        return after
+    lost: dict[int, list[str]] = {}  # of what an element and those around it say
+    for ref, text in unseen.items():
+        at: Element | None = by_ref[ref]
+        while at is not None:
+            lost.setdefault(at.ref, []).append(text)
+            at = by_ref.get(at.parent or 0)
+    elements = []
+    for one in after.elements:
+        label = one.label
+        for text in lost.get(one.ref, ()):
+            label = " ".join(label.replace(text, " ", 1).split())
+        elements.append(replace(one, text="" if one.ref in unseen else one.text, label=label))
+    return replace(after, elements=tuple(elements))
+
+
+def shows(picture: Rgb, ink: Ink, ground: Colour | None = None) -> bool:
+    """Whether letters can be seen in a picture of their page: their colour, on another one.
+
+    `ground` is the colour that styles say is behind them, if they do: some of the way from it to
+    the colour of the letters has to be there too, also through a veil.
+    """
+    box = ink.box
+    part = picture[max(box.top, 0) : max(box.bottom, 0), max(box.left, 0) : max(box.right, 0)]
+    if ink.covered:
+        return False
+    if not part.size:
+        return True  # beyond what is in the picture
+    pixels = part.reshape(-1, 3).astype(np.float64)
+    if ink.opacity == 0:
+        return float(np.ptp(pixels, axis=0).max()) >= _CONTRAST
+    away = np.abs(pixels - ink.color).max(axis=1)
+    nearest, farthest = float(away.min()), float(away.max())
+    if farthest - nearest < _CONTRAST * min(2 * ink.opacity, 1):
+        return False
+    if nearest > (1 - _STROKE * ink.opacity) * farthest:
+        return False
+    way = np.subtract(ink.color, ground) if ground is not None else np.zeros(3)
+    length = float(np.linalg.norm(way))
+    if length < 2 * _CONTRAST:
+        return True
+    return float(np.ptp(pixels @ (way / length))) >= _VEILED * ink.opacity * length
+
+
+def _plain_ground(element: Element, ink: Ink, by_ref: Mapping[int, Element]) -> Colour | None:
+    """The colour behind letters by the styles around them; None where these do not tell."""
+    layers: list[tuple[int, int, int, float]] = []
+    at: Element | None = element
+    while at is not None:
+        inside = (
+            at.box.left <= ink.box.left + 2
+            and at.box.top <= ink.box.top + 2
+            and at.box.right >= ink.box.right - 2
+            and at.box.bottom >= ink.box.bottom - 2
+        )
+        if "background-image" in at.style or (at.background[3] > 0 and not inside):
+            return None
+        layers.append(at.background)
+        if at.background[3] >= 1:
+            break
+        at = by_ref.get(at.parent or 0)
+    return _blended(layers)
 
 
 def visible_recolouring(
@@ -37,7 +127,7 @@ def colour_step(old: Element, new: Element, before: Snapshot, after: Snapshot) -
     return max(*steps, 160 * abs(_opacity(old) - _opacity(new)))
 
 
-def ground(element: Element, snapshot: Snapshot) -> tuple[float, float, float]:
+def ground(element: Element, snapshot: Snapshot) -> Colour:
     """The colour behind an element's text, as it shows on what is behind it."""
     by_ref = {one.ref: one for one in snapshot.elements}
     layers = []
@@ -47,6 +137,11 @@ def ground(element: Element, snapshot: Snapshot) -> tuple[float, float, float]:
         if at.background[3] >= 1:
             break
         at = by_ref.get(at.parent) if at.parent is not None else None
+    return _blended(layers)
+
+
+def _blended(layers: Sequence[tuple[int, int, int, float]]) -> Colour:
+    """Layers of colour, the topmost first, on a white page."""
     red, green, blue = 255.0, 255.0, 255.0
     for layer in reversed(layers):
         share = layer[3]

@@ -6,7 +6,6 @@
 // selector  return only the first element that it fits, visible or not
 // point     return only the topmost element at [x, y] of the page
 ({ most, after, selector, point }) => {
-  const UNSEEN = 0.02; // opacity below which nothing is seen
   const LONGEST = 500; // characters of own text
   const LONGEST_LABEL = 1000;
   const SKIPPED = new Set(
@@ -14,6 +13,12 @@
   );
   const CLOSED = new Set("select textarea canvas video audio object embed img picture".split(" "));
   const ICON = 64; // pixels up to which a drawing is one thing
+  const NAMED_INSIDE = new Set("a button label summary".split(" "));
+  const PAINTED = new Set("img canvas video iframe frame object embed".split(" "));
+  const OPAQUE = 0.9; // opacity from which nothing is seen through something
+  const MOST_TESTED = 2000; // texts that are looked for under others
+  const NONE = { texts: new Map(), box: null };
+  let tested = 0;
   const STATES = [
     ..."expanded pressed selected checked hidden current invalid sort".split(" "),
     ..."valuenow valuetext disabled busy".split(" "),
@@ -40,15 +45,6 @@
   ];
   const everything = { x: 0, y: 0, w: size[0], h: size[1] };
 
-  const intersect = (a, b) => {
-    const x = Math.max(a.x, b.x);
-    const y = Math.max(a.y, b.y);
-    return {
-      ...{ x, y },
-      w: Math.max(0, Math.min(a.x + a.w, b.x + b.w) - x),
-      h: Math.max(0, Math.min(a.y + a.h, b.y + b.h) - y),
-    };
-  };
   const corners = (box) => [
     Math.floor(box.x + 0.01),
     Math.floor(box.y + 0.01),
@@ -58,24 +54,6 @@
   const tidy = (text, longest) => text.slice(0, longest * 4).replace(/\s+/g, " ").trim().slice(0, longest);
   const join = (parts, longest) => tidy([...new Set(parts.filter(Boolean))].join(" "), longest);
 
-  let pen = null;
-  const colors = new Map();
-  const rgba = (css) => {
-    if (!colors.has(css)) {
-      const plain = css.match(/^rgba?\((\d+), (\d+), (\d+)(?:, ([\d.]+))?\)$/);
-      if (plain) {
-        colors.set(css, [+plain[1], +plain[2], +plain[3], plain[4] === undefined ? 1 : +plain[4]]);
-      } else {
-        pen ??= page.createElement("canvas").getContext("2d", { willReadFrequently: true });
-        pen.clearRect(0, 0, 1, 1);
-        pen.fillStyle = css;
-        pen.fillRect(0, 0, 1, 1);
-        const [r, g, b, a] = pen.getImageData(0, 0, 1, 1).data;
-        colors.set(css, [r, g, b, Math.round((a / 255) * 1000) / 1000]);
-      }
-    }
-    return colors.get(css);
-  };
   const hash = (text) => {
     let value = 5381;
     for (let i = 0; i < Math.min(text.length, 20000); i++) value = (value * 33) ^ text.charCodeAt(i);
@@ -83,6 +61,8 @@
   };
 
   const BUTTONS = { submit: "Submit", reset: "Reset", button: "" };
+  const WRITTEN = new Set("input textarea select".split(" "));
+  const PARTED = new Set("date time datetime-local month week".split(" ")); // drawn by the browser
   const UNWRITTEN = new Set("checkbox radio range color file hidden image".split(" "));
   const shownText = (element, name) => {
     if (name === "select") return [...element.selectedOptions].map((option) => option.label).join(", ");
@@ -174,36 +154,34 @@
   const hasPseudoTexts =
     page.querySelector('link[rel~="stylesheet" i]') !== null ||
     [...page.querySelectorAll("style")].some((s) => /:(before|after)/i.test(s.textContent)) ||
-    page.adoptedStyleSheets.length > 1;
-  const pseudoText = (element, which) => {
-    if (!hasPseudoTexts) return "";
-    const content = getComputedStyle(element, which).content;
-    const quoted = content.match(/"(?:[^"\\]|\\.)*"/g);
-    return quoted ? quoted.map((part) => part.slice(1, -1).replace(/\\(.)/g, "$1")).join("") : "";
-  };
+    page.adoptedStyleSheets.some((s) => [...s.cssRules].some((r) => /:(before|after)/i.test(r.cssText)));
+  const pseudoText = (element, which) =>
+    (hasPseudoTexts && seen.pseudo(element, which)?.text) || "";
+
+  // What is left of a field within its frame.
+  const inside = ({ x, y, w, h }) =>
+    w > 12 && h > 12 ? { x: x + 4, y: y + 4, w: w - 8, h: h - 8 } : { x, y, w, h };
 
   const found = [];
   const indexOf = new Map(); // element -> its place in `found`
 
-  const describe = (node, style, box, parent) => {
+  // `texts` are those of its own that are seen; null for an element of which nothing is.
+  const describe = (node, style, box, parent, texts, ink) => {
     const element = ours.plain(node);
     const name = element.localName;
     const isRoot = isTop(node, name);
     const own = [];
     const field = shownText(element, name);
-    if (field) own.push(field);
+    if (field) own.push(ink || !texts ? field : "");
     else if (!CLOSED.has(name)) {
       own.push(pseudoText(node, "::before"));
-      for (const child of element.childNodes) {
-        if (child.nodeType === Node.TEXT_NODE) own.push(child.data);
-      }
+      own.push(...(texts?.values() ?? unseenTexts(element)));
       own.push(pseudoText(node, "::after"));
     }
     const text = tidy(own.join(" "), LONGEST);
-    const written = field || text;
-    const named = [written, element.getAttribute("aria-label"), element.getAttribute("alt")];
-    if (!written && element.labels) named.push(...[...element.labels].map((label) => label.textContent));
-    if (name === "input" && element.placeholder !== written) named.push(element.placeholder);
+    const named = [text, element.getAttribute("aria-label"), element.getAttribute("alt")];
+    if (!text && element.labels) named.push(...[...element.labels].map((label) => label.textContent));
+    if (name === "input" && element.placeholder !== text) named.push(element.placeholder);
     return {
       ref: ours.refOf(node),
       parent,
@@ -216,8 +194,9 @@
       label: "",
       role: (element.getAttribute("role") || "").slice(0, 50),
       type: ["input", "button"].includes(name) ? element.type : "",
-      color: rgba(style.color).slice(0, 3),
-      background: rgba(style.backgroundColor),
+      color: seen.rgba(style.color).slice(0, 3),
+      background: seen.rgba(style.backgroundColor),
+      ink,
       style: styleOf(style, name),
       state: stateOf(element, name),
       attributes: attributesOf(element, style, isRoot),
@@ -226,9 +205,56 @@
   };
 
   const isTop = (node, name) => name === "html" || name === "body";
-  const toBox = (element, outer) => {
-    const rect = element.getBoundingClientRect();
-    return { x: rect.left + outer.dx, y: rect.top + outer.dy, w: rect.width, h: rect.height };
+  // The texts of an element itself that are seen, by their nodes, and the box around them.
+  const textsOf = (element, inner) => {
+    const texts = new Map();
+    let box = null;
+    for (const child of seen.drawnIn(element)) {
+      if (child.nodeType !== Node.TEXT_NODE || !child.data.trim()) continue;
+      const words = seen.words(child, inner);
+      if (!words) continue;
+      texts.set(child, words.text);
+      box = seen.around(box, words.box);
+    }
+    return { texts, box };
+  };
+  // Where letters are and in which colour, for whoever looks for them in a picture. What their
+  // colour is is not known (an opacity of 0) where something besides it decides.
+  const inkOf = (node, style, at, box) => {
+    const { localName: name, namespaceURI } = node;
+    const isField = WRITTEN.has(name) && !UNWRITTEN.has(node.type) && !PARTED.has(node.type);
+    const empty = isField && name !== "select" && node.value === "";
+    const own = empty ? getComputedStyle(node, "::placeholder") : style;
+    const letters = seen.letters(own, namespaceURI === "http://www.w3.org/2000/svg");
+    if (!letters || !box) return null;
+    const sure = letters.plain && at.inner.plain && (isField || (name !== "input" && !CLOSED.has(name)));
+    const opacity = sure ? letters.alpha * at.inner.opacity * (empty ? parseFloat(own.opacity) : 1) : 0;
+    return { box: corners(box), color: letters.color, opacity, covered: isCovered(node, box) };
+  };
+  const isPainted = (element, opacity) =>
+    PAINTED.has(element.localName) ||
+    getComputedStyle(element).backgroundImage !== "none" ||
+    seen.rgba(getComputedStyle(element).backgroundColor)[3] * opacity >= OPAQUE;
+  // Whether something else is painted over a box, as far as it is in the window.
+  const isCovered = (node, box) => {
+    const contains = (outer, inner) => Node.prototype.contains.call(outer, inner);
+    if (!contains(document, node) || tested++ >= MOST_TESTED) return false;
+    let looked = false;
+    for (const share of [0.5, 0.2, 0.8]) {
+      const [x, y] = [box.x + box.w * share - scrollX, box.y + box.h / 2 - scrollY];
+      if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) continue;
+      looked = true;
+      const hit = page.elementFromPoint(x, y);
+      if (!hit || contains(hit, node) || contains(node, hit)) return false;
+      let painted = false;
+      let opacity = 1;
+      for (let one = hit; one && !contains(one, node); one = ours.plain(one).parentElement) {
+        opacity *= parseFloat(getComputedStyle(one).opacity);
+        painted ||= isPainted(one, opacity);
+      }
+      if (!painted || opacity < OPAQUE) return false;
+    }
+    return looked;
   };
 
   // Returns what a person reads inside.
@@ -238,78 +264,76 @@
     const name = element.localName;
     if (SKIPPED.has(name)) return "";
     const style = getComputedStyle(node);
-    if (style.display === "none") return "";
-    const opacity = outer.opacity * parseFloat(style.opacity);
-    if (opacity < UNSEEN) return "";
-    const box = toBox(element, outer);
     const isRoot = isTop(node, name);
-    let clip = outer.clip;
-    if (style.position === "fixed" && !outer.isFrame) clip = everything;
-    else if (style.position === "absolute") clip = outer.clipForAbsolute;
-    const seen = intersect(box, clip);
-    const isVisible =
-      style.visibility === "visible" && seen.w >= 1 && seen.h >= 1 && style.clipPath !== "inset(100%)";
+    const at = seen.enter(style, seen.toBox(element.getBoundingClientRect(), outer), outer, isRoot);
+    if (!at) return "";
+    const open = !CLOSED.has(name) && !at.holdsUnseen;
+    const own = open && at.isShown && seen.letters(style, name === "text") ? textsOf(element, at.inner) : NONE;
+    // What has no area of its own may hold letters that stand out of it.
+    const box = seen.hasArea(at.box) ? at.box : own.box;
+    const isVisible = at.isShown && box !== null && seen.hasArea(box);
     let entry = null;
     let parent = outer.parent;
     if (isVisible) {
-      entry = describe(node, style, seen, outer.parent);
+      const field = CLOSED.has(name) || name === "input" ? inside(box) : own.box;
+      entry = describe(node, style, box, outer.parent, own.texts, inkOf(node, style, at, field));
       indexOf.set(node, found.length);
       found.push(entry);
       parent = entry.ref;
     }
-    const inner = { ...outer, opacity, clip, parent };
-    if (!isRoot && (style.overflowX !== "visible" || style.overflowY !== "visible")) {
-      inner.clip = seen;
-    }
-    if (style.position !== "static" || style.transform !== "none") inner.clipForAbsolute = inner.clip;
+    const inner = { ...at.inner, parent };
 
     const read = [];
     const into = (nodes) => {
       for (const child of nodes) {
         if (child.nodeType === Node.ELEMENT_NODE) read.push(visit(child, inner));
-        else if (child.nodeType === Node.TEXT_NODE && isVisible) read.push(child.data);
+        else if (own.texts.has(child)) read.push(own.texts.get(child));
       }
     };
     if (name === "iframe" || name === "frame") {
       try {
-        const inside = element.contentDocument;
-        if (inside?.documentElement) {
-          ours.watch(inside);
+        const document = element.contentDocument;
+        if (document?.documentElement) {
+          ours.watch(document);
           const rect = element.getBoundingClientRect();
           const dx = outer.dx + rect.left + element.clientLeft;
           const dy = outer.dy + rect.top + element.clientTop;
-          const frame = { ...inner, dx, dy, isFrame: true, clip: seen, clipForAbsolute: seen };
-          read.push(visit(inside.documentElement, frame));
+          const frame = { ...inner, ...seen.start(at.box, dx, dy), opacity: at.opacity };
+          read.push(visit(document.documentElement, frame));
         }
       } catch {
         // a frame of another origin
       }
-    } else if (name === "details" && !element.open) {
-      const summary = [...element.children].find((child) => child.localName === "summary");
-      if (summary) read.push(visit(summary, inner));
-    } else if (name === "svg" && seen.w <= ICON && seen.h <= ICON) {
+    } else if (name === "svg" && at.box.w <= ICON && at.box.h <= ICON) {
       read.push(element.querySelector("title")?.textContent);
-    } else if (!CLOSED.has(name) && style.contentVisibility !== "hidden") {
+    } else if (open) {
       if (element.shadowRoot) {
         ours.watch(element.shadowRoot);
         into(element.shadowRoot.childNodes);
       }
-      into(element.childNodes);
+      into(seen.drawnIn(element));
     }
-    const inside = tidy(read.filter(Boolean).join(" "), LONGEST_LABEL);
-    if (!entry) return inside;
-    const own = entry.named.filter((part) => !inside.includes(part));
-    entry.label = join([inside, ...own], LONGEST_LABEL) || tidy(entry.title, LONGEST_LABEL);
-    return join([inside, ...own.slice(0, 1)], LONGEST_LABEL);
+    const said = tidy(read.filter(Boolean).join(" "), LONGEST_LABEL);
+    if (!entry) return said;
+    const names = entry.named.filter((part) => !said.includes(part));
+    // What only screen readers read names a control that says nothing else.
+    entry.label =
+      join([said, ...names], LONGEST_LABEL) ||
+      tidy(entry.title || (NAMED_INSIDE.has(name) ? element.textContent : ""), LONGEST_LABEL);
+    return join([said, ...names.slice(0, 1)], LONGEST_LABEL);
   };
 
+  const unseenTexts = (element) =>
+    [...element.childNodes]
+      .filter((child) => child.nodeType === Node.TEXT_NODE)
+      .map((child) => child.data);
   // An element of our own choice, also where the page does not show it.
   const chosen = (element) => {
     if (!element) return null;
     if (indexOf.has(element)) return found[indexOf.get(element)];
     const rect = ours.plain(element).getBoundingClientRect();
     const at = { x: rect.left + scrollX, y: rect.top + scrollY, w: 0, h: 0 };
-    const entry = describe(element, getComputedStyle(element), at, null);
+    const entry = describe(element, getComputedStyle(element), at, null, null, null);
     entry.box = [entry.box[0], entry.box[1], entry.box[0], entry.box[1]];
     entry.label = tidy(element.textContent || entry.named.join(" "), LONGEST_LABEL);
     return entry;
@@ -350,8 +374,7 @@
     return last;
   };
 
-  const start = { dx: scrollX, dy: scrollY, opacity: 1, clip: everything, clipForAbsolute: everything, parent: null };
-  if (root) visit(root, start);
+  if (root) visit(root, { ...seen.start(everything, scrollX, scrollY), parent: null });
   let focus = page.activeElement;
   while (focus?.shadowRoot?.activeElement) focus = focus.shadowRoot.activeElement;
   const only = selector !== null ? [chosen(find())] : point !== null ? [chosen(topmost())] : found;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from uiproof.benchmarks.interaction2code.judging.finding import (
     find_trigger,
     same_element,
 )
-from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Outcome
+from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Outcome, Target
+from uiproof.benchmarks.interaction2code.visible import without_unseen_texts
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.changes import changes
 from uiproof.browser.snapshots import Action, Element, Snapshot
@@ -107,12 +108,16 @@ def _did_anything(outcome: Outcome) -> bool:
     return changed.new_page or any(seen)
 
 
-def do(stage: Stage, before: Seen, element: Element, action: Action) -> tuple[Seen, Outcome]:
-    """Act on an element; `before` is what the page shows until then."""
+def do(stage: Stage, before: Seen, target: Target, action: Action) -> tuple[Seen, Outcome]:
+    """Act on an element or a point; `before` is what the page shows until then."""
     stage.events()  # what happened so far is not an effect
-    refused = stage.act(element, action)
+    refused = stage.act(target, action)
     stage.settle()
     after = look(stage)
+    after = replace(
+        after,
+        snapshot=without_unseen_texts(after.picture, after.snapshot, before.snapshot),
+    )
     outcome = Outcome(
         picture=after.picture,
         snapshot=after.snapshot,
@@ -139,21 +144,34 @@ class Probes:
 
     def attempt(self, element: Element, action: Action) -> Outcome | None:
         """What another act, or the same on another element, leads to; None if it cannot be made."""
+        return next(iter(self.elsewhere(element, [element], action)), None)
+
+    def elsewhere(
+        self, element: Element, targets: Sequence[Target], action: Action
+    ) -> Sequence[Outcome]:
+        """What acting on targets leads to, one after the other, where an element is in view.
+
+        Each outcome is told against the page before any of them; the element itself may be one of
+        the targets. Empty where the element is not there any more.
+        """
         if self.left <= 0 or time.monotonic() - self.began > PROBE_SECONDS:
-            return None
+            return ()
         self.left -= 1
+        outcomes: list[Outcome] = []
         try:
             with self.renderer.stage(self.page, self.window) as stage:
                 self._go(stage)
-                snapshot = stage.snapshot()
-                same = same_element(snapshot, element)
+                same = same_element(stage.snapshot(), element)
                 if same is None:
-                    return None
+                    return ()
                 stage.reveal(same)
                 before = look(stage)
-                return do(stage, before, _now(before.snapshot, same), action)[1]
+                for target in targets:
+                    now = _now(before.snapshot, same) if target is element else target
+                    outcomes.append(do(stage, before, now, action)[1])
         except RenderError:
-            return None  # a page that breaks when it is acted on says nothing more
+            pass  # a page that breaks when it is acted on says nothing more
+        return outcomes
 
     def noise(self, before: Seen) -> Mask | None:
         """Where the page changes without anybody acting on it; None where it stands still."""

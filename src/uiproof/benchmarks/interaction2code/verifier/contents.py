@@ -30,6 +30,9 @@ SAME = 0.7  # share of words from which the content is the same
 ALL = 0.85  # and from which nothing of it is missing: readers make slips
 _AWAY = 40  # pixels, beyond how the pages differ before
 _TRIFLE = 48  # pixels
+_MOST_READ = 4  # parts of a picture
+_SOME = 0.3  # share of words from which they are there in some form
+_SENTENCE = 8  # letters: fewer may be a slip of the reader
 _GROWTH = 12  # pixels around an element into which it grows
 _AWAY_BEFORE = 100  # for what was displaced before: pages are laid out in different ways
 
@@ -76,6 +79,42 @@ def compare(case: Case, assessed: Assessment) -> Contents:
         recall = wording.found_share(_certain(texts.reference_came), given)
         precision = wording.found_share(texts.came, wanted)
     return Contents(seen, recall, precision, texts)
+
+
+def says_nothing(case: Case) -> bool:
+    """Whether the reference newly shows words, and the page none of them.
+
+    What else it shows, an empty window or a veil, is not what a person acted for. A page that does
+    nothing may do it in another way.
+    """
+    texts = case.texts() if case.changes_elsewhere() else None
+    if texts is None:
+        return False
+    wanted = texts.reference_came
+    if case.scene.close:  # lines that look the same were only not read well
+        unharmed = wording.words(_unharmed(case, texts))
+        wanted = tuple(one for one in wanted if one not in unharmed)
+    wanted = tuple(_certain(wanted))
+    if sum(map(len, wanted)) < _SENTENCE or wording.found_share(wanted, texts.came):
+        return False
+    return (wording.found_share(wanted, _newly_drawn(case)) or 0) < _SOME
+
+
+def _newly_drawn(case: Case) -> list[str]:
+    """The words that can be read on what changed, and not before: they may be part of a picture."""
+    read = case.reference.read
+    if read is None:
+        return []
+    parts = looks.clusters(case.scene.changed & ~case.own_area(), reach=_GROWTH)[:_MOST_READ]
+    before, after = (
+        Counter(
+            wording.words(
+                line.text for part in parts for line in read(looks.crop(picture, part.box))
+            )
+        )
+        for picture in (case.scene.before, case.scene.after)
+    )
+    return list((after - before).elements())
 
 
 def _certain(words: Sequence[str]) -> Sequence[str]:

@@ -16,6 +16,7 @@ from uiproof.vision.ocr import OcrLine
 
 Failure = Literal["none", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
 FoundBy = Literal["id", "position", "text"]
+Target = Element | tuple[float, float]  # what to act on: an element, or a point of the page
 Mask = npt.NDArray[np.bool_]  # height x width, true where pixels differ without any interaction
 
 
@@ -54,7 +55,8 @@ class GeneratedEvidence:
 
     The probes are only called where the rest does not decide; each opens the page anew, except
     `again`, which repeats the act where it has already been done. A probe that cannot be made (the
-    element is not there any more, the page does not load) returns None.
+    element is not there any more, the page does not load) returns None. `elsewhere` shows an
+    element and acts on other targets, one after the other.
     """
 
     before: Rgb
@@ -66,6 +68,9 @@ class GeneratedEvidence:
     viewport: tuple[int, int] = (1280, 720)
     attempt: Callable[[Element, Action], Outcome | None] = field(default=lambda _e, _a: None)
     again: Callable[[], Outcome | None] = field(default=lambda: None)
+    elsewhere: Callable[[Element, Sequence[Target], Action], Sequence[Outcome]] = field(
+        default=lambda _e, _t, _a: ()
+    )
 
 
 @dataclass(frozen=True, slots=True)

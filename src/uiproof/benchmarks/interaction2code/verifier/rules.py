@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from uiproof.benchmarks.interaction2code.verifier import identity, looks
 from uiproof.benchmarks.interaction2code.verifier.case import Case
+from uiproof.benchmarks.interaction2code.verifier.contents import says_nothing
+from uiproof.benchmarks.interaction2code.verifier.controls import not_caused
 from uiproof.benchmarks.interaction2code.verifier.differences import incomplete
 from uiproof.benchmarks.interaction2code.verifier.evidence import (
     GeneratedEvidence,
@@ -31,8 +34,19 @@ def verify(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Verdic
     if generated.found_by != "id" and not who.same_kind and not who.same_look:
         return verdict("a", 0.7, f"only {name_of(found)} is there, which is {listed(who.kinds)}")
     case = Case(reference, generated, found, outcome, scene, who)
+    decided = _decide(case)
+    if not decided.usable:
+        return decided
+    if says_nothing(case):
+        fact = "of the words that the reference shows none can be seen"
+        return replace(decided, usable=False, evidence=(*decided.evidence, fact))
+    return not_caused(case) or decided
+
+
+def _decide(case: Case) -> Verdict:
+    """The verdict by what the element looks like and what acting on it changed."""
     assessed = case.assess(closely=False)
-    if assessed.complete and looks.clusters(scene.changed, least=4):
+    if assessed.complete and looks.clusters(case.scene.changed, least=4):
         return _complete(case, "the page looks as the reference does afterwards")
     case = case.without_approach()
     if case.nothing_happened():

@@ -86,6 +86,11 @@ class Scene:
         """Whether the pages look the same, or their texts do and only lie elsewhere."""
         return self.close or len(self.anchors) >= _ALIKE * max(self.texts, 1)
 
+    @property
+    def begins_at_the_end(self) -> bool:
+        """Whether the page looks, before anything is done, as the reference does afterwards."""
+        return not self.close and _distance(self.reference_after, self.before)[0] <= CLOSE
+
     def reads_alike(self, one: Rgb, other: Rgb) -> bool:
         """Whether the same is written on two patches; True where nothing can read."""
         if self.read is None or one.size > _LONGEST_READING:

@@ -1,0 +1,258 @@
+// What can be seen of a page by its layout and styles: one definition for every script that lists
+// what is on a page (see `script` in page.py). What is painted over something is not known here.
+(() => {
+  const UNSEEN = 0.02; // opacity below which nothing is seen
+  const LOWEST = 4; // pixels: lower lines of letters cannot be read
+  const SMALLEST = 3; // pixels: the size of letters in such lines
+  const MOST_WORDS = 1000; // of one text that is cut off
+  const LONGEST_WORD = 12; // longer ones are looked at in pieces
+
+  const intersect = (a, b) => {
+    const x = Math.max(a.x, b.x);
+    const y = Math.max(a.y, b.y);
+    return {
+      x,
+      y,
+      w: Math.max(0, Math.min(a.x + a.w, b.x + b.w) - x),
+      h: Math.max(0, Math.min(a.y + a.h, b.y + b.h) - y),
+    };
+  };
+  const around = (a, b) => {
+    if (!a) return b;
+    const x = Math.min(a.x, b.x);
+    const y = Math.min(a.y, b.y);
+    return {
+      x,
+      y,
+      w: Math.max(a.x + a.w, b.x + b.w) - x,
+      h: Math.max(a.y + a.h, b.y + b.h) - y,
+    };
+  };
+  const hasArea = (box) => box.w >= 1 && box.h >= 1;
+  const toBox = (rect, { dx, dy }) => ({
+    x: rect.left + dx,
+    y: rect.top + dy,
+    w: rect.width,
+    h: rect.height,
+  });
+
+  const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const colors = new Map();
+  const rgba = (css) => {
+    if (!colors.has(css)) {
+      const plain = css.match(/^rgba?\((\d+), (\d+), (\d+)(?:, ([\d.]+))?\)$/);
+      if (plain) {
+        colors.set(css, [+plain[1], +plain[2], +plain[3], plain[4] === undefined ? 1 : +plain[4]]);
+      } else {
+        pen.clearRect(0, 0, 1, 1);
+        pen.fillStyle = "transparent";
+        pen.fillStyle = css;
+        pen.fillRect(0, 0, 1, 1);
+        const [r, g, b, a] = pen.getImageData(0, 0, 1, 1).data;
+        colors.set(css, [r, g, b, Math.round((a / 255) * 1000) / 1000]);
+      }
+    }
+    return colors.get(css);
+  };
+
+  // --- what clips
+
+  const length = (text, whole) => {
+    const number = parseFloat(text);
+    if (!Number.isFinite(number)) return 0;
+    return text.trim().endsWith("%") ? (number / 100) * whole : number;
+  };
+  const shape = (path, box) => {
+    const [, kind, inside] = path.match(/^([a-z]+)\((.*?)\)/) ?? [];
+    if (kind === "inset") {
+      const sides = inside.split(" round ")[0].trim().split(/\s+/);
+      const [top, right = top, bottom = top, left = right] = sides;
+      const [x, y] = [length(left, box.w), length(top, box.h)];
+      return {
+        x: box.x + x,
+        y: box.y + y,
+        w: Math.max(0, box.w - x - length(right, box.w)),
+        h: Math.max(0, box.h - y - length(bottom, box.h)),
+      };
+    }
+    if (kind === "circle" || kind === "ellipse") {
+      const [radii, place = "50% 50%"] = inside.split(/\s*\bat\b\s*/);
+      const [across, down = across] = radii.trim().split(/\s+/);
+      if (!/^[\d.]/.test(across) || !/^[\d.]/.test(down)) return box;
+      const diagonal = Math.hypot(box.w, box.h) / Math.SQRT2;
+      const rx = length(across, kind === "circle" ? diagonal : box.w);
+      const ry = length(down, kind === "circle" ? diagonal : box.h);
+      const [left, top = "50%"] = place.trim().split(/\s+/);
+      const [x, y] = [box.x + length(left, box.w), box.y + length(top, box.h)];
+      return { x: x - rx, y: y - ry, w: 2 * rx, h: 2 * ry };
+    }
+    if (kind === "polygon") {
+      let whole = null;
+      for (const point of inside.replace(/^(evenodd|nonzero),/, "").split(",")) {
+        const [x, y] = point.trim().split(/\s+/);
+        if (y === undefined) return box;
+        whole = around(whole, {
+          x: box.x + length(x, box.w),
+          y: box.y + length(y, box.h),
+          w: 0,
+          h: 0,
+        });
+      }
+      return whole ?? box;
+    }
+    return null; // a path or a reference: pictures show what is left
+  };
+  const cutOut = (style, box) => {
+    let cut = style.clipPath === "none" ? null : shape(style.clipPath, box);
+    const rect = style.clip.match(/^rect\((.*)\)$/);
+    if (rect && ["absolute", "fixed"].includes(style.position)) {
+      const [top, right, bottom, left] = rect[1].split(/[\s,]+/);
+      const edge = (text, auto) => (text === "auto" ? auto : parseFloat(text) || 0);
+      const [x, y] = [edge(left, 0), edge(top, 0)];
+      const part = {
+        x: box.x + x,
+        y: box.y + y,
+        w: Math.max(0, edge(right, box.w) - x),
+        h: Math.max(0, edge(bottom, box.h) - y),
+      };
+      cut = cut ? intersect(cut, part) : part;
+    }
+    return cut;
+  };
+  const opacityOf = (style) => {
+    const filtered = style.filter.match(/\bopacity\(([\d.]+)(%?)\)/);
+    const share = filtered ? Math.min(1, +filtered[1] / (filtered[2] ? 100 : 1)) : 1;
+    return parseFloat(style.opacity) * share;
+  };
+  const holdsFixed = (style) =>
+    style.transform !== "none" ||
+    style.filter !== "none" ||
+    style.perspective !== "none" ||
+    (style.backdropFilter ?? "none") !== "none" ||
+    ["scale", "rotate", "translate"].some((name) => (style[name] ?? "none") !== "none") ||
+    /transform|filter|perspective/.test(style.willChange) ||
+    /paint|layout|strict|content/.test(style.contain);
+
+  // Where things may be seen at all: in a box of the whole page. `dx` and `dy` lead from the
+  // coordinates of a window to those of the page.
+  const start = (box, dx, dy) => ({
+    ...{ opacity: 1, plain: true, clip: box, absolute: box, fixed: box, dx, dy },
+  });
+
+  // An element as it is seen from where it is in: `box` is what is seen of it, `inner` is for what
+  // it holds. null where nothing of it or in it can be seen.
+  const enter = (style, whole, outer, isRoot) => {
+    if (style.display === "none") return null;
+    const opacity = outer.opacity * opacityOf(style);
+    if (opacity < UNSEEN) return null;
+    let { clip, absolute, fixed } = outer;
+    if (style.position === "fixed") clip = fixed;
+    else if (style.position === "absolute") clip = absolute;
+    const cut = cutOut(style, whole);
+    if (cut) [clip, absolute, fixed] = [clip, absolute, fixed].map((one) => intersect(one, cut));
+    const box = intersect(whole, clip);
+    const plain =
+      outer.plain && style.filter === "none" && style.mixBlendMode === "normal";
+    const inner = { ...outer, opacity, plain, clip, absolute, fixed };
+    const inline = style.display === "inline" || style.display === "contents";
+    if (!isRoot && !inline) {
+      const across = style.overflowX !== "visible";
+      const down = style.overflowY !== "visible";
+      inner.clip = {
+        x: across ? box.x : clip.x,
+        w: across ? box.w : clip.w,
+        y: down ? box.y : clip.y,
+        h: down ? box.h : clip.h,
+      };
+    }
+    const holds = holdsFixed(style);
+    if (holds || style.position !== "static") inner.absolute = inner.clip;
+    if (holds) inner.fixed = inner.clip;
+    return {
+      box,
+      inner,
+      opacity,
+      isShown: style.visibility === "visible",
+      holdsUnseen: style.contentVisibility === "hidden",
+    };
+  };
+
+  // What of an element is drawn inside of it: all, but a closed <details> shows its heading only.
+  const drawnIn = (element) => {
+    if (element.localName !== "details" || element.open) return [...element.childNodes];
+    return [...element.children].filter((child) => child.localName === "summary").slice(0, 1);
+  };
+
+  // --- letters
+
+  // The colour of letters with its opacity, null where letters leave nothing to see. `plain` says
+  // whether they have that colour alone: no picture through them, no shadow.
+  const letters = (style, inSvg = false) => {
+    if (!inSvg && parseFloat(style.fontSize) < SMALLEST) return null; // drawings are scaled
+    const fill = inSvg ? style.fill : style.webkitTextFillColor || style.color;
+    const painted = /^url/.test(fill);
+    const [r, g, b, alpha] = painted ? rgba(style.color) : rgba(fill === "none" ? "#0000" : fill);
+    const through = [style.webkitBackgroundClip, style.backgroundClip].includes("text");
+    const stroked = inSvg ? style.stroke !== "none" : parseFloat(style.webkitTextStrokeWidth) > 0;
+    const more = painted || through || stroked || style.textShadow !== "none";
+    if (alpha < UNSEEN && !more) return null;
+    return { color: [r, g, b], alpha, plain: !more };
+  };
+
+  // How much of a text is seen through a clip: its words and the box around them, or null.
+  const words = (node, at) => {
+    const range = node.ownerDocument.createRange();
+    const look = () => {
+      let [area, seen, box] = [0, 0, null];
+      for (const rect of range.getClientRects()) {
+        if (rect.width < 0.5 || rect.height < 0.5) continue;
+        area += rect.width * rect.height;
+        const part = intersect(toBox(rect, at), at.clip);
+        if (rect.height < LOWEST || !hasArea(part)) continue;
+        seen += part.w * part.h;
+        box = around(box, part);
+      }
+      return { share: area ? seen / area : 0, box };
+    };
+    range.selectNodeContents(node);
+    const whole = look();
+    if (!whole.box) return null;
+    if (whole.share > 0.95) return { text: node.data, box: whole.box };
+    const kept = [];
+    let box = null;
+    let end = -1;
+    for (const found of [...node.data.matchAll(/\S+/g)].slice(0, MOST_WORDS)) {
+      for (let from = 0; from < found[0].length; from += LONGEST_WORD) {
+        const first = found.index + from;
+        const last = Math.min(first + LONGEST_WORD, found.index + found[0].length);
+        range.setStart(node, first);
+        range.setEnd(node, last);
+        const one = look();
+        if (one.share < 0.5 || !one.box) continue;
+        if (kept.length && end !== first) kept.push(" ");
+        kept.push(node.data.slice(first, last));
+        end = last;
+        box = around(box, one.box);
+      }
+    }
+    return kept.length ? { text: kept.join(""), box } : null;
+  };
+
+  // What a style sheet writes before or after the contents of an element, or null.
+  const pseudo = (element, which) => {
+    const style = getComputedStyle(element, which);
+    const quoted = style.content.match(/"(?:[^"\\]|\\.)*"/g);
+    if (!quoted || style.display === "none" || style.visibility !== "visible") return null;
+    if (opacityOf(style) < UNSEEN || !letters(style)) return null;
+    const text = quoted.map((part) =>
+      part
+        .slice(1, -1)
+        .replace(/\\([0-9a-f]{1,6}) ?|\\(.)/gi, (_, code, sign) =>
+          code ? String.fromCodePoint(parseInt(code, 16)) : sign,
+        ),
+    );
+    return { text: text.join(""), style };
+  };
+
+  return { UNSEEN, LOWEST, intersect, around, hasArea, toBox, rgba, start, enter, drawnIn, letters, words, pseudo };
+})()
