@@ -35,7 +35,9 @@ def human_score(
         "clip": clip,
     }
     weights = coefficients(variant(clip))
-    return _weighted_sum(scores, weights) / sum(weights.values())
+    # Summed up in the same way above and below, so that all ones give exactly 1.
+    best = _weighted_sum(dict.fromkeys(weights, 1.0), weights)
+    return min(max(_weighted_sum(scores, weights) / best, 0.0), 1.0)
 
 
 def preference_probability(a: Mapping[str, float | None], b: Mapping[str, float | None]) -> float:

@@ -15,16 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from uiproof.benchmarks.design2code.blocks import TextBlock
+from uiproof.benchmarks.design2code.glyphs import LegibleText, PixelRect
 from uiproof.benchmarks.design2code.matching import match_by_place
 from uiproof.benchmarks.design2code.scores import BlockScores, strict_block_scores
 from uiproof.benchmarks.design2code.similarity import TextSimilarity
-from uiproof.benchmarks.design2code.views import PageView, PixelRect
+from uiproof.benchmarks.design2code.views import PageView
 from uiproof.boxes import Box
 from uiproof.vision.images import Rgb
 from uiproof.vision.ssim import content_ssim, grayscale
 
-VISIBLE_CONTRAST = 12  # levels of 0-255 between the darkest and the lightest pixel of a seen text
+VISIBLE_CONTRAST = 12  # levels of 0-255 between the darkest and the lightest pixel of a seen thing
 EDGE_CONTRAST = 6  # levels between the two sides of a seen edge
+FRAME = 3  # pixels around a picture or a control that are compared with it
 EDGE_SHARE = 0.2  # how much of its outline must be an edge for a surface to be seen
 EDGE_SAMPLES = 24  # pixels of each side of a surface that are looked at
 LAYOUT_CELL = 4  # pixels; layout is compared on a grid of such cells
@@ -66,7 +68,7 @@ class StrictScores:
 class Contents:
     """What is really seen on a page, in page pixels."""
 
-    texts: tuple[tuple[PixelRect, str, tuple[int, int, int]], ...]
+    texts: tuple[LegibleText, ...]
     images: tuple[PixelRect, ...]
     controls: tuple[PixelRect, ...]
     surfaces: tuple[PixelRect, ...]
@@ -74,7 +76,7 @@ class Contents:
     @property
     def classes(self) -> tuple[tuple[PixelRect, ...], ...]:
         """The boxes of each kind of thing."""
-        return tuple(box for box, _, _ in self.texts), self.images, self.controls, self.surfaces
+        return tuple(box for box, *_ in self.texts), self.images, self.controls, self.surfaces
 
     @property
     def bottom(self) -> float:
@@ -116,9 +118,9 @@ def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
     gray = grayscale(view.rgb) if gray is None else gray
     inventory = view.inventory
     seen = Contents(
-        texts=tuple(item for item in inventory.texts if _has_contrast(gray, item[0])),
-        images=inventory.images,
-        controls=inventory.controls,
+        texts=view.seen_texts,
+        images=_standing_out(view.rgb, gray, inventory.images),
+        controls=_standing_out(view.rgb, gray, inventory.controls),
         surfaces=_with_edges(view.rgb, inventory.surfaces),
     )
     if seen.bottom == 0 and (painted := _painted(gray)) is not None:
@@ -128,9 +130,9 @@ def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
 
 
 def _painted(gray: Gray) -> PixelRect | None:
-    """The box around everything that differs from a page's commonest brightness."""
+    """The box around everything that is seen to differ from a page's commonest brightness."""
     commonest = int(np.bincount(gray.ravel(), minlength=256).argmax())
-    ys, xs = np.nonzero(gray != commonest)
+    ys, xs = np.nonzero(cv2.absdiff(gray, np.full_like(gray, commonest)) >= EDGE_CONTRAST)
     if len(ys) == 0:
         return None
     left, top = float(xs.min()), float(ys.min())
@@ -193,9 +195,12 @@ def _block_scores(
 def _text_blocks(contents: Contents, width: int, height: int) -> list[TextBlock]:
     return [
         TextBlock(
-            " ".join(text.split()).lower(), Box(x / width, y / height, w / width, h / height), color
+            " ".join(text.split()).lower(),
+            Box(x / width, y / height, w / width, h / height),
+            color,
+            legibility,
         )
-        for (x, y, w, h), text, color in contents.texts
+        for (x, y, w, h), text, color, legibility in contents.texts
     ]
 
 
@@ -216,14 +221,35 @@ def _span(start: float, length: float, cells: int) -> slice:
     return slice(first, max(round((start + length) / LAYOUT_CELL), first + 1))
 
 
-def _has_contrast(gray: Gray, box: PixelRect) -> bool:
-    x, y, w, h = box
-    pixels = gray[int(y) : int(y + h) + 1, int(x) : int(x + w) + 1]
-    return pixels.size > 0 and int(pixels.max()) - int(pixels.min()) >= VISIBLE_CONTRAST
+def _standing_out(rgb: Rgb, gray: Gray, boxes: Sequence[PixelRect]) -> tuple[PixelRect, ...]:
+    """The pictures and controls that are seen.
+
+    Their outline is seen, or there is more contrast in them than just around them: a pattern that
+    covers a thing and its surroundings does not show the thing.
+    """
+    outlined = set(_with_edges(rgb, [(box, None) for box in boxes], VISIBLE_CONTRAST))
+    return tuple(box for box in boxes if box in outlined or _has_contents(gray, box))
+
+
+def _has_contents(gray: Gray, box: PixelRect) -> bool:
+    x, y, w, h = (round(value) for value in box)
+    inside = gray[max(y, 0) : y + h, max(x, 0) : x + w]
+    if inside.size == 0:
+        return False
+    top, left = max(y - FRAME, 0), max(x - FRAME, 0)
+    frame = gray[top : y + h + FRAME, left : x + w + FRAME]
+    above, beside = y - top, x - left
+    around = frame[:above], frame[above + h :], frame[:, :beside], frame[:, beside + w :]
+    contrast = max((int(part.max()) - int(part.min()) for part in around if part.size), default=0)
+    if contrast >= VISIBLE_CONTRAST:
+        contrast += VISIBLE_CONTRAST
+    return int(inside.max()) - int(inside.min()) >= max(contrast, VISIBLE_CONTRAST)
 
 
 def _with_edges(
-    rgb: Rgb, surfaces: Sequence[tuple[PixelRect, tuple[int, int, int] | None]]
+    rgb: Rgb,
+    surfaces: Sequence[tuple[PixelRect, tuple[int, int, int] | None]],
+    contrast: int = EDGE_CONTRAST,
 ) -> tuple[PixelRect, ...]:
     """The surfaces whose outline is seen: pixels differ just inside and just outside of it.
 
@@ -256,7 +282,7 @@ def _with_edges(
         from_color = np.abs(b - colors).max(axis=2)
         steps = np.where(plain[:, None], np.minimum(steps, from_color), steps)
         counts = (across_counts if in_row else down_counts) & on_page[:, None]
-        differing += (counts & (steps >= EDGE_CONTRAST)).sum(axis=1)
+        differing += (counts & (steps >= contrast)).sum(axis=1)
         total += counts.sum(axis=1)
     seen = (total > 0) & (differing >= EDGE_SHARE * total)
     return tuple(box for (box, _), is_seen in zip(surfaces, seen, strict=True) if is_seen)

@@ -27,8 +27,9 @@
   const list = (box) => [box.x, box.y, box.w, box.h];
   const add = (kind, box, clip, ...more) => {
     const seen = intersect(box, clip);
-    if (seen.w < 1 || seen.h < 1 || left-- <= 0) return;
+    if (seen.w < 1 || seen.h < 1 || left-- <= 0) return false;
     found[kind].push(more.length ? [list(seen), ...more] : list(seen));
+    return true;
   };
 
   const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -49,13 +50,15 @@
     return colors.get(css);
   };
 
-  const addText = (text, box, clip, style) => {
+  // Whose every text is, for `recolor`: an element, and the text node or the pseudo-element in it.
+  const owners = [];
+  const addText = (text, box, clip, style, owner) => {
     if (!text.trim()) return;
     const [r, g, b, alpha] = rgba(style.color);
     const throughText = style.webkitBackgroundClip === "text";
     if (alpha < UNSEEN && !throughText) return;
     if (parseFloat(style.fontSize) < 1) return;
-    add("texts", box, clip, text, [r, g, b]);
+    if (add("texts", box, clip, text, [r, g, b])) owners.push(owner);
   };
 
   // What a form control shows as text.
@@ -142,7 +145,7 @@
 
     if (shown && !isRoot) {
       const failed = name === "img" && (!element.complete || element.naturalWidth === 0);
-      if (failed) addText(element.alt, box, clip, style);
+      if (failed) addText(element.alt, box, clip, style, { element });
       if (PICTURES.has(name) || /url\(/.test(style.backgroundImage)) add("images", box, clip);
       if (CONTROLS.has(name) && element.type !== "hidden") add("controls", box, clip);
       else if (!PICTURES.has(name)) {
@@ -150,7 +153,7 @@
         if (color !== undefined) add("surfaces", box, clip, opacity < 1 ? null : color);
       }
       const text = shownText(element);
-      if (text) addText(text, box, clip, style);
+      if (text) addText(text, box, clip, style, { element });
     }
 
     const inner = { opacity, clip, clipForAbsolute: outer.clipForAbsolute };
@@ -164,17 +167,20 @@
       if (name === "svg" && shown) {
         for (const text of element.querySelectorAll("text")) {
           const own = getComputedStyle(text);
-          addText(text.textContent, toBox(text.getBoundingClientRect()), clip, {
+          const painted = {
             color: own.fill.startsWith("url") ? own.color : own.fill,
             fontSize: own.fontSize,
-          });
+          };
+          const place = toBox(text.getBoundingClientRect());
+          addText(text.textContent, place, clip, painted, { element: text });
         }
       }
       return;
     }
     if (shown && hasPseudoTexts) {
       const before = pseudoText(element, "::before");
-      if (before) addText(before, box, inner.clip, getComputedStyle(element, "::before"));
+      const pseudo = "::before";
+      if (before) addText(before, box, inner.clip, getComputedStyle(element, pseudo), { element, pseudo });
     }
     const children = element.shadowRoot
       ? [...element.shadowRoot.childNodes, ...element.childNodes]
@@ -183,14 +189,16 @@
       if (child.nodeType === Node.ELEMENT_NODE) visit(child, inner);
       else if (child.nodeType === Node.TEXT_NODE && shown && child.data.trim()) {
         const place = textBox(child);
-        if (place) addText(child.data, place, inner.clip, style);
+        if (place) addText(child.data, place, inner.clip, style, { element, node: child });
       }
     }
     if (shown && hasPseudoTexts) {
       const after = pseudoText(element, "::after");
-      if (after) addText(after, box, inner.clip, getComputedStyle(element, "::after"));
+      const pseudo = "::after";
+      if (after) addText(after, box, inner.clip, getComputedStyle(element, pseudo), { element, pseudo });
     }
   };
   if (document.body) visit(document.body, start);
+  globalThis.uiproofTexts = owners;
   return found;
 }
