@@ -57,6 +57,7 @@ MIN_LINE_HEIGHT = 5.0  # pixels; lower text cannot be read
 MIN_ADVANCE = 0.08  # of the height of a line for each character: what is denser cannot be read
 FITTING_ADVANCE = 0.4  # of the font's size for each character, to guess how much text a box shows
 PSEUDO_REACH = 48  # pixels around an element in which its pseudo-elements are looked for
+SAMPLES = 32  # pixels of a text that are compared with each of those around them
 VISIBLE_RANGE = 12  # levels between the darkest and the lightest pixel of a seen symbol
 
 _PIECE = re.compile(r"\S{1,8}\s*")
@@ -87,6 +88,19 @@ class SeenText:
     ink: PixelRect  # around its pixels that are seen
     is_whole: bool
     legibility: float = 1.0  # 0-1: 0 where it can hardly be noticed, 1 where it is easily read
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A text that may be seen: its colour, what is behind it, and its pixels."""
+
+    text: SeenText
+    color: NDArray[np.float64]
+    behind: NDArray[np.float64]
+    pixels: NDArray[np.int64]
+
+
+_COLORS = ("color", "behind")
 
 
 @dataclass(frozen=True)
@@ -140,8 +154,7 @@ class Glyphs:
         """
         behind = np.full((len(self.rows), 3), np.nan, np.float32)
         height, width = self.screenshot.shape[:2]
-        free = np.ones((height, width), np.uint8)
-        free[self.rows[self.inside], self.columns[self.inside]] = 0
+        free = self._free
         reach = AROUND // 2
         for top in range(0, height, _STRIP):
             start, end = np.searchsorted(self.rows, (top, min(top + _STRIP, height)))
@@ -172,6 +185,13 @@ class Glyphs:
         return behind
 
     @cached_property
+    def _free(self) -> NDArray[np.uint8]:
+        """1 where a pixel belongs to no text."""
+        free = np.ones(self.screenshot.shape[:2], np.uint8)
+        free[self.rows[self.inside], self.columns[self.inside]] = 0
+        return free
+
+    @cached_property
     def contrast(self) -> NDArray[np.float32]:
         """How each pixel differs from what is behind it."""
         return self.shown - self.behind
@@ -198,19 +218,49 @@ class Glyphs:
         ]
         if not found:
             return ()
-        standing_out, behind = (np.array([one[i] for one in found]) for i in (1, 2))
-        contrasts = ciede2000(srgb_to_lab(standing_out), srgb_to_lab(behind))
+        colors, behind = (np.array([getattr(one, name) for one in found]) for name in _COLORS)
+        contrasts = ciede2000(srgb_to_lab(colors), srgb_to_lab(behind))
         clear = ((contrasts - MIN_CONTRAST) / (CLEAR_CONTRAST - MIN_CONTRAST)).clip(max=1)
         return tuple(
-            replace(text, legibility=round(legibility, 4))
-            for (text, *_), legibility in zip(found, clear.tolist(), strict=True)
-            if legibility >= 0
+            replace(one.text, legibility=round(legibility, 4))
+            for one, legibility, distinct in zip(
+                found, clear.tolist(), self._distinct(found), strict=True
+            )
+            if legibility >= 0 and distinct >= MIN_SHARE
         )
+
+    def _distinct(self, found: Sequence[_Found]) -> NDArray[np.float64]:
+        """The share of each text's pixels that have no pixel like them among those around.
+
+        Glyphs that are only seen through gaps in a pattern stand out from the pattern, but not from
+        the rest of what is seen through the gaps.
+        """
+        samples = [one.pixels[:: max(len(one.pixels) // SAMPLES, 1)] for one in found]
+        contrasts = np.array([np.abs(one.color - one.behind).max() for one in found])
+        least = np.maximum(PIXEL_CONTRAST, 0.5 * contrasts)
+        pixels = np.concatenate(samples)
+        texts = np.repeat(np.arange(len(found)), [len(sample) for sample in samples])
+        reach = AROUND // 2
+        framed = np.pad(self._free, reach)
+        own = self.shown[pixels].astype(np.int16)
+        nearest = np.full(len(pixels), 255, np.int16)
+        height, width = self.screenshot.shape[:2]
+        for down in range(-reach, reach + 1):
+            for across in range(-reach, reach + 1):
+                rows, columns = self.rows[pixels] + down, self.columns[pixels] + across
+                free = framed[rows + reach, columns + reach] != 0
+                there = self.screenshot[rows.clip(0, height - 1), columns.clip(0, width - 1)]
+                apart = np.abs(there - own).max(axis=1)
+                nearest = np.where(free, np.minimum(nearest, apart), nearest)
+        alone = nearest >= np.minimum(least[texts], 254)
+        counts = np.bincount(texts, minlength=len(found))
+        shares = np.bincount(texts, weights=alone, minlength=len(found)) / np.maximum(counts, 1)
+        return np.where(counts > 0, shares, 1.0)
 
     def _see(
         self, index: int, listed: ListedText, place: TextPlace, places: Sequence[TextPlace]
-    ) -> tuple[SeenText, NDArray[np.float64], NDArray[np.float64]] | None:
-        """A text as far as it is seen, its colour, and the colour of what is behind it."""
+    ) -> _Found | None:
+        """A text as far as it is seen, before contrasts are compared."""
         box, text, computed = listed
         lines = place.lines
         if lines:
@@ -250,7 +300,7 @@ class Glyphs:
         behind = self.behind[seen].mean(axis=0, dtype=np.float64)
         red, green, blue = (round(float(value)) for value in color)
         found = SeenText(index, box, text, (red, green, blue), self._extent(seen), whole)
-        return found, color, behind
+        return _Found(found, color, behind, seen)
 
     def _unblended(
         self, pixels: NDArray[np.int64], contrast: NDArray[np.float32]
@@ -307,9 +357,7 @@ class Glyphs:
             is_blended &= coverage >= 0.5 * float(coverage[is_blended].max())
         return pixels[is_own | is_blended], ink, MIN_SHARE_OF_BLENDED
 
-    def _symbol(
-        self, index: int, box: PixelRect, text: str, color: Color
-    ) -> tuple[SeenText, NDArray[np.float64], NDArray[np.float64]] | None:
+    def _symbol(self, index: int, box: PixelRect, text: str, color: Color) -> _Found | None:
         """A text without letters and digits: emoji have colours that nothing changes."""
         if any(letter.isalnum() for letter in text):
             return None
@@ -318,7 +366,8 @@ class Glyphs:
         if part.size == 0 or int(part.max()) - int(part.min()) < VISIBLE_RANGE:
             return None
         black, white = np.zeros(3), np.full(3, 255.0)
-        return SeenText(index, box, text, color, box, is_whole=True), black, white
+        found = SeenText(index, box, text, color, box, is_whole=True)
+        return _Found(found, black, white, _NONE)
 
     def _seen_part(
         self,
