@@ -21,6 +21,9 @@ _STRIP = 256  # rows at a time: keeps the intermediate arrays in the processor's
 _CONTENT_STRIP = 64  # the same for `content_ssim`, which has more of them: new memory costs time
 
 _FLAT = 1.0  # variance below which nothing is seen in a window
+# For `content_ssim` in place of C2, which would make any two faint patterns alike: no window that
+# it compares is flat, so that little is needed.
+_FAINT = 0.5
 _SAME_BRIGHTNESS = 3.0
 
 Pixels = npt.NDArray[np.uint8]
@@ -175,8 +178,10 @@ def _content_similarities(
     rows, columns = (min(a, b) for a, b in zip(x.values.shape, y.values.shape, strict=True))
     products = _box_mean(x.values[:rows, :columns] * y.values[:rows, :columns])
     covariance = products[x.above :][both] - mean_x * mean_y
-    similarity = (2 * mean_x * mean_y + _C1) * (2 * covariance + _C2)
-    similarity /= (mean_x**2 + mean_y**2 + _C1) * (variance_x + variance_y + _C2)
+    # Where both are flat, only brightness tells.
+    similarity = (2 * mean_x * mean_y + _C1) / (mean_x**2 + mean_y**2 + _C1)
+    structure = (2 * covariance + _FAINT) / (variance_x + variance_y + _FAINT)
+    similarity *= np.where(flat, 1, structure)
     np.clip(similarity, 0, 1, out=similarity)
     shown = int(flat.size - np.count_nonzero(flat))
     return similarity[~(flat_x | flat_y)], shown, similarity[differing]

