@@ -4,7 +4,8 @@
     preference_probability(record_a.scores["paper"], record_b.scores["paper"])
 
 The weights stand in `human_weights.json` with how they came about and how well they agree with
-people. They were fitted on scores of the `paper` profile.
+people. They were fitted on scores of the `paper` profile; the judge gives the composite the same
+scores of what is seen.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
     """What of a page's inventory leaves pixels that can be seen."""
     gray = grayscale(view.rgb) if gray is None else gray
     inventory = view.inventory
-    texts = [box for box, *_ in view.seen_texts]
+    texts = [box for box, *_ in inventory.texts]
     surfaces = _with_edges(view.rgb, inventory.surfaces)
     seen = Contents(
         texts=view.seen_texts,
