@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from uiproof.benchmarks.design2code.glyphs import Glyphs, SeenText
 from uiproof.boxes import Box
-from uiproof.browser.text_capture import FIRST_SPARE
 from uiproof.vision.images import Rgb
-from uiproof.vision.screenshots import screenshot_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from uiproof.browser.text_capture import TextCapture
 
@@ -40,7 +34,7 @@ def find_blocks(
     colour moved by `SHIFT` in the second. A block is the box around all pixels of its colour; its
     colour is the mean of those pixels in the ordinary screenshot (RGB), truncated.
     """
-    regions = _regions(capture, glyphs or Glyphs.read(capture, screenshot))
+    regions = (glyphs or Glyphs.read(capture, screenshot)).regions
     return [
         TextBlock(node.text.strip().lower(), *regions[node.color_number])
         for node in capture.nodes
@@ -54,7 +48,7 @@ def seen_blocks(capture: TextCapture, glyphs: Glyphs, texts: Sequence[SeenText])
     A text of which a part is seen is cut to that part, and its block is around that part; a text
     that is seen as a whole makes the very block that `find_blocks` finds.
     """
-    regions = _regions(capture, glyphs)
+    regions = glyphs.regions
     width, height = glyphs.screenshot.shape[1], glyphs.screenshot.shape[0]
     seen = {text.index: text for text in texts}
     blocks = []
@@ -69,34 +63,6 @@ def seen_blocks(capture: TextCapture, glyphs: Glyphs, texts: Sequence[SeenText])
             box = Box(x / width, y / height, w / width, h / height)
             blocks.append(TextBlock(text.text.lower(), box, text.color))
     return blocks
-
-
-def _regions(
-    capture: TextCapture, glyphs: Glyphs
-) -> dict[int | None, tuple[Box, tuple[int, int, int]]]:
-    """Box and mean colour of every colour number that is there."""
-    chosen = np.flatnonzero((glyphs.numbers >= 0) & (glyphs.numbers < FIRST_SPARE))
-    if len(chosen) == 0:
-        return {}
-    # By number, and from top to bottom as before.
-    chosen = chosen[np.argsort(glyphs.numbers[chosen], kind="stable")]
-    numbers, xs, ys = (a[chosen] for a in (glyphs.numbers, glyphs.columns, glyphs.rows))
-    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-    left, right = np.minimum.reduceat(xs, starts), np.maximum.reduceat(xs, starts)
-    top, bottom = ys[starts], ys[np.append(starts[1:], len(ys)) - 1]
-    counts = np.add.reduceat(glyphs.inside[chosen], starts, dtype=np.int64)
-    sums = np.add.reduceat(glyphs.shown[chosen], starts, axis=0, dtype=np.int64)
-
-    width, height = screenshot_size(capture.pairs[0][0])
-    columns: tuple[NDArray[Any], ...] = (numbers[starts], left, top, right, bottom, counts, sums)
-    regions: dict[int | None, tuple[Box, tuple[int, int, int]]] = {}
-    for number, x, y, x_end, y_end, count, (r, g, b) in zip(
-        *(column.tolist() for column in columns), strict=True
-    ):
-        if count:
-            box = Box(x / width, y / height, (x_end - x + 1) / width, (y_end - y + 1) / height)
-            regions[number] = (box, (int(r / count), int(g / count), int(b / count)))
-    return regions
 
 
 def blocks_as_json(blocks: Sequence[TextBlock]) -> list[dict[str, object]]:

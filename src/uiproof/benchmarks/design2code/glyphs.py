@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from uiproof.boxes import Box
 from uiproof.browser.text_capture import (
     FIRST_SPARE,
     POOL,
@@ -44,7 +45,7 @@ POOL_START, POOL_STEP = 10, 16  # channels of pool colours: 10, 26, ... 250
 
 SPARE_TOLERANCE = 6
 
-AROUND = 7  # pixels: the side of the square around a pixel of a text that shows what is behind it
+AROUND = (-3, -2, 0, 2, 3)  # pixels, across and down: where to look for what is behind a text
 MIN_CONTRAST = 2.5  # CIEDE2000 between a seen text and what is behind it; #f2f2f2 on white has 2.6
 CLEAR_CONTRAST = 10.0  # the same for one that is easily read; #d2d2d2 on white has 10.1
 PIXEL_CONTRAST = 6.0  # levels of 0-255 by which a seen pixel of a text stands out
@@ -57,12 +58,12 @@ MIN_LINE_HEIGHT = 5.0  # pixels; lower text cannot be read
 MIN_ADVANCE = 0.08  # of the height of a line for each character: what is denser cannot be read
 FITTING_ADVANCE = 0.4  # of the font's size for each character, to guess how much text a box shows
 PSEUDO_REACH = 48  # pixels around an element in which its pseudo-elements are looked for
-SAMPLES = 32  # pixels of a text that are compared with each of those around them
+SAMPLES = 48  # pixels of a text that are looked at
+MOST_PIXELS = 20_000  # the same for one of which parts are not seen
 VISIBLE_RANGE = 12  # levels between the darkest and the lightest pixel of a seen symbol
 
 _PIECE = re.compile(r"\S{1,8}\s*")
 _COLLAPSED = re.compile(r"[ \t\n\r\f]+")  # what browsers show as one space
-_STRIP = 128  # rows at a time: keeps the intermediate arrays in the processor's cache
 _NONE = np.empty(0, np.int64)
 
 
@@ -91,16 +92,31 @@ class SeenText:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A text that may be seen: its colour, what is behind it, and its pixels."""
+class _Candidate:
+    """A text of the inventory, and its pixels."""
 
-    text: SeenText
-    color: NDArray[np.float64]
-    behind: NDArray[np.float64]
+    index: int
+    box: PixelRect
+    text: str
+    place: TextPlace
+    pixels: NDArray[np.int64]
+    least: float  # what share of the pixels must be seen
+    is_cut: bool  # parts of its lines have no pixels
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """Some pixels, and what is around each of them that belongs to no text."""
+
+    behind: NDArray[np.float32]  # the mean of it, for the pixels that have any around them
+    contrast: NDArray[np.float32]  # the pixels' own colours less that
+    nearest: NDArray[np.int16]  # how far the colour around that is most like it is from it, at most
     pixels: NDArray[np.int64]
 
-
-_COLORS = ("color", "behind")
+    def __getitem__(self, which: slice | NDArray[np.bool_]) -> _Surroundings:
+        return _Surroundings(
+            self.behind[which], self.contrast[which], self.nearest[which], self.pixels[which]
+        )
 
 
 @dataclass(frozen=True)
@@ -112,6 +128,7 @@ class Glyphs:
     numbers: NDArray[np.int32]  # of the colour; -1 where several are blended
     moved: NDArray[np.uint8]  # by how much each channel differs
     screenshot: Rgb  # the ordinary picture
+    size: tuple[int, int]  # of the recoloured pictures
 
     @classmethod
     def read(cls, capture: TextCapture, screenshot: Rgb) -> Glyphs:
@@ -122,13 +139,15 @@ class Glyphs:
             if screenshot_size(pair[0]) == screenshot_size(pair[1])
         ]
         if not found:
-            return cls(_NONE, _NONE, _NONE.astype(np.int32), np.empty((0, 3), np.uint8), screenshot)
+            none = _NONE, _NONE, _NONE.astype(np.int32), np.empty((0, 3), np.uint8)
+            return cls(*none, screenshot, (0, 0))
         arrays = [np.concatenate(parts) for parts in zip(*found, strict=True)]
         if len(found) > 1:
             order = np.argsort(arrays[0], kind="stable")
             arrays = [array[order] for array in arrays]
         rows, columns, numbers, moved = arrays
-        return cls(rows, columns, numbers, moved, screenshot)
+        size = screenshot_size(capture.pairs[0][0])
+        return cls(rows, columns, numbers, moved, screenshot, size)
 
     @cached_property
     def inside(self) -> NDArray[np.bool_]:
@@ -147,42 +166,33 @@ class Glyphs:
         return shown
 
     @cached_property
-    def behind(self) -> NDArray[np.float32]:
-        """What is behind each pixel: the mean of pixels around it that belong to no text.
+    def regions(self) -> dict[int | None, tuple[Box, Color]]:
+        """Box and mean colour of every pool colour that is there."""
+        chosen = np.flatnonzero((self.numbers >= 0) & (self.numbers < FIRST_SPARE))
+        if len(chosen) == 0:
+            return {}
+        # By number, and from top to bottom as before.
+        chosen = chosen[np.argsort(self.numbers[chosen], kind="stable")]
+        numbers, xs, ys = (a[chosen] for a in (self.numbers, self.columns, self.rows))
+        starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+        left, right = np.minimum.reduceat(xs, starts), np.maximum.reduceat(xs, starts)
+        top, bottom = ys[starts], ys[np.append(starts[1:], len(ys)) - 1]
+        counts = np.add.reduceat(self.inside[chosen], starts, dtype=np.int64)
+        sums = np.add.reduceat(self.shown[chosen], starts, axis=0, dtype=np.int64)
 
-        Not a number where there are none, as inside of large letters.
-        """
-        behind = np.full((len(self.rows), 3), np.nan, np.float32)
-        height, width = self.screenshot.shape[:2]
-        free = self._free
-        reach = AROUND // 2
-        for top in range(0, height, _STRIP):
-            start, end = np.searchsorted(self.rows, (top, min(top + _STRIP, height)))
-            if start == end:
-                continue
-            first = max(top - reach, 0)
-            part = slice(first, top + _STRIP + reach)
-            own = slice(int(start), int(end))
-            kept = self.inside[own]
-            places = (self.rows[own][kept] - first) * width + self.columns[own][kept]
-            masked = cv2.bitwise_and(
-                self.screenshot[part], self.screenshot[part], mask=free[part] * np.uint8(255)
-            )
-            sums, counts = (
-                cv2.boxFilter(
-                    values,
-                    cv2.CV_32F,
-                    (AROUND, AROUND),
-                    normalize=False,
-                    borderType=cv2.BORDER_CONSTANT,
-                )
-                for values in (masked, free[part])
-            )
-            number = counts.reshape(-1)[places]
-            with np.errstate(invalid="ignore", divide="ignore"):
-                mean = sums.reshape(-1, 3)[places] / number[:, None]
-            behind[own][kept] = mean
-        return behind
+        width, height = self.size
+        columns: tuple[NDArray[Any], ...] = (
+            *(numbers[starts], left, top, right, bottom),
+            *(counts, sums),
+        )
+        regions: dict[int | None, tuple[Box, Color]] = {}
+        for number, x, y, x_end, y_end, count, (r, g, b) in zip(
+            *(column.tolist() for column in columns), strict=True
+        ):
+            if count:
+                box = Box(x / width, y / height, (x_end - x + 1) / width, (y_end - y + 1) / height)
+                regions[number] = (box, (int(r / count), int(g / count), int(b / count)))
+        return regions
 
     @cached_property
     def _free(self) -> NDArray[np.uint8]:
@@ -190,11 +200,6 @@ class Glyphs:
         free = np.ones(self.screenshot.shape[:2], np.uint8)
         free[self.rows[self.inside], self.columns[self.inside]] = 0
         return free
-
-    @cached_property
-    def contrast(self) -> NDArray[np.float32]:
-        """How each pixel differs from what is behind it."""
-        return self.shown - self.behind
 
     def within(self, boxes: Iterable[PixelRect]) -> list[NDArray[np.int64]]:
         """The indices of the pixels in each of some boxes."""
@@ -211,110 +216,133 @@ class Glyphs:
         self, texts: Sequence[ListedText], places: Sequence[TextPlace]
     ) -> tuple[SeenText, ...]:
         """What is seen of the texts of an inventory, each as far as it is seen."""
-        found = [
-            one
-            for index, (text, place) in enumerate(zip(texts, places, strict=True))
-            if (one := self._see(index, text, place, places)) is not None
-        ]
+        lines: dict[int, list[PixelRect]] = {}  # of text nodes, by colour
+        for place in places:
+            if place.kind == "node":
+                lines.setdefault(place.color_number, []).extend(place.lines)
+        found: list[tuple[SeenText, NDArray[np.float64], NDArray[np.float64]]] = []
+        candidates = []
+        for index, (listed, place) in enumerate(zip(texts, places, strict=True)):
+            candidate = self._candidate(index, listed, place, lines.get(place.color_number, []))
+            if candidate is not None and len(candidate.pixels):
+                candidates.append(candidate)
+            elif candidate is not None and (symbol := self._symbol(candidate, listed[2])):
+                found.append((symbol, np.zeros(3), np.full(3, 255.0)))
+        samples = [one.pixels[:: max(len(one.pixels) // SAMPLES, 1)] for one in candidates]
+        around = self._surroundings(np.concatenate([_NONE, *samples]))
+        start = 0
+        for candidate, sample in zip(candidates, samples, strict=True):
+            own = around[start : start + len(sample)]
+            start += len(sample)
+            if (one := self._see(candidate, own)) is not None:
+                found.append(one)
         if not found:
             return ()
-        colors, behind = (np.array([getattr(one, name) for one in found]) for name in _COLORS)
+        colors, behind = (np.array(column) for column in list(zip(*found, strict=True))[1:])
         contrasts = ciede2000(srgb_to_lab(colors), srgb_to_lab(behind))
         clear = ((contrasts - MIN_CONTRAST) / (CLEAR_CONTRAST - MIN_CONTRAST)).clip(max=1)
-        return tuple(
-            replace(one.text, legibility=round(legibility, 4))
-            for one, legibility, distinct in zip(
-                found, clear.tolist(), self._distinct(found), strict=True
-            )
-            if legibility >= 0 and distinct >= MIN_SHARE
+        seen = (
+            replace(text, legibility=round(legibility, 4))
+            for (text, *_), legibility in zip(found, clear.tolist(), strict=True)
+            if legibility >= 0
         )
+        return tuple(sorted(seen, key=lambda text: text.index))
 
-    def _distinct(self, found: Sequence[_Found]) -> NDArray[np.float64]:
-        """The share of each text's pixels that have no pixel like them among those around.
-
-        Glyphs that are only seen through gaps in a pattern stand out from the pattern, but not from
-        the rest of what is seen through the gaps.
-        """
-        samples = [one.pixels[:: max(len(one.pixels) // SAMPLES, 1)] for one in found]
-        contrasts = np.array([np.abs(one.color - one.behind).max() for one in found])
-        least = np.maximum(PIXEL_CONTRAST, 0.5 * contrasts)
-        pixels = np.concatenate(samples)
-        texts = np.repeat(np.arange(len(found)), [len(sample) for sample in samples])
-        reach = AROUND // 2
-        framed = np.pad(self._free, reach)
-        own = self.shown[pixels].astype(np.int16)
-        nearest = np.full(len(pixels), 255, np.int16)
-        height, width = self.screenshot.shape[:2]
-        for down in range(-reach, reach + 1):
-            for across in range(-reach, reach + 1):
-                rows, columns = self.rows[pixels] + down, self.columns[pixels] + across
-                free = framed[rows + reach, columns + reach] != 0
-                there = self.screenshot[rows.clip(0, height - 1), columns.clip(0, width - 1)]
-                apart = np.abs(there - own).max(axis=1)
-                nearest = np.where(free, np.minimum(nearest, apart), nearest)
-        alone = nearest >= np.minimum(least[texts], 254)
-        counts = np.bincount(texts, minlength=len(found))
-        shares = np.bincount(texts, weights=alone, minlength=len(found)) / np.maximum(counts, 1)
-        return np.where(counts > 0, shares, 1.0)
-
-    def _see(
-        self, index: int, listed: ListedText, place: TextPlace, places: Sequence[TextPlace]
-    ) -> _Found | None:
-        """A text as far as it is seen, before contrasts are compared."""
-        box, text, computed = listed
-        lines = place.lines
-        if lines:
-            if not _is_readable(lines, text):
-                return None
-        else:
+    def _candidate(
+        self, index: int, listed: ListedText, place: TextPlace, lines: Sequence[PixelRect]
+    ) -> _Candidate | None:
+        """A text that could be read, with its pixels; without any where there are too few."""
+        box, text, _ = listed
+        if place.lines and not _is_readable(place.lines, text):
+            return None
+        if not place.lines:
             text = text[: _fitting(box, place.font_size)]
         parts = self.within(_search_area(box, place))
-        pixels = np.concatenate(parts) if parts else _NONE
-        own, ink, least = self._own(pixels, place, places)
-        if len(own) == 0 or ink < _share_inside(lines, box) * len("".join(text.split())):
-            return self._symbol(index, box, text, computed)
-        contrast = self.contrast[own]
-        measured = ~np.isnan(contrast[:, 0])
-        contrast = contrast[measured]
-        if len(contrast) == 0:
+        pixels, ink, least = self._own(np.concatenate([_NONE, *parts]), place, lines)
+        if ink < _share_inside(place.lines, box) * len("".join(text.split())):
+            pixels = _NONE
+        is_cut = _is_cut(box, place.lines, parts, self.columns)
+        return _Candidate(index, box, text, place, pixels, least, is_cut)
+
+    def _surroundings(self, pixels: NDArray[np.int64]) -> _Surroundings:
+        """Look at the pixels around each of some."""
+        height, width = self.screenshot.shape[:2]
+        free, colors = self._free.reshape(-1), self.screenshot.reshape(-1, 3)
+        own = self.shown[pixels].astype(np.int16)
+        nearest = np.full(len(pixels), 255, np.int16)
+        sums, counts = np.zeros((len(pixels), 3), np.int32), np.zeros(len(pixels), np.int32)
+        rows, columns = self.rows[pixels], self.columns[pixels]
+        across = [(columns + step).clip(0, width - 1) for step in AROUND]
+        for step in AROUND:
+            line = (rows + step).clip(0, height - 1) * width
+            for column in across:
+                places = line + column
+                is_free = free[places]
+                there = colors[places]
+                apart = np.abs(there - own).max(axis=1)
+                np.minimum(nearest, apart, out=nearest, where=is_free.view(np.bool_))
+                sums += there * is_free[:, None]
+                counts += is_free
+        behind = (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
+        found = _Surroundings(behind, own - behind, nearest, pixels)
+        return found if counts.all() else replace(found, nearest=np.where(counts, nearest, -1))
+
+    def _see(
+        self, candidate: _Candidate, around: _Surroundings
+    ) -> tuple[SeenText, NDArray[np.float64], NDArray[np.float64]] | None:
+        """A text as far as it is seen, its colour, and the colour of what is behind it."""
+        box, text, place = candidate.box, candidate.text, candidate.place
+        around = around[around.nearest >= 0]
+        if len(around.pixels) == 0:
             return None
-        mean = contrast.mean(axis=0, dtype=np.float64)
-        length = float(np.linalg.norm(mean))
-        along = contrast @ (mean / max(length, 1e-9)).astype(np.float32)
+        mean = around.contrast.mean(axis=0)
+        length = float(np.sqrt(mean @ mean))
+        along = around.contrast @ (mean / max(length, 1e-9))
         if length < PIXEL_CONTRAST / 2 or length < MIN_STEADINESS * float(along.std()):
             return None
-        stands_out = along >= max(PIXEL_CONTRAST, 0.3 * length)
-        share = float(stands_out.mean())
-        if share < least:
+        least = max(PIXEL_CONTRAST, 0.3 * length)
+        stands_out = along >= least
+        share = np.count_nonzero(stands_out) / len(along)
+        if share < candidate.least:
             return None
-        seen = own[measured][stands_out]
-        whole = share >= WHOLE_SHARE and not _is_cut(box, lines, parts, self.columns)
-        if not whole and lines:
-            kept = self._seen_part(text, lines, own[measured], stands_out)
+        seen = around[stands_out]
+        color = self._unblended(seen, along[stands_out], place.color_number)
+        behind = seen.behind.mean(axis=0, dtype=np.float64)
+        apart = max(PIXEL_CONTRAST, 0.5 * float(np.abs(color - behind).max()))
+        if np.count_nonzero(seen.nearest >= min(apart, 254)) < MIN_SHARE * len(seen.pixels):
+            # Glyphs that show through the gaps of a pattern stand out from the pattern, but not
+            # from the rest of what is seen through the gaps.
+            return None
+        ink, whole = box, share >= WHOLE_SHARE and not candidate.is_cut
+        if not whole:
+            every = self._surroundings(
+                candidate.pixels[:: len(candidate.pixels) // MOST_PIXELS + 1]
+            )
+            every = every[every.nearest >= 0]
+            is_seen = every.contrast @ (mean / length) >= least
+            ink = self._extent(every.pixels[is_seen])
+            kept = self._seen_part(text, place.lines, every.pixels, is_seen)
             if kept is None:
                 return None
-            whole = kept[0].split() == text.split()
+            whole = not place.lines or kept[0].split() == text.split()
             if not whole:
                 text, box = kept[0], _overlap(kept[1], box)
-        color = self._unblended(seen, along[stands_out], place.color_number)
-        behind = self.behind[seen].mean(axis=0, dtype=np.float64)
         red, green, blue = (round(float(value)) for value in color)
-        found = SeenText(index, box, text, (red, green, blue), self._extent(seen), whole)
-        return _Found(found, color, behind, seen)
+        found = SeenText(candidate.index, box, text, (red, green, blue), ink, whole)
+        return found, color, behind
 
     def _unblended(
-        self, pixels: NDArray[np.int64], contrast: NDArray[np.float32], number: int
+        self, seen: _Surroundings, along: NDArray[np.float32], number: int
     ) -> NDArray[np.float64]:
         """The colour that a text has where it covers a pixel completely.
 
         Taken from its pixels that stand out most, as their median.
         """
-        some = slice(None, None, max(len(pixels) // 256, 1))
-        contrast = contrast[some]
-        most = pixels[some][contrast >= 0.8 * np.quantile(contrast, 0.9)]
-        covered = np.maximum(self._coverage(most, number), 0.25)
-        colors = self.behind[most] + self.contrast[most] / covered[:, None]
-        color: NDArray[np.float64] = np.median(colors, axis=0).clip(0, 255)
+        ranked = np.sort(along)
+        most = seen[along >= 0.8 * ranked[int(0.9 * (len(ranked) - 1))]]
+        covered = np.maximum(self._coverage(most.pixels, number), 0.25)
+        colors = most.behind + most.contrast / covered[:, None]
+        color: NDArray[np.float64] = np.sort(colors, axis=0)[len(colors) // 2].clip(0, 255)
         return color
 
     def _coverage(self, pixels: NDArray[np.int64], number: int) -> NDArray[np.float64]:
@@ -330,7 +358,7 @@ class Glyphs:
         return x, y, int(columns.max()) + 1 - x, int(rows.max()) + 1 - y
 
     def _own(
-        self, pixels: NDArray[np.int64], place: TextPlace, places: Sequence[TextPlace]
+        self, pixels: NDArray[np.int64], place: TextPlace, lines: Sequence[PixelRect]
     ) -> tuple[NDArray[np.int64], int, float]:
         """The pixels of a text among those in its place, how many may be of it, and what share of
         them must be seen."""
@@ -338,12 +366,6 @@ class Glyphs:
         is_own, is_blended = numbers == place.color_number, numbers < 0
         if place.kind == "pseudo" and place.color_number < FIRST_SPARE:
             # It has the colour of the element's own text, which must not be taken for it.
-            lines = [
-                line
-                for other in places
-                if other.kind == "node" and other.color_number == place.color_number
-                for line in other.lines
-            ]
             is_own &= ~np.isin(pixels, np.concatenate([_NONE, *self.within(lines)]))
         ink = int(np.count_nonzero(is_own | is_blended))
         if np.count_nonzero(is_own) >= 4:
@@ -363,17 +385,15 @@ class Glyphs:
             is_blended &= covered >= 0.5 * float(covered[is_blended].max())
         return pixels[is_own | is_blended], ink, MIN_SHARE_OF_BLENDED
 
-    def _symbol(self, index: int, box: PixelRect, text: str, color: Color) -> _Found | None:
+    def _symbol(self, candidate: _Candidate, color: Color) -> SeenText | None:
         """A text without letters and digits: emoji have colours that nothing changes."""
-        if any(letter.isalnum() for letter in text):
+        if any(letter.isalnum() for letter in candidate.text):
             return None
-        x, y, w, h = box
+        x, y, w, h = candidate.box
         part = self.screenshot[int(y) : int(y + h) + 1, int(x) : int(x + w) + 1]
         if part.size == 0 or int(part.max()) - int(part.min()) < VISIBLE_RANGE:
             return None
-        black, white = np.zeros(3), np.full(3, 255.0)
-        found = SeenText(index, box, text, color, box, is_whole=True)
-        return _Found(found, black, white, _NONE)
+        return SeenText(candidate.index, candidate.box, candidate.text, color, candidate.box, True)
 
     def _seen_part(
         self,
@@ -386,6 +406,8 @@ class Glyphs:
 
         Characters are taken to be spread evenly over the lines.
         """
+        if not lines:
+            return text, (0.0, 0.0, 0.0, 0.0)
         plain = _COLLAPSED.sub(" ", text).strip(" ")
         advance = sum(w for _, _, w, _ in lines) / max(len(plain), 1)
         rows, columns = self.rows[own], self.columns[own]
@@ -424,6 +446,7 @@ def _changed(first: bytes, second: bytes, base: int) -> tuple[NDArray[Any], ...]
     return tuple(np.concatenate(parts) for parts in (rows, columns, numbers, moved))
 
 
+@cache
 def _movement(number: int) -> NDArray[np.float64]:
     """How far each channel of a colour moves from the first picture of a pair to the second."""
     if number >= FIRST_SPARE:
