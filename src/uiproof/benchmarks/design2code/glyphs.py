@@ -52,6 +52,7 @@ PIXEL_CONTRAST = 6.0  # levels of 0-255 by which a seen pixel of a text stands o
 MIN_SHARE = 0.3  # of the pixels of a text must be seen, or none of it counts
 PIECE_SHARE = 0.6  # of the pixels of a part of a text must be seen, or that part does not count
 MIN_SHARE_OF_BLENDED = 0.75  # the same for a text that covers no pixel completely
+MIN_DISTINCT = 0.6  # of the seen pixels of a text must have no pixel like them around
 WHOLE_SHARE = 0.9  # of the pixels of a text must be seen, or its parts are looked at one by one
 MIN_STEADINESS = 0.5  # mean over deviation of how much the pixels of a text stand out
 MIN_LINE_HEIGHT = 5.0  # pixels; lower text cannot be read
@@ -309,7 +310,7 @@ class Glyphs:
         color = self._unblended(seen, along[stands_out], place.color_number)
         behind = seen.behind.mean(axis=0, dtype=np.float64)
         apart = max(PIXEL_CONTRAST, 0.5 * float(np.abs(color - behind).max()))
-        if np.count_nonzero(seen.nearest >= min(apart, 254)) < MIN_SHARE * len(seen.pixels):
+        if np.count_nonzero(seen.nearest >= min(apart, 254)) < MIN_DISTINCT * len(seen.pixels):
             # Glyphs that show through the gaps of a pattern stand out from the pattern, but not
             # from the rest of what is seen through the gaps.
             return None
