@@ -309,8 +309,9 @@ class Glyphs:
         seen = around[stands_out]
         color = self._unblended(seen, along[stands_out], place.color_number)
         behind = seen.behind.mean(axis=0, dtype=np.float64)
-        apart = max(PIXEL_CONTRAST, 0.5 * float(np.abs(color - behind).max()))
-        if np.count_nonzero(seen.nearest >= min(apart, 254)) < MIN_DISTINCT * len(seen.pixels):
+        apart = np.abs(seen.contrast).max(axis=1)
+        distinct = np.count_nonzero(seen.nearest >= 0.5 * apart)
+        if distinct < MIN_DISTINCT * len(seen.pixels):
             # Glyphs that show through the gaps of a pattern stand out from the pattern, but not
             # from the rest of what is seen through the gaps.
             return None
