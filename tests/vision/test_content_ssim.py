@@ -92,6 +92,21 @@ def test_a_background_of_another_brightness_lowers_the_score():
     assert darker < same < 1
 
 
+@pytest.mark.parametrize("tint", [251, 250, 240, 200])
+def test_a_tinted_background_never_raises_the_score(tint):
+    # Two plain areas in almost one colour are almost alike, and there are many of them.
+    honest = content_ssim(with_patch(noise(14, 14, 1)), with_patch(noise(14, 14, 2)))
+    tinted = with_patch(noise(14, 14, 1), background=tint)
+    assert content_ssim(tinted, with_patch(noise(14, 14, 2))) <= honest + 0.005
+
+
+def test_faint_patterns_that_have_nothing_in_common_are_not_alike():
+    down, across = flat(250), flat(250)
+    down[::2] += 4
+    across[:, ::2] += 4
+    assert content_ssim(down, across) < 0.2
+
+
 def test_a_little_noise_costs_little_and_more_costs_more():
     patch = with_patch(noise(30, 40))
     scores = []

@@ -147,8 +147,8 @@ class ClipModel:
 
 
 def clip_similarity(a: Vector, b: Vector) -> float:
-    """The cosine of the angle between two embeddings."""
-    return float(a @ b)
+    """The cosine of the angle between two embeddings; rounding does not take it beyond 1."""
+    return min(max(float(a @ b), -1.0), 1.0)
 
 
 def preprocess(rgb: Rgb) -> Vector:

@@ -21,6 +21,9 @@ _STRIP = 256  # rows at a time: keeps the intermediate arrays in the processor's
 _CONTENT_STRIP = 64  # the same for `content_ssim`, which has more of them: new memory costs time
 
 _FLAT = 1.0  # variance below which nothing is seen in a window
+# For `content_ssim` in place of C2, which would make any two faint patterns alike: no window that
+# it compares is flat, so that little is needed.
+_FAINT = 0.5
 _SAME_BRIGHTNESS = 3.0
 
 Pixels = npt.NDArray[np.uint8]
@@ -52,7 +55,7 @@ def ssim(a: Pixels, b: Pixels) -> float:
     for top in range(0, windows_down, _STRIP):
         rows = slice(top, min(top + _STRIP, windows_down) + window - 1)
         total += _sum_of_similarities(x[rows], y[rows], window)
-    return float(total / (windows_down * windows_across))
+    return min(float(total / (windows_down * windows_across)), 1.0)
 
 
 def _sum_of_similarities(x: Pixels, y: Pixels, window: int) -> float:
@@ -99,9 +102,10 @@ def content_ssim(a: Pixels, b: Pixels) -> float:
 
     Both are laid on one canvas at the top left. In every window of 7 x 7 pixels a picture shows
     something unless it is flat there (variance below 1). The score is the mean over all windows
-    in which at least one picture shows something, or both are flat but differ in brightness by
-    more than 3. A window that shows something in one picture only counts as 0, also where the
-    other picture has ended; a negative similarity counts as 0.
+    in which at least one picture shows something. A window that shows something in one picture
+    only counts as 0, also where the other picture has ended; a negative similarity counts as 0.
+    Windows that are flat in both but differ in brightness by more than 3 count too where that
+    lowers the mean: plain areas in almost the right colour must not make up for anything.
 
     Equal pictures score exactly 1, and a flat one against one that shows something exactly 0.
     `ssim` does not do that: pages are mostly background, so a blank one looks similar to all.
@@ -111,7 +115,7 @@ def content_ssim(a: Pixels, b: Pixels) -> float:
     x, y = grayscale(a), grayscale(b)
     height = max(x.shape[0], y.shape[0])
     shown_x = shown_y = alone = counted = 0
-    similarities = [np.zeros(0, np.float32)]
+    similarities, plain = [np.zeros(0, np.float32)], [np.zeros(0, np.float32)]
     for top in range(0, height, _CONTENT_STRIP):
         strip_x, strip_y = _windows(x, top), _windows(y, top)
         shown_x += int(np.count_nonzero(strip_x.shown))
@@ -120,15 +124,23 @@ def content_ssim(a: Pixels, b: Pixels) -> float:
         alone += int(np.count_nonzero(strip_x.shown)) - int(np.count_nonzero(strip_x.shown[both]))
         alone += int(np.count_nonzero(strip_y.shown)) - int(np.count_nonzero(strip_y.shown[both]))
         if min(strip_x.mean[both].shape) > 0:
-            found, windows = _content_similarities(strip_x, strip_y, both)
+            found, windows, differing = _content_similarities(strip_x, strip_y, both)
             similarities.append(found)
+            plain.append(differing)
             counted += windows
     if (shown_x == 0) != (shown_y == 0):
         return 0.0
-    if counted + alone == 0:
-        return 1.0
     # One sum over all, not one of sums: the last digits must not depend on the strips.
-    return float(np.concatenate(similarities).sum(dtype=np.float64) / (counted + alone))
+    total, of_plain = (
+        float(np.concatenate(parts).sum(dtype=np.float64)) for parts in (similarities, plain)
+    )
+    windows, plain_windows = counted + alone, sum(map(len, plain))
+    means = [
+        part / number
+        for part, number in ((total, windows), (total + of_plain, windows + plain_windows))
+        if number
+    ]
+    return min(1.0, *means) if means else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,18 +168,23 @@ def _windows(gray: Pixels, top: int) -> _Windows:
 
 def _content_similarities(
     x: _Windows, y: _Windows, both: tuple[slice, ...]
-) -> tuple[npt.NDArray[Any], int]:
-    """Similarities where both show something or both do not, and how many windows count."""
+) -> tuple[npt.NDArray[Any], int, npt.NDArray[Any]]:
+    """Similarities where both show something, how many windows show something in either picture,
+    and similarities where both are flat and differ."""
     mean_x, variance_x, flat_x = x.mean[both], x.variance[both], ~x.shown[both]
     mean_y, variance_y, flat_y = y.mean[both], y.variance[both], ~y.shown[both]
-    counted = ~(flat_x & flat_y) | (np.abs(mean_x - mean_y) > _SAME_BRIGHTNESS)
-    compared = counted & (flat_x == flat_y)
+    flat = flat_x & flat_y
+    differing = flat & (np.abs(mean_x - mean_y) > _SAME_BRIGHTNESS)
     rows, columns = (min(a, b) for a, b in zip(x.values.shape, y.values.shape, strict=True))
     products = _box_mean(x.values[:rows, :columns] * y.values[:rows, :columns])
     covariance = products[x.above :][both] - mean_x * mean_y
-    similarity = (2 * mean_x * mean_y + _C1) * (2 * covariance + _C2)
-    similarity /= (mean_x**2 + mean_y**2 + _C1) * (variance_x + variance_y + _C2)
-    return np.clip(similarity[compared], 0, 1), int(np.count_nonzero(counted))
+    # Where both are flat, only brightness tells.
+    similarity = (2 * mean_x * mean_y + _C1) / (mean_x**2 + mean_y**2 + _C1)
+    structure = (2 * covariance + _FAINT) / (variance_x + variance_y + _FAINT)
+    similarity *= np.where(flat, 1, structure)
+    np.clip(similarity, 0, 1, out=similarity)
+    shown = int(flat.size - np.count_nonzero(flat))
+    return similarity[~(flat_x | flat_y)], shown, similarity[differing]
 
 
 def _box_mean(values: npt.NDArray[np.float32]) -> npt.NDArray[Any]:

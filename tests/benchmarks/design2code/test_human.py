@@ -100,3 +100,10 @@ def test_the_script_fits_the_shipped_coefficients_on_the_published_votes(shared_
     assert script.auc(held_out, votes) == pytest.approx(0.80, abs=0.01)
     # The baseline that it has to beat, and the rank statistic behind both.
     assert script.auc(deltas.mean(axis=1), votes) == pytest.approx(0.763, abs=0.001)
+
+
+@pytest.mark.parametrize("clip", [None, 1.0])
+def test_all_ones_give_exactly_one_and_rounding_never_more(clip):
+    assert human_score(1.0, 1.0, 1.0, 1.0, clip) == 1.0
+    assert human_score(1.0000000000000002, 1.0, 1.0, 1.0, clip) == 1.0
+    assert human_score(0.0, 0.0, 0.0, 0.0, clip and 0.0) == 0.0

@@ -32,7 +32,7 @@ def contents(renderer):
 def texts(contents):
     """The texts that are seen on a page."""
     return lambda body, style="": [
-        " ".join(text.split()) for _, text, _ in contents(body, style).texts
+        " ".join(text.split()) for _, text, *_ in contents(body, style).texts
     ]
 
 
@@ -109,7 +109,7 @@ def test_text_that_nobody_sees_does_not_count(texts, body):
 
 def test_texts_have_their_place_and_their_colour(contents):
     style = "p { position: absolute; left: 100px; top: 50px; margin: 0; width: 90px; color: #c00 }"
-    (((x, y, w, h), text, color),) = contents("<p>Two words here</p>", style).texts
+    (((x, y, w, h), text, color, _),) = contents("<p>Two words here</p>", style).texts
     assert (x, y) == (100, 50)
     assert 30 < w <= 90
     assert h > 40  # more than one line
@@ -122,7 +122,7 @@ def test_texts_have_their_place_and_their_colour(contents):
         f'<img src="{PIXEL}" width="80" height="40">',
         '<img src="absent.png" width="80" height="40">',
         "<svg width=80 height=40><rect width=80 height=40 /></svg>",
-        "<canvas width=80 height=40></canvas>",
+        '<canvas width=80 height=40 style="background: #246"></canvas>',
         f"""<div style="width: 80px; height: 40px; background: url('{PIXEL}')"></div>""",
     ],
 )

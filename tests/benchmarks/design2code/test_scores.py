@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uiproof.benchmarks.design2code.blocks import TextBlock
-from uiproof.benchmarks.design2code.matching import Match, Matching, match_blocks
+from uiproof.benchmarks.design2code.matching import (
+    Match,
+    Matching,
+    match_blocks,
+    match_with_itself,
+)
 from uiproof.benchmarks.design2code.scores import (
     BlockScores,
     block_scores,
@@ -106,6 +111,31 @@ def test_a_page_compared_with_itself_scores_exactly_one_in_block_match_and_text(
 def test_a_page_with_distinct_texts_compared_with_itself_scores_exactly_one_in_everything(blocks):
     distinct = list({b.text: b for b in blocks}.values())
     assert strict_block_scores(match_blocks(distinct, distinct)) == BlockScores(1.0, 1.0, 1.0, 1.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(some_blocks, some_blocks)
+def test_all_scores_are_fractions_to_the_last_bit(ours, theirs):
+    for scores in (block_scores, strict_block_scores):
+        for matching in (match_blocks(ours, theirs), match_blocks(ours, ours)):
+            assert all(0 <= score <= 1 for score in asdict(scores(matching)).values())
+
+
+@settings(max_examples=60, deadline=None)
+@given(some_blocks.filter(bool))
+def test_where_every_block_has_a_partner_the_paper_finds_exactly_all_of_the_area(blocks):
+    # Sums of the same areas in another order are off by a bit, to either side.
+    assert block_scores(match_with_itself(blocks)).block_match == 1.0
+
+
+def test_text_that_is_harder_to_read_than_the_references_is_worth_less():
+    faint = replace(block("abcd"), legibility=0.25)
+    clear = block("abcd")
+    pairs = (Match(0, 0, 1.0),)
+    assert strict_block_scores(Matching((faint,), (clear,), pairs)) == BlockScores(*[0.25] * 4)
+    for same_or_better in ((faint, faint), (clear, faint)):
+        ours, theirs = same_or_better
+        assert strict_block_scores(Matching((ours,), (theirs,), pairs)) == BlockScores(*[1.0] * 4)
 
 
 def test_nothing_matched_scores_exactly_zero():

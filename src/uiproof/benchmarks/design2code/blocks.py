@@ -5,39 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import cv2
-import numpy as np
-from numpy.typing import NDArray
-
+from uiproof.benchmarks.design2code.glyphs import Glyphs, SeenText
 from uiproof.boxes import Box
-from uiproof.browser.text_capture import POOL, SHIFT
 from uiproof.vision.images import Rgb
-from uiproof.vision.screenshots import differing_rows, screenshot_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from uiproof.browser.text_capture import TextCapture
-
-# Tolerances of the reference implementation, in channel steps of 0-255.
-SHIFT_TOLERANCE = 8  # between the expected and the seen second colour
-COLOR_TOLERANCE = 4  # between a pool colour and the pixel of the first picture
-POOL_START, POOL_STEP = 10, 16  # channels of pool colours: 10, 26, ... 250
-
-_NONE = np.empty(0, np.int64)
-
-
-def _digits() -> NDArray[np.int32]:
-    """For each value of a channel the digit that it stands for, within the tolerance.
-
-    For values that stand for none it is one that makes every number too large.
-    """
-    steps = np.arange(256, dtype=np.int32) - (POOL_START - COLOR_TOLERANCE)
-    near = (steps >= 0) & (steps % POOL_STEP <= 2 * COLOR_TOLERANCE)
-    return np.where(near, steps // POOL_STEP, np.int32(POOL))
-
-
-_DIGITS = _digits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,81 +22,47 @@ class TextBlock:
     text: str  # stripped and lower case
     box: Box
     color: tuple[float, float, float]  # RGB, 0-255
+    legibility: float = 1.0  # 0-1, how clearly it stands out; the paper does not ask
 
 
-def find_blocks(capture: TextCapture, screenshot: Rgb) -> list[TextBlock]:
+def find_blocks(
+    capture: TextCapture, screenshot: Rgb, glyphs: Glyphs | None = None
+) -> list[TextBlock]:
     """The text blocks of a page, one per piece of text that left pixels.
 
     A pixel belongs to colour number n if it shows pool colour n in the first picture and the same
     colour moved by `SHIFT` in the second. A block is the box around all pixels of its colour; its
     colour is the mean of those pixels in the ordinary screenshot (RGB), truncated.
     """
-    regions: dict[int, tuple[Box, tuple[int, int, int]]] = {}
-    for group, (first, second) in enumerate(capture.pairs):
-        if screenshot_size(first) == screenshot_size(second):
-            regions.update(_regions(first, second, screenshot, group * POOL))
+    regions = (glyphs or Glyphs.read(capture, screenshot)).regions
+    return [
+        TextBlock(node.text.strip().lower(), *regions[node.color_number])
+        for node in capture.nodes
+        if node.color_number in regions
+    ]
+
+
+def seen_blocks(capture: TextCapture, glyphs: Glyphs, texts: Sequence[SeenText]) -> list[TextBlock]:
+    """The same blocks, but of what is seen only.
+
+    A text of which a part is seen is cut to that part, and its block is around that part; a text
+    that is seen as a whole makes the very block that `find_blocks` finds.
+    """
+    regions = glyphs.regions
+    width, height = glyphs.screenshot.shape[1], glyphs.screenshot.shape[0]
+    seen = {text.index: text for text in texts}
     blocks = []
     for node in capture.nodes:
-        if node.color_number is not None and node.color_number in regions:
-            box, color = regions[node.color_number]
-            blocks.append(TextBlock(node.text.strip().lower(), box, color))
+        text = None if node.listed_as is None else seen.get(node.listed_as)
+        if text is None or node.color_number not in regions:
+            continue
+        if text.is_whole:
+            blocks.append(TextBlock(node.text.strip().lower(), *regions[node.color_number]))
+        else:
+            x, y, w, h = text.ink
+            box = Box(x / width, y / height, w / width, h / height)
+            blocks.append(TextBlock(text.text.lower(), box, text.color))
     return blocks
-
-
-def _regions(
-    first: bytes,
-    second: bytes,
-    screenshot: Rgb,
-    base: int,
-) -> dict[int, tuple[Box, tuple[int, int, int]]]:
-    """Box and mean colour of every colour number that is seen."""
-    xs, ys, shown = _moved(first, second)
-    red, green, blue = _DIGITS[shown].T
-    numbers = red << 8 | green << 4 | blue
-    exact = numbers < POOL
-    if not exact.any():
-        return {}
-    # The pool is used from its end.
-    xs, ys, numbers = xs[exact], ys[exact], (POOL - 1 - numbers[exact]).astype(np.int16)
-
-    order = np.argsort(numbers, kind="stable")  # by number, and from top to bottom as before
-    numbers, xs, ys = numbers[order], xs[order], ys[order]
-    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-    left, right = np.minimum.reduceat(xs, starts), np.maximum.reduceat(xs, starts)
-    top, bottom = ys[starts], ys[np.append(starts[1:], len(ys)) - 1]
-    inside = (xs < screenshot.shape[1]) & (ys < screenshot.shape[0])
-    seen = screenshot.reshape(-1, 3)[np.where(inside, ys * screenshot.shape[1] + xs, 0)]
-    seen[~inside] = 0
-    counts = np.add.reduceat(inside, starts, dtype=np.int64)
-    sums = np.add.reduceat(seen, starts, axis=0, dtype=np.int64)
-
-    width, height = screenshot_size(first)
-    columns = (numbers[starts], left, top, right, bottom, counts, sums)
-    regions = {}
-    for number, x, y, x_end, y_end, count, (r, g, b) in zip(
-        *(column.tolist() for column in columns), strict=True
-    ):
-        if count:
-            box = Box(x / width, y / height, (x_end - x + 1) / width, (y_end - y + 1) / height)
-            regions[base + number] = (box, (int(r / count), int(g / count), int(b / count)))
-    return regions
-
-
-def _moved(
-    first: bytes, second: bytes
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
-    """Where every channel has moved by the shift: columns, rows, colours in the first picture."""
-    columns, rows, colors = [_NONE], [_NONE], [np.empty((0, 3), np.uint8)]
-    for numbers, a, b in differing_rows(first, second):
-        # Wraps around at 256, as the colours do.
-        apart = cv2.absdiff(a + np.uint8(SHIFT), b)
-        moved = cv2.inRange(apart, (0, 0, 0), (SHIFT_TOLERANCE,) * 3)
-        places = np.flatnonzero(moved != 0)
-        ys, xs = np.divmod(places, a.shape[1])
-        columns.append(xs)
-        rows.append(numbers[ys])
-        colors.append(a.reshape(-1, 3)[places])
-    return np.concatenate(columns), np.concatenate(rows), np.concatenate(colors)
 
 
 def blocks_as_json(blocks: Sequence[TextBlock]) -> list[dict[str, object]]:

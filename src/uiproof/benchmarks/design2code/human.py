@@ -4,7 +4,8 @@
     preference_probability(record_a.scores["paper"], record_b.scores["paper"])
 
 The weights stand in `human_weights.json` with how they came about and how well they agree with
-people. They were fitted on scores of the `paper` profile.
+people. They were fitted on scores of the `paper` profile; the judge gives the composite the same
+scores of what is seen.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def human_score(
         "clip": clip,
     }
     weights = coefficients(variant(clip))
-    return _weighted_sum(scores, weights) / sum(weights.values())
+    # Summed up in the same way above and below, so that all ones give exactly 1.
+    best = _weighted_sum(dict.fromkeys(weights, 1.0), weights)
+    return min(max(_weighted_sum(scores, weights) / best, 0.0), 1.0)
 
 
 def preference_probability(a: Mapping[str, float | None], b: Mapping[str, float | None]) -> float:

@@ -12,11 +12,15 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from uiproof.benchmarks.design2code.blocks import blocks_as_json
+from uiproof.benchmarks.design2code.blocks import TextBlock, blocks_as_json
 from uiproof.benchmarks.design2code.cases import PLACEHOLDER, Design2CodeCase, Question, Truth
 from uiproof.benchmarks.design2code.cleanup import clean_generated
 from uiproof.benchmarks.design2code.human import human_score
-from uiproof.benchmarks.design2code.matching import Matching, match_blocks
+from uiproof.benchmarks.design2code.matching import (
+    Matching,
+    match_blocks,
+    match_with_itself,
+)
 from uiproof.benchmarks.design2code.scores import (
     BlockScores,
     block_scores,
@@ -105,16 +109,26 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         ours = measure(photograph(self._renderer, generated))
         theirs = theirs_later.result()
         similarity = TextSimilarity()
-        matching = match_blocks(ours.blocks, theirs.blocks, similarity)
-        paper_clip, strict_clip = self._clip_scores(ours, theirs)
-        paper = paper_scores(block_scores(matching), paper_clip)
+        if ours.png == theirs.png and ours.blocks == theirs.blocks:
+            matching = match_with_itself(ours.blocks)
+            same = None if self._clip is None else 1.0
+            paper = seen = paper_scores(BlockScores(1.0, 1.0, 1.0, 1.0), same)
+            strict_clip = same
+        else:
+            matching = match_blocks(ours.blocks, theirs.blocks, similarity)
+            paper = paper_scores(block_scores(matching), self._paper_clip(ours, theirs))
+            seen_clip, strict_clip = self._seen_clip(ours, theirs)
+            seen = paper
+            if (ours.seen_blocks, theirs.seen_blocks) != (ours.blocks, theirs.blocks):
+                of_seen = match_blocks(ours.seen_blocks, theirs.seen_blocks, similarity)
+                seen = paper_scores(block_scores(of_seen), seen_clip)
         strict = strict_scores(ours, theirs, similarity=similarity, clip=strict_clip)
         flags = [f"reference:{flag}" for flag in (*reference.notes, *theirs.flags)]
         flags += [f"generated:{flag}" for flag in (*answer.notes, *ours.flags)]
         if generated.text != answer.text:
             flags.append("generated:cleaned")
         score = Score(
-            {"paper": paper, "strict": _strict_as_json(strict), "human": _human(paper)},
+            {"paper": paper, "strict": _strict_as_json(strict), "human": _human(seen)},
             details=_details(matching, ours, theirs),
             flags=tuple(flags),
         )
@@ -161,35 +175,39 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             # The machine is at fault, not the page: this ends the run instead of failing its cases.
             raise MissingDependencyError(error.message, remedy=error.remedy) from error
 
-    def _clip_scores(
+    def _paper_clip(self, ours: PageView, theirs: PageView) -> float | None:
+        """Cosine of the two pages without their texts, as in the paper."""
+        if self._clip is None:
+            return None
+        a, b = (self._glance(view, view.blocks) for view in (ours, theirs))
+        return _alike(a.embedding, b.embedding)
+
+    def _seen_clip(
         self, ours: PageView, theirs: PageView
     ) -> tuple[float, float] | tuple[None, None]:
-        """Cosine of the two pages without their texts; and the same, so that a blank page has 0."""
+        """The same without the texts that are seen; and so that a blank page has 0."""
         if self._clip is None:
             return None, None
-        import numpy as np
-
-        from uiproof.vision.clip import clip_similarity
-
-        our, their = self._glance(ours), self._glance(theirs)
-        paper = clip_similarity(our.embedding, their.embedding)
-        if np.array_equal(ours.rgb, theirs.rgb):
-            return paper, 1.0
+        our, their = (self._glance(view, view.seen_blocks) for view in (ours, theirs))
+        similarity = _alike(our.embedding, their.embedding)
+        if ours.png == theirs.png:
+            return similarity, 1.0
         blank = max(
-            clip_similarity(self._embed_blank(colour), their.embedding)
+            _alike(self._embed_blank(colour), their.embedding)
             for colour in {our.colour, their.colour}
         )
-        return paper, above_blank(paper, blank)
+        return similarity, above_blank(similarity, blank)
 
-    def _glance(self, view: PageView) -> _Glance:
+    def _glance(self, view: PageView, blocks: tuple[TextBlock, ...]) -> _Glance:
         """Kept with the page: a reference page is compared with many others."""
         from uiproof.vision.clip import design2code_clip_view
 
-        if "glance" not in view.memo:
-            picture = design2code_clip_view(view.rgb, [block.box for block in view.blocks])
-            view.memo["glance"] = _Glance(self._clip.embed(picture), commonest_colour(picture))
-        glance: _Glance = view.memo["glance"]
-        return glance
+        boxes = tuple(sorted({(b.box.x, b.box.y, b.box.w, b.box.h) for b in blocks}))
+        glances: dict[Any, _Glance] = view.memo.setdefault("glances", {})
+        if boxes not in glances:
+            picture = design2code_clip_view(view.rgb, [block.box for block in blocks])
+            glances[boxes] = _Glance(self._clip.embed(picture), commonest_colour(picture))
+        return glances[boxes]
 
     def _embed_blank(self, colour: Colour) -> Any:
         """What CLIP sees of a page in one colour: the same for every size, and mostly white."""
@@ -231,6 +249,15 @@ class _Glance:
 
     embedding: Any
     colour: Colour
+
+
+def _alike(a: Any, b: Any) -> float:
+    """The cosine of two embeddings as a score: exactly 1 for equal ones, never below 0."""
+    import numpy as np
+
+    from uiproof.vision.clip import clip_similarity
+
+    return 1.0 if np.array_equal(a, b) else max(clip_similarity(a, b), 0.0)
 
 
 def paper_scores(blocks: BlockScores, clip: float | None) -> dict[str, float | None]:

@@ -25,6 +25,7 @@ __all__ = [
     "Matching",
     "match_blocks",
     "match_by_place",
+    "match_with_itself",
     "merge_same_box",
 ]
 
@@ -82,6 +83,16 @@ def match_by_place(
     So a page is always matched with itself block by block, however often its texts repeat.
     """
     return _match(generated, reference, similarity, _with_place)
+
+
+def match_with_itself(blocks: Sequence[TextBlock]) -> Matching:
+    """Match the blocks of a page with those of the very same page, each with itself.
+
+    The search for the best assignment does not always find that one: of equal texts that repeat,
+    it may prefer others whose neighbours are alike too.
+    """
+    merged = tuple(merge_same_box(blocks))
+    return Matching(merged, merged, tuple(Match(i, i, 1.0) for i in range(len(merged))))
 
 
 def _match(

@@ -177,4 +177,5 @@ def _join(
 ) -> TextBlock:
     (r1, g1, b1), (r2, g2, b2) = first.color, second.color
     color = (blend(r1, r2), blend(g1, g2), blend(b1, b2))
-    return TextBlock(f"{first.text} {second.text}", box, color)
+    legibility = min(first.legibility, second.legibility)
+    return TextBlock(f"{first.text} {second.text}", box, color, legibility)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum
+from typing import Any
 
 import numpy as np
 
@@ -41,12 +42,14 @@ def block_scores(matching: Matching) -> BlockScores:
         return _NOTHING_MATCHED
     matched = [_areas(matching, match) for match in kept]
     unmatched = _unmatched_area(matching)
-    # numpy's order of summation, with what is unmatched first, gives the published last digits.
+    # numpy's order of summation, with what is unmatched first, gives the published last digits,
+    # but for those that make all blocks together more or less than all of them.
+    area = _share(float(np.sum(matched)), float(np.sum([unmatched, *matched])))
     return BlockScores(
-        block_match=_share(float(np.sum(matched)), float(np.sum([unmatched, *matched]))),
-        text=float(np.mean([match.similarity for match in kept])),
-        position=float(np.mean(positions(matching, kept))),
-        color=float(np.mean(colors(matching, kept))),
+        block_match=clamped(area) if unmatched else 1.0,
+        text=clamped(np.mean([match.similarity for match in kept])),
+        position=clamped(np.mean(positions(matching, kept))),
+        color=clamped(np.mean(colors(matching, kept))),
     )
 
 
@@ -55,10 +58,13 @@ def strict_block_scores(matching: Matching) -> BlockScores:
 
     With A the generated and B the reference blocks, and sums over matched pairs (a, b):
 
-        block_match = sum(area(a) + area(b)) / (area(A) + area(B))
-        text        = sum(similarity * (len(a) + len(b))) / (characters of A + characters of B)
-        position    = sum(2 * position_similarity(a, b)) / (blocks in A + blocks in B)
-        color       = sum(2 * color_similarity(a, b)) / (blocks in A + blocks in B)
+        block_match = sum(v * (area(a) + area(b))) / (area(A) + area(B))
+        text        = sum(v * similarity * (len(a) + len(b))) / (characters of A + characters of B)
+        position    = sum(v * 2 * position_similarity(a, b)) / (blocks in A + blocks in B)
+        color       = sum(v * 2 * color_similarity(a, b)) / (blocks in A + blocks in B)
+
+    where v = min(legibility(a) / legibility(b), 1): text that can hardly be read is worth little,
+    unless the reference's is no better.
 
     Text is weighted by characters because that makes it the paper's own Dice coefficient, twice the
     shared characters over all characters, of the two pages as wholes. Position and colour are
@@ -72,17 +78,37 @@ def strict_block_scores(matching: Matching) -> BlockScores:
     if not kept:
         return _NOTHING_MATCHED
     blocks = (*matching.generated, *matching.reference)
-    matched_area = fsum(_areas(matching, match) for match in kept)
+    pairs = _blocks(matching, kept)
+    worth = [_worth(ours, theirs) for ours, theirs in pairs]
+    areas = [_areas(matching, match) for match in kept]
     matched_text = fsum(
-        match.similarity * (len(ours.text) + len(theirs.text))
-        for match, (ours, theirs) in zip(kept, _blocks(matching, kept), strict=True)
+        value * match.similarity * (len(ours.text) + len(theirs.text))
+        for value, match, (ours, theirs) in zip(worth, kept, pairs, strict=True)
     )
     return BlockScores(
-        block_match=_share(matched_area, matched_area + _unmatched_area(matching)),
-        text=_share(matched_text, sum(len(block.text) for block in blocks)),
-        position=2 * fsum(positions(matching, kept)) / len(blocks),
-        color=2 * fsum(colors(matching, kept)) / len(blocks),
+        block_match=clamped(
+            _share(_weighted(worth, areas), fsum(areas) + _unmatched_area(matching))
+        ),
+        text=clamped(_share(matched_text, sum(len(block.text) for block in blocks))),
+        position=clamped(2 * _weighted(worth, positions(matching, kept)) / len(blocks)),
+        color=clamped(2 * _weighted(worth, colors(matching, kept)) / len(blocks)),
     )
+
+
+def _worth(ours: TextBlock, theirs: TextBlock) -> float:
+    """What a match is worth: 1, or less where our text is harder to read than theirs."""
+    if ours.legibility >= theirs.legibility:
+        return 1.0
+    return ours.legibility / theirs.legibility
+
+
+def _weighted(weights: Sequence[float], values: Iterable[float]) -> float:
+    return fsum(weight * value for weight, value in zip(weights, values, strict=True))
+
+
+def clamped(score: float | np.floating[Any]) -> float:
+    """A score without what rounding adds to it: never below 0 or above 1."""
+    return min(max(float(score), 0.0), 1.0)
 
 
 def position_similarity(a: Box, b: Box) -> float:

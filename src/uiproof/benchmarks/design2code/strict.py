@@ -15,16 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from uiproof.benchmarks.design2code.blocks import TextBlock
+from uiproof.benchmarks.design2code.glyphs import LegibleText, PixelRect
 from uiproof.benchmarks.design2code.matching import match_by_place
 from uiproof.benchmarks.design2code.scores import BlockScores, strict_block_scores
 from uiproof.benchmarks.design2code.similarity import TextSimilarity
-from uiproof.benchmarks.design2code.views import PageView, PixelRect
+from uiproof.benchmarks.design2code.views import PageView
 from uiproof.boxes import Box
 from uiproof.vision.images import Rgb
 from uiproof.vision.ssim import content_ssim, grayscale
 
-VISIBLE_CONTRAST = 12  # levels of 0-255 between the darkest and the lightest pixel of a seen text
+VISIBLE_CONTRAST = 12  # levels of 0-255 between the darkest and the lightest pixel of a seen thing
 EDGE_CONTRAST = 6  # levels between the two sides of a seen edge
+SMALLER = 0.7  # of the area of a picture: what covers less of it is not the picture itself
+FRAME = 3  # pixels around a picture or a control that are compared with it
 EDGE_SHARE = 0.2  # how much of its outline must be an edge for a surface to be seen
 EDGE_SAMPLES = 24  # pixels of each side of a surface that are looked at
 LAYOUT_CELL = 4  # pixels; layout is compared on a grid of such cells
@@ -66,7 +69,7 @@ class StrictScores:
 class Contents:
     """What is really seen on a page, in page pixels."""
 
-    texts: tuple[tuple[PixelRect, str, tuple[int, int, int]], ...]
+    texts: tuple[LegibleText, ...]
     images: tuple[PixelRect, ...]
     controls: tuple[PixelRect, ...]
     surfaces: tuple[PixelRect, ...]
@@ -74,7 +77,7 @@ class Contents:
     @property
     def classes(self) -> tuple[tuple[PixelRect, ...], ...]:
         """The boxes of each kind of thing."""
-        return tuple(box for box, _, _ in self.texts), self.images, self.controls, self.surfaces
+        return tuple(box for box, *_ in self.texts), self.images, self.controls, self.surfaces
 
     @property
     def bottom(self) -> float:
@@ -115,11 +118,17 @@ def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
     """What of a page's inventory leaves pixels that can be seen."""
     gray = grayscale(view.rgb) if gray is None else gray
     inventory = view.inventory
+    texts = [box for box, *_ in inventory.texts]
+    surfaces = _with_edges(view.rgb, inventory.surfaces)
     seen = Contents(
-        texts=tuple(item for item in inventory.texts if _has_contrast(gray, item[0])),
-        images=inventory.images,
-        controls=inventory.controls,
-        surfaces=_with_edges(view.rgb, inventory.surfaces),
+        texts=view.seen_texts,
+        images=_standing_out(
+            *(view.rgb, gray, inventory.images),
+            others=[*texts, *inventory.images, *inventory.controls, *surfaces],
+        ),
+        # What a control shows is its text, and its outline.
+        controls=_standing_out(view.rgb, gray, inventory.controls),
+        surfaces=surfaces,
     )
     if seen.bottom == 0 and (painted := _painted(gray)) is not None:
         # Nothing that the inventory knows, such as a background picture, but not an empty page.
@@ -128,9 +137,9 @@ def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
 
 
 def _painted(gray: Gray) -> PixelRect | None:
-    """The box around everything that differs from a page's commonest brightness."""
+    """The box around everything that is seen to differ from a page's commonest brightness."""
     commonest = int(np.bincount(gray.ravel(), minlength=256).argmax())
-    ys, xs = np.nonzero(gray != commonest)
+    ys, xs = np.nonzero(cv2.absdiff(gray, np.full_like(gray, commonest)) >= EDGE_CONTRAST)
     if len(ys) == 0:
         return None
     left, top = float(xs.min()), float(ys.min())
@@ -193,9 +202,12 @@ def _block_scores(
 def _text_blocks(contents: Contents, width: int, height: int) -> list[TextBlock]:
     return [
         TextBlock(
-            " ".join(text.split()).lower(), Box(x / width, y / height, w / width, h / height), color
+            " ".join(text.split()).lower(),
+            Box(x / width, y / height, w / width, h / height),
+            color,
+            legibility,
         )
-        for (x, y, w, h), text, color in contents.texts
+        for (x, y, w, h), text, color, legibility in contents.texts
     ]
 
 
@@ -216,14 +228,47 @@ def _span(start: float, length: float, cells: int) -> slice:
     return slice(first, max(round((start + length) / LAYOUT_CELL), first + 1))
 
 
-def _has_contrast(gray: Gray, box: PixelRect) -> bool:
-    x, y, w, h = box
-    pixels = gray[int(y) : int(y + h) + 1, int(x) : int(x + w) + 1]
-    return pixels.size > 0 and int(pixels.max()) - int(pixels.min()) >= VISIBLE_CONTRAST
+def _standing_out(
+    rgb: Rgb, gray: Gray, boxes: Sequence[PixelRect], others: Sequence[PixelRect] = ()
+) -> tuple[PixelRect, ...]:
+    """The pictures or controls that are seen: by their outline, or by contents of their own."""
+    outlined = set(_with_edges(rgb, [(box, None) for box in boxes], VISIBLE_CONTRAST))
+    edges = np.array([(x, y, x + w, y + h) for x, y, w, h in others]).reshape(-1, 4)
+    return tuple(box for box in boxes if box in outlined or _has_contents(gray, box, edges))
+
+
+def _has_contents(gray: Gray, box: PixelRect, others: npt.NDArray[np.float64]) -> bool:
+    """Whether there is more contrast in a box, beside other things in it, than just around it.
+
+    A pattern that covers a thing and its surroundings does not show the thing.
+    """
+    x, y, w, h = (round(value) for value in box)
+    inside = gray[max(y, 0) : y + h, max(x, 0) : x + w]
+    if inside.size == 0:
+        return False
+    left, top, right, bottom = others.T
+    within = (left >= x - 1) & (top >= y - 1) & (right <= x + w + 1) & (bottom <= y + h + 1)
+    within &= (right - left) * (bottom - top) < SMALLER * w * h
+    own = np.ones(inside.shape, np.bool_)
+    for corners in others[within]:
+        x1, y1, x2, y2 = (round(float(value)) for value in corners)
+        own[max(y1 - y - 1, 0) : y2 - y + 1, max(x1 - x - 1, 0) : x2 - x + 1] = False
+    pixels = inside[own]
+    if pixels.size == 0:
+        return False
+    above, beside = min(y, FRAME), min(x, FRAME)
+    frame = gray[y - above : y + h + FRAME, x - beside : x + w + FRAME]
+    around = frame[:above], frame[above + h :], frame[:, :beside], frame[:, beside + w :]
+    contrast = max((int(part.max()) - int(part.min()) for part in around if part.size), default=0)
+    if contrast >= VISIBLE_CONTRAST:
+        contrast += VISIBLE_CONTRAST
+    return int(pixels.max()) - int(pixels.min()) >= max(contrast, VISIBLE_CONTRAST)
 
 
 def _with_edges(
-    rgb: Rgb, surfaces: Sequence[tuple[PixelRect, tuple[int, int, int] | None]]
+    rgb: Rgb,
+    surfaces: Sequence[tuple[PixelRect, tuple[int, int, int] | None]],
+    contrast: int = EDGE_CONTRAST,
 ) -> tuple[PixelRect, ...]:
     """The surfaces whose outline is seen: pixels differ just inside and just outside of it.
 
@@ -256,7 +301,7 @@ def _with_edges(
         from_color = np.abs(b - colors).max(axis=2)
         steps = np.where(plain[:, None], np.minimum(steps, from_color), steps)
         counts = (across_counts if in_row else down_counts) & on_page[:, None]
-        differing += (counts & (steps >= EDGE_CONTRAST)).sum(axis=1)
+        differing += (counts & (steps >= contrast)).sum(axis=1)
         total += counts.sum(axis=1)
     seen = (total > 0) & (differing >= EDGE_SHARE * total)
     return tuple(box for (box, _), is_seen in zip(surfaces, seen, strict=True) if is_seen)

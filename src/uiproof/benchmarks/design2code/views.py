@@ -10,10 +10,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from uiproof import pruning
-from uiproof.benchmarks.design2code.blocks import TextBlock, find_blocks
+from uiproof.benchmarks.design2code.blocks import TextBlock, find_blocks, seen_blocks
+from uiproof.benchmarks.design2code.glyphs import (
+    Glyphs,
+    LegibleText,
+    ListedText,
+    PixelRect,
+)
 from uiproof.boxes import Box
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.glyphs import MISSING_GLYPHS, missing_glyphs
@@ -26,14 +32,12 @@ from uiproof.vision.screenshots import decode_screenshot
 MOST_PIXELS_KEPT = 60_000_000  # of reference pages in memory: about twenty-five ordinary ones
 MOST_THINGS = 20_000  # texts, pictures, controls and surfaces that are listed of one page
 
-PixelRect: TypeAlias = tuple[float, float, float, float]  # x, y, width, height in page pixels
-
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
     """What is on a page besides recoloured text, in page pixels."""
 
-    texts: tuple[tuple[PixelRect, str, tuple[int, int, int]], ...] = ()
+    texts: tuple[ListedText, ...] = ()
     images: tuple[PixelRect, ...] = ()
     controls: tuple[PixelRect, ...] = ()
     surfaces: tuple[tuple[PixelRect, tuple[int, int, int] | None], ...] = ()  # with a plain colour
@@ -55,7 +59,9 @@ class PageView:
 
     png: bytes
     blocks: tuple[TextBlock, ...]  # as the paper finds them
+    seen_blocks: tuple[TextBlock, ...]  # the same, of what is seen only
     inventory: Inventory
+    seen_texts: tuple[LegibleText, ...]  # of the inventory's, with the colours of their pixels
     flags: tuple[str, ...]
     # What was worked out of the page by those who look at it; goes when the page does.
     memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -88,8 +94,17 @@ def photograph(renderer: Renderer, source: PageSource) -> Photographs:
 def measure(photographs: Photographs) -> PageView:
     """Find the text blocks in the photographs of a page."""
     rgb = decode_screenshot(photographs.png)
-    blocks = tuple(find_blocks(photographs.capture, rgb))
-    view = PageView(photographs.png, blocks, photographs.inventory, photographs.flags)
+    capture, inventory = photographs.capture, photographs.inventory
+    glyphs = Glyphs.read(capture, rgb)
+    seen = glyphs.seen_texts(inventory.texts, capture.places)
+    view = PageView(
+        png=photographs.png,
+        blocks=tuple(find_blocks(capture, rgb, glyphs)),
+        seen_blocks=tuple(seen_blocks(capture, glyphs, seen)),
+        inventory=inventory,
+        seen_texts=tuple((one.box, one.text, one.color, one.legibility) for one in seen),
+        flags=photographs.flags,
+    )
     view.__dict__["rgb"] = rgb
     return view
 
@@ -160,7 +175,7 @@ class ReferenceViews:
             # The JSON is written last, so where it is, the picture is too.
             stored = json.loads((self._folder / f"{key}.json").read_bytes())
             view = _from_json(stored, (self._folder / f"{key}.png").read_bytes())
-        except (FileNotFoundError, ValueError):
+        except (FileNotFoundError, ValueError, KeyError):  # a key is missing in older ones
             return None
         return None if FAULT_FLAGS.intersection(view.flags) else view  # older versions kept those
 
@@ -197,22 +212,38 @@ def _color(values: list[float]) -> tuple[int, int, int]:
 def _as_json(view: PageView) -> dict[str, Any]:
     inventory = view.inventory
     return {
-        "blocks": [
-            [b.text, [b.box.x, b.box.y, b.box.w, b.box.h], list(b.color)] for b in view.blocks
-        ],
+        "blocks": _blocks_as_json(view.blocks),
+        "seen_blocks": _blocks_as_json(view.seen_blocks),
         "inventory": {
             "texts": inventory.texts,
             "images": inventory.images,
             "controls": inventory.controls,
             "surfaces": inventory.surfaces,
         },
+        "seen_texts": view.seen_texts,
         "flags": view.flags,
     }
 
 
 def _from_json(stored: dict[str, Any], png: bytes) -> PageView:
-    blocks = tuple(
-        TextBlock(text, Box(*box), (color[0], color[1], color[2]))
-        for text, box, color in stored["blocks"]
+    return PageView(
+        png=png,
+        blocks=_blocks_from_json(stored["blocks"]),
+        seen_blocks=_blocks_from_json(stored["seen_blocks"]),
+        inventory=_inventory(stored["inventory"]),
+        seen_texts=tuple(
+            (_rect(box), str(text), _color(color), float(legibility))
+            for box, text, color, legibility in stored["seen_texts"]
+        ),
+        flags=tuple(stored["flags"]),
     )
-    return PageView(png, blocks, _inventory(stored["inventory"]), tuple(stored["flags"]))
+
+
+def _blocks_as_json(blocks: tuple[TextBlock, ...]) -> list[Any]:
+    return [[b.text, [b.box.x, b.box.y, b.box.w, b.box.h], list(b.color)] for b in blocks]
+
+
+def _blocks_from_json(stored: list[Any]) -> tuple[TextBlock, ...]:
+    return tuple(
+        TextBlock(text, Box(*box), (color[0], color[1], color[2])) for text, box, color in stored
+    )

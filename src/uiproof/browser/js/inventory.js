@@ -10,12 +10,16 @@
   const list = (box) => [box.x, box.y, box.w, box.h];
   const add = (kind, box, clip, ...more) => {
     const part = seen.intersect(box, clip);
-    if (!seen.hasArea(part) || left-- <= 0) return;
+    if (!seen.hasArea(part) || left-- <= 0) return false;
     found[kind].push(more.length ? [list(part), ...more] : list(part));
+    return true;
   };
-  const addText = (text, box, clip, style, inSvg = false) => {
+  // Whose every text is, for `recolor`: an element, and the text node or the pseudo-element in it.
+  const owners = [];
+  const addText = (text, box, clip, style, owner, inSvg = false) => {
     const ink = text.trim() && seen.letters(style, inSvg);
-    if (ink && box.h >= seen.LOWEST) add("texts", box, clip, text, ink.color);
+    if (!ink || box.h < seen.LOWEST) return;
+    if (add("texts", box, clip, text, ink.color)) owners.push(owner);
   };
 
   // What a form control shows as text.
@@ -67,7 +71,7 @@
 
     if (isShown && !isRoot) {
       const failed = name === "img" && (!element.complete || element.naturalWidth === 0);
-      if (failed) addText(element.alt, box, box, style);
+      if (failed) addText(element.alt, box, box, style, { element });
       if (PICTURES.has(name) || /url\(/.test(style.backgroundImage)) add("images", box, box);
       if (CONTROLS.has(name) && element.type !== "hidden") add("controls", box, box);
       else if (!PICTURES.has(name)) {
@@ -75,14 +79,14 @@
         if (color !== undefined) add("surfaces", box, box, at.opacity < 1 ? null : color);
       }
       const text = shownText(element);
-      if (text) addText(text, box, box, style);
+      if (text) addText(text, box, box, style, { element });
     }
     if (at.holdsUnseen) return;
     if (["textarea", "select", "svg", "iframe", "object", "video", "canvas"].includes(name)) {
       if (name === "svg" && isShown) {
         for (const text of element.querySelectorAll("text")) {
           const own = seen.toBox(text.getBoundingClientRect(), outer);
-          addText(text.textContent, own, inner.clip, getComputedStyle(text), true);
+          addText(text.textContent, own, inner.clip, getComputedStyle(text), { element: text }, true);
         }
       }
       return;
@@ -90,19 +94,20 @@
     const pseudo = (which) => {
       if (!isShown || !hasPseudoTexts) return;
       const made = seen.pseudo(element, which);
-      if (made) addText(made.text, whole, inner.clip, made.style);
+      if (made) addText(made.text, whole, inner.clip, made.style, { element, pseudo: which });
     };
     pseudo("::before");
     for (const child of [...(element.shadowRoot?.childNodes ?? []), ...seen.drawnIn(element)]) {
       if (child.nodeType === Node.ELEMENT_NODE) visit(child, inner);
       else if (child.nodeType === Node.TEXT_NODE && isShown && child.data.trim()) {
         const words = seen.words(child, inner);
-        if (words) addText(words.text, words.box, inner.clip, style);
+        if (words) addText(words.text, words.box, inner.clip, style, { element, node: child });
       }
     }
     pseudo("::after");
   };
   const page = { x: 0, y: 0, w: width, h: height };
   if (document.body) visit(document.body, seen.start(page, window.scrollX, window.scrollY));
+  globalThis.uiproofTexts = owners;
   return found;
 }

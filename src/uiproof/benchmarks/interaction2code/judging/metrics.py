@@ -59,7 +59,7 @@ def paper_look(reference: View, generated: View, embed: Embed | None) -> Scores:
     """`clip`, `ssim` and `text` by the published rules; `clip` is None without a model for it."""
     return {
         "clip": _clip(reference.picture, generated.picture, embed),
-        "ssim": stretched_ssim(reference.picture, generated.picture),
+        "ssim": max(stretched_ssim(reference.picture, generated.picture), 0.0),
         "text": character_bleu(published_text(reference.words), published_text(generated.words)),
     }
 

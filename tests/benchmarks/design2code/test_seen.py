@@ -1,0 +1,339 @@
+"""Pages that show less than they hold: `strict` and `human` pay only for what is seen.
+
+Every page here is an honest page and something added to it. It must not score higher than the
+honest page, and what hides everything must leave what a blank page scores.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import uiproof
+from uiproof.benchmarks.design2code.judge import Design2CodeJudge
+from uiproof.browser import PageSource
+
+DEMO = Path(uiproof.__file__).parent / "demo" / "design2code"
+BLOCKS = ("block_match", "text", "position", "color")
+SEVEN = (*BLOCKS, "layout", "page_height", "ssim")
+NOISE = {"mean_without_clip": 0.002, "human": 0.002, "ssim": 0.005}  # of rounded pixels
+
+STRIPES = "repeating-linear-gradient(90deg, rgba(0, 0, 0, .06) 0 2px, transparent 2px 4px)"
+
+
+@pytest.fixture(scope="module")
+def judge():
+    judge = Design2CodeJudge()
+    yield judge
+    judge.close()
+
+
+@pytest.fixture(scope="module")
+def scores(judge):
+    """All scores of a page against a reference; a page may be a file or HTML."""
+    kept = {}
+
+    def source(page):
+        return PageSource.from_file(page) if isinstance(page, Path) else PageSource.from_html(page)
+
+    def scores(reference, generated, addition=""):
+        key = reference, generated, addition
+        if key not in kept:
+            page = source(generated)
+            page = page.with_text(_with(page.text, addition))
+            kept[key] = judge.compare(source(reference), page)[0].scores
+        return kept[key]
+
+    return scores
+
+
+def _with(html, addition):
+    """A page with something more at the end of its body."""
+    head, end, tail = html.rpartition("</body>")
+    return f"{head}{addition}{end}{tail}" if end else html + addition
+
+
+def css(rules):
+    return f"<style>{rules}</style>"
+
+
+def cover(paint):
+    """An element over the whole page."""
+    return css("html { position: relative; min-height: 100% } body { position: static }") + (
+        f'<div style="position: absolute; inset: 0; z-index: 2147483647; {paint}"></div>'
+    )
+
+
+def pairs(shared_data):
+    """Some bundled and some real pages, with what was made of them."""
+    found = [(DEMO / "reference" / f"{p}.html", DEMO / "generated" / f"{p}.html") for p in BUNDLED]
+    real = shared_data / "data" / "design2code" / "real"
+    return found + [(real / "reference" / f"{p}.html", real / m / f"{p}.html") for p, m in REAL]
+
+
+BUNDLED = ("landing", "pricing")
+REAL = (("2", "gpt4v_direct_prompting"), ("6315", "websight"), ("8512", "finetuned_v0"))
+
+SMALL = """<!DOCTYPE html><html><body style="margin: 20px; font: 18px sans-serif">
+<h1>A page with a headline</h1><p>And a paragraph of some words, in one line.</p>
+<p style="color: #b00020">Another one in red, which says something else.</p>
+<button>Press here</button> <input placeholder="Your name">
+<div style="background: #246; color: #fff; padding: 30px; width: 400px">White on blue</div>
+<svg width="200" height="90"><circle cx="60" cy="45" r="40" fill="#080"></circle></svg>
+</body></html>"""
+
+HIDING = {
+    "cover": cover("background: #fff"),
+    "black cover": cover("background: #000"),
+    "gradient cover": cover("background: linear-gradient(#fff, #fff)"),
+    "faintly striped cover": cover(f"background: #fff {STRIPES.replace('.06', '.012')}"),
+    "veil": cover("background: rgba(255, 255, 255, .985)"),
+    "brightness": css("html { filter: brightness(0); background: #fff }"),
+    "contrast": css("html { filter: contrast(0); background: #fff }"),
+    "clip-path": css("body > * { clip-path: inset(0 100% 0 0) }"),
+    "mask": css("body > * { -webkit-mask-image: linear-gradient(transparent, transparent) }"),
+    "scale": css("body > * { transform: scale(.001) }"),
+    "screen": css("html { background: #fff } body > * { mix-blend-mode: screen }"),
+    "white": css(
+        "* { color: #fff !important; background: #fff !important; border-color: #fff !important }"
+        "* { fill: #fff !important; box-shadow: none !important; outline: none !important }"
+        "::placeholder { color: #fff !important } button, input { border: 0 !important }"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", HIDING)
+def test_a_page_on_which_everything_is_hidden_scores_what_a_blank_page_scores(scores, how):
+    hidden = scores(SMALL, SMALL, HIDING[how])
+    assert hidden["strict"]["mean_without_clip"] <= 0.01
+    assert hidden["human"] <= 0.01
+
+
+HIDING_TEXT = {
+    "transparent": css("* { color: transparent !important }"),
+    "transparent fill": css("* { -webkit-text-fill-color: transparent !important }"),
+    "transparent under stripes": css("* { -webkit-text-fill-color: transparent !important }")
+    + cover(f"background: {STRIPES}"),
+    "transparent under bold stripes": css("* { -webkit-text-fill-color: transparent !important }")
+    + cover(f"background: {STRIPES.replace('.06', '.5')}"),
+    "transparent under lines": css("* { -webkit-text-fill-color: transparent !important }")
+    + cover(f"background: {STRIPES.replace('90deg', '0deg').replace('.06', '.3')}"),
+    "striped cover": cover(f"background: #fff {STRIPES}"),
+    "blurred": cover("backdrop-filter: blur(30px)"),
+    "almost no opacity": css("body { opacity: .03 }"),
+    "tiny": css("* { font-size: 2px !important }"),
+    "squeezed": css("* { letter-spacing: -1em !important }"),
+    "indented": css("* { text-indent: -9999px !important }"),
+    "shadow only": css("* { color: transparent !important; text-shadow: 0 0 9px #ddd }"),
+}
+
+
+@pytest.mark.parametrize("how", HIDING_TEXT)
+@pytest.mark.parametrize("page", BUNDLED)
+def test_text_that_nobody_can_read_does_not_pay(scores, page, how):
+    page = DEMO / "reference" / f"{page}.html"
+    hidden = scores(page, page, HIDING_TEXT[how])
+    assert hidden["human"] <= 0.25, hidden
+    assert all(hidden["strict"][name] <= 0.25 for name in BLOCKS), hidden["strict"]
+
+
+COLOURS = {
+    "fill": "* { -webkit-text-fill-color: magenta !important }",
+    "hue": "html { filter: hue-rotate(180deg) }",
+    "invert": "html { filter: invert(1) }",
+    "sepia": "html { filter: sepia(1) }",
+    "opacity": "body { opacity: .4 }",
+}
+
+
+@pytest.mark.parametrize("how", COLOURS)
+def test_the_colour_of_a_text_is_that_of_its_pixels(scores, how):
+    page = f'<html><body style="color: #c00"><p>Some words in red</p>{"<p>and more</p>" * 3}'
+    assert scores(page, page, css(COLOURS[how]))["strict"]["color"] < 0.9
+    same = scores(page, page, css("p { color: blue; -webkit-text-fill-color: #c00 }"))
+    assert same["strict"]["color"] > 0.999
+
+
+# Additions that must not raise any score of an honest page
+
+
+def texts_of(reference):
+    """The texts of a page, from its markup."""
+    html = reference.read_text("utf-8", "replace")
+    html = re.sub(r"(?is)<(script|style|head|svg)\b.*?</\1>", " ", html)
+    return [text.strip() for text in re.findall(r">([^<>]+)<", html) if len(text.strip()) > 3][:60]
+
+
+def copies(style, inside="{}"):
+    """The reference's own texts, hidden in some way."""
+
+    def add(reference):
+        listed = "".join(f"<p>{inside.format(text)}</p>" for text in texts_of(reference))
+        return (
+            f'<div style="position: absolute; left: 0; top: 0; width: 90%; {style}">{listed}</div>'
+        )
+
+    return add
+
+
+ADDITIONS = {
+    "tint": lambda _: css("html, body { background-color: #fafafa }"),
+    "veil": lambda _: (
+        '<div style="position: fixed; inset: 0; background: rgba(0, 0, 0, .02)"></div>'
+    ),
+    "long veil": lambda _: cover("background: rgba(0, 0, 0, .02)"),
+    "faint stripes": lambda _: cover(f"background: {STRIPES.replace('.06', '.02')}"),
+    "blank canvas": lambda _: (
+        '<canvas width="1280" height="900" style="position: absolute; left: 0; top: 0"></canvas>'
+    ),
+    "transparent copies": copies("color: transparent"),
+    "filled copies": copies("-webkit-text-fill-color: transparent"),
+    "faint copies": copies("opacity: .04"),
+    "tiny copies": copies("font-size: 2px; line-height: 2px"),
+    "scaled copies": copies("transform: scale(.05); transform-origin: 0 0"),
+    "clipped copies": copies("height: 1px; overflow: hidden"),
+    "copies behind": copies("z-index: -1; color: #fff; background: #fff; opacity: .02"),
+    "copies without display": copies("height: 1px", ".<em style='display: none'>{}</em>"),
+    "copies of no opacity": copies("color: transparent", ".<em style='opacity: 0'>{}</em>"),
+}
+
+
+@pytest.mark.parametrize("what", ADDITIONS)
+def test_what_nobody_sees_never_raises_a_score(scores, shared_data, what):
+    gained = {}
+    for reference, generated in pairs(shared_data):
+        added = ADDITIONS[what](reference)
+        both = [scores(reference, generated), scores(reference, generated, added)]
+        for name, noise in NOISE.items():
+            a, b = (one["human"] if name == "human" else one["strict"][name] for one in both)
+            if b > a + noise:
+                gained[reference.stem, name] = (round(a, 4), round(b, 4))
+    assert not gained
+
+
+# Parts of a text, parts of a page
+
+
+@pytest.fixture(scope="module")
+def seen(judge):
+    """The texts that are seen on a page, by the strict profile and by the composite."""
+
+    def seen(body):
+        source = PageSource.from_html(
+            f"<!DOCTYPE html><body style='font: 20px sans-serif'>{body}</body>"
+        )
+        view = judge.compare(source, source)[1]
+        texts = [" ".join(text.split()) for _, text, *_ in view.seen_texts]
+        return texts, [block.text for block in view.seen_blocks]
+
+    return seen
+
+
+COVERED = '<div style="position: absolute; left: {}px; top: 0; {}"></div>'
+
+
+def test_a_text_is_cut_to_the_words_that_are_seen(seen):
+    white = COVERED.format(230, "width: 900px; height: 60px; background: #fff")
+    texts, blocks = seen(
+        f'<p style="margin: 10px 0">These words are seen, but all of the rest is not{white}</p>'
+    )
+    assert texts[0].startswith("These words are seen")
+    assert "the rest" not in texts[0]
+    assert blocks == [texts[0].lower()]
+
+
+def test_a_text_that_a_small_box_cuts_off_counts_as_far_as_it_is_seen(seen):
+    box = '<div style="width: 150px; height: 28px; overflow: hidden">{}</div>'
+    (text,), (block,) = seen(box.format("One two three four five six seven eight nine ten " * 20))
+    assert text.startswith("One two")
+    assert len(text) < 40
+    assert block == text.lower()
+
+
+def test_a_field_counts_as_far_as_it_shows_its_text(seen):
+    (text,), _ = seen(f'<input style="width: 90px" value="{"many words " * 50}">')
+    assert text.startswith("many words")
+    assert len(text) < 40
+
+
+def test_text_over_other_text_is_not_taken_for_it(seen):
+    hidden = '<p style="position: absolute; left: 0; top: 0; margin: 0; color: transparent">{}</p>'
+    body = '<div style="position: relative; font-size: {}px">What is really to be read here{}</div>'
+    for size in (20, 40):
+        texts, blocks = seen(body.format(size, hidden.format("Something else is said below it")))
+        assert texts == ["What is really to be read here"]
+        assert blocks == ["what is really to be read here"]
+    texts, blocks = seen(body.format(9, hidden.format("Something else is said below it")))
+    assert not {text for text in (*texts, *blocks) if "omething" in text}
+
+
+def test_a_pseudo_element_out_of_sight_is_not_taken_for_the_text_of_its_element(seen):
+    style = 'p::before { content: "Not seen at all"; position: absolute; left: -9999px }'
+    assert seen(f"<style>{style}</style><p>Seen</p>")[0] == ["Seen"]
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "color: #999",
+        "color: #fff; background: #246",
+        "-webkit-text-fill-color: #246",
+        "background: linear-gradient(90deg, red, blue); -webkit-background-clip: text;"
+        "-webkit-text-fill-color: transparent",
+        "opacity: .5",
+        "filter: grayscale(1)",
+        "filter: drop-shadow(0 0 2px #999)",
+        "font-size: 9px",
+        "font-size: 90px; font-weight: bold",
+        "text-shadow: 1px 1px 3px #999",
+        "background: repeating-linear-gradient(45deg, #fff 0 9px, #eef 9px 18px)",
+        "transform: rotate(8deg)",
+        "color: #0000; text-shadow: 0 0 0 #000; color: #00000010",
+        "mix-blend-mode: multiply",
+    ],
+)
+@pytest.mark.parametrize("tag", ["p", "section", "em"])
+def test_text_that_can_be_read_is_seen_as_a_whole(seen, tag, style):
+    body = f'<br><br><{tag} style="{style}">All of this can be read</{tag}><br><br>'
+    assert seen(body)[0] == ["All of this can be read"]
+
+
+def test_pictures_and_controls_that_leave_no_pixels_do_not_count(scores):
+    line = "<p>A line of words</p>"
+    blank = (
+        '<canvas width="400" height="300"></canvas><svg width="200" height="200"></svg>'
+        '<input style="border: 0; background: none; outline: 0">'
+    )
+    apart = '<div style="position: absolute; left: 600px; top: 0">{}</div>'
+    page = f"<!DOCTYPE html><html><body>{line}{apart}</body></html>"
+    assert scores(page.format(""), page.format(blank))["strict"]["mean_without_clip"] == 1.0
+
+
+# Honest pages
+
+
+@pytest.mark.parametrize("page", sorted(path.stem for path in (DEMO / "reference").glob("*.html")))
+def test_identical_pages_score_exactly_one_in_everything(scores, page):
+    page = DEMO / "reference" / f"{page}.html"
+    found = scores(page, page)
+    for profile in ("paper", "strict"):
+        assert {v for v in found[profile].values() if v is not None} == {1.0}, found[profile]
+    assert found["human"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<p style="height: 40px"><b>Buy</b> <i>Sell</i> <b>Buy</b></p>' * 12,
+        "<p>a</p><p>b</p>" * 20 + "<p>a</p>" * 5,
+        '<svg width="50" height="50"><rect width="50" height="50"></rect></svg>',
+        "",
+    ],
+)
+def test_identical_pages_score_exactly_one_whatever_is_on_them(scores, body):
+    found = scores(f"<html><body>{body}</body></html>", f"<html><body>{body}</body></html>")
+    for profile in ("paper", "strict"):
+        assert {v for v in found[profile].values() if v is not None} == {1.0}, found[profile]
+    assert found["human"] == 1.0
