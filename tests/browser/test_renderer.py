@@ -359,3 +359,26 @@ def test_a_page_that_takes_two_browsers_down_is_shown_without_scripts(
     assert flags == {"crashed", "scripts_off"}
     assert colour_at(png, 25, 25) == WHITE
     assert colour_at(shot(renderer, WRITTEN)[0], 25, 25) == GREEN
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "animation: late 100000s",
+        "opacity: 0; transition: opacity 100000s",
+        "opacity: 0; transition: opacity 100000s !important",
+    ],
+)
+def test_what_nobody_waits_for_is_not_shown(renderer: Renderer, style: str) -> None:
+    html = f"""<style>@keyframes late {{ from {{ opacity: 0 }} to {{ opacity: 1 }} }}
+      div {{ position: absolute; width: 50px; height: 50px; background: red; {style} }}
+      div.on {{ opacity: 1 }}</style><div id="d"></div><script>
+      requestAnimationFrame(() => requestAnimationFrame(() => {{ d.className = "on" }}))</script>"""
+    assert colour_at(shot(renderer, html)[0], 25, 25) == WHITE
+
+
+def test_what_ends_soon_is_shown_as_it_ends(renderer: Renderer) -> None:
+    html = """<style>@keyframes soon { from { opacity: 0 } to { opacity: 1 } }
+      div { position: absolute; width: 50px; height: 50px; background: green;
+      animation: soon 5s }</style><div></div>"""
+    assert colour_at(shot(renderer, html)[0], 25, 25) == GREEN

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from uiproof.browser.source import PageSource
     from uiproof.browser.watchdog import Watchdog
 
+_BARS = 80  # pixels
 SETTLE_MS = 1_000  # how long the page's own clock runs after loading
 
 # What could run by itself in the page or in a frame of it, or make it another page. Handlers that
@@ -117,7 +118,9 @@ class Tab:
         self.session.on("Page.frameNavigated", self._note_document)
         self.session.on("Page.loadEventFired", self._note_load)
         width, height = limits.viewport
-        screen = {"screenWidth": width, "screenHeight": height, "positionX": 0, "positionY": 0}
+        # Above the page are the bars of a browser, so that places on the screen are not its own.
+        place = {"positionX": 0, "positionY": _BARS}
+        screen = {"screenWidth": width, "screenHeight": height + _BARS, **place}
         window = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.session.send_all(
             [

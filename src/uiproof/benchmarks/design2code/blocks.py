@@ -57,7 +57,10 @@ def seen_blocks(capture: TextCapture, glyphs: Glyphs, texts: Sequence[SeenText])
         if text is None or node.color_number not in regions:
             continue
         if text.is_whole:
-            blocks.append(TextBlock(node.text.strip().lower(), *regions[node.color_number]))
+            # A style may show something else than what is written: dots, or letters turned round.
+            same = text.text.split() == node.text.split()
+            shown = node.text if same else text.text
+            blocks.append(TextBlock(shown.strip().lower(), *regions[node.color_number]))
         else:
             x, y, w, h = text.ink
             box = Box(x / width, y / height, w / width, h / height)

@@ -52,6 +52,7 @@ PIXEL_CONTRAST = 6.0  # levels of 0-255 by which a seen pixel of a text stands o
 MIN_SHARE = 0.3  # of the pixels of a text must be seen, or none of it counts
 PIECE_SHARE = 0.6  # of the pixels of a part of a text must be seen, or that part does not count
 MIN_SHARE_OF_BLENDED = 0.75  # the same for a text that covers no pixel completely
+MIN_OWN = 4  # pixels that a text covers completely
 MIN_DISTINCT = 0.6  # of the seen pixels of a text must have no pixel like them around
 WHOLE_SHARE = 0.9  # of the pixels of a text must be seen, or its parts are looked at one by one
 MIN_STEADINESS = 0.5  # mean over deviation of how much the pixels of a text stand out
@@ -223,8 +224,10 @@ class Glyphs:
                 lines.setdefault(place.color_number, []).extend(place.lines)
         found: list[tuple[SeenText, NDArray[np.float64], NDArray[np.float64]]] = []
         candidates = []
+        taken = self._taken(places)
         for index, (listed, place) in enumerate(zip(texts, places, strict=True)):
-            candidate = self._candidate(index, listed, place, lines.get(place.color_number, []))
+            own_lines = lines.get(place.color_number, [])
+            candidate = self._candidate(index, listed, place, own_lines, taken)
             if candidate is not None and len(candidate.pixels):
                 candidates.append(candidate)
             elif candidate is not None and (symbol := self._symbol(candidate, listed[2])):
@@ -249,8 +252,24 @@ class Glyphs:
         )
         return tuple(sorted(seen, key=lambda text: text.index))
 
+    def _taken(self, places: Sequence[TextPlace]) -> NDArray[np.bool_]:
+        """Return where there are texts that cover some pixels completely."""
+        width, height = self.size
+        taken = np.zeros((height, width), np.bool_)
+        pixels = np.bincount(self.numbers[self.numbers >= 0], minlength=1)
+        for place in places:
+            if place.color_number < len(pixels) and pixels[place.color_number] >= MIN_OWN:
+                for x, y, w, h in place.lines:
+                    taken[max(int(y), 0) : int(y + h) + 1, max(int(x), 0) : int(x + w) + 1] = True
+        return taken
+
     def _candidate(
-        self, index: int, listed: ListedText, place: TextPlace, lines: Sequence[PixelRect]
+        self,
+        index: int,
+        listed: ListedText,
+        place: TextPlace,
+        lines: Sequence[PixelRect],
+        taken: NDArray[np.bool_],
     ) -> _Candidate | None:
         """A text that could be read, with its pixels; without any where there are too few."""
         box, text, _ = listed
@@ -259,7 +278,7 @@ class Glyphs:
         if not place.lines:
             text = text[: _fitting(box, place.font_size)]
         parts = self.within(_search_area(box, place))
-        pixels, ink, least = self._own(np.concatenate([_NONE, *parts]), place, lines)
+        pixels, ink, least = self._own(np.concatenate([_NONE, *parts]), place, lines, taken)
         if ink < _share_inside(place.lines, box) * len("".join(text.split())):
             pixels = _NONE
         is_cut = _is_cut(box, place.lines, parts, self.columns)
@@ -360,7 +379,11 @@ class Glyphs:
         return x, y, int(columns.max()) + 1 - x, int(rows.max()) + 1 - y
 
     def _own(
-        self, pixels: NDArray[np.int64], place: TextPlace, lines: Sequence[PixelRect]
+        self,
+        pixels: NDArray[np.int64],
+        place: TextPlace,
+        lines: Sequence[PixelRect],
+        taken: NDArray[np.bool_],
     ) -> tuple[NDArray[np.int64], int, float]:
         """The pixels of a text among those in its place, how many may be of it, and what share of
         them must be seen."""
@@ -370,10 +393,11 @@ class Glyphs:
             # It has the colour of the element's own text, which must not be taken for it.
             is_own &= ~np.isin(pixels, np.concatenate([_NONE, *self.within(lines)]))
         ink = int(np.count_nonzero(is_own | is_blended))
-        if np.count_nonzero(is_own) >= 4:
+        if np.count_nonzero(is_own) >= MIN_OWN:
             return pixels[is_own], ink, MIN_SHARE
         # Small and thin letters may have no pixel that they cover completely. Blended pixels beside
-        # those of another text are taken to be of that one.
+        # those of another text, or in its lines, are taken to be of that one.
+        is_blended &= ~taken[self.rows[pixels], self.columns[pixels]]
         is_foreign = ~is_own & ~is_blended
         if is_foreign.any():
             x, y, w, h = self._extent(pixels)

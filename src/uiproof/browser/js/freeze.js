@@ -2,6 +2,8 @@
 // endless goes back to its start.
 async () => {
   const MOST_PICTURES = 1000; // that are waited for
+  const LONGEST_MS = 20000; // of an animation that is shown as it ends
+  const LOOKED_AT_MS = 1000; // when a longer one is shown
   // An element named like a property hides that property of its form or of the document; those
   // that we use ourselves are needed more than such names.
   const NEEDED = [
@@ -63,7 +65,17 @@ async () => {
     }
     for (const animation of page.getAnimations()) {
       const timing = animation.effect && animation.effect.getComputedTiming();
-      if (timing && Number.isFinite(timing.endTime) && animation.playbackRate !== 0) {
+      const ends = timing && Number.isFinite(timing.endTime) && animation.playbackRate !== 0;
+      if (ends && timing.endTime > LONGEST_MS) {
+        animation.pause(); // nobody waits for its end
+        animation.currentTime = LOOKED_AT_MS;
+        // Transitions are switched off below, which would bring them to their end.
+        const { transitionProperty: name, effect } = animation;
+        if (name && !effect.pseudoElement) {
+          const value = getComputedStyle(effect.target).getPropertyValue(name);
+          effect.target.style?.setProperty(name, value, "important");
+        }
+      } else if (ends) {
         animation.finish();
       } else {
         animation.cancel();

@@ -107,7 +107,8 @@
     pseudo("::after");
   };
   const page = { x: 0, y: 0, w: width, h: height };
-  if (document.body) visit(document.body, seen.start(page, window.scrollX, window.scrollY));
+  const from = seen.cover() ?? document.body;
+  if (from) visit(from, seen.start(page, window.scrollX, window.scrollY));
   globalThis.uiproofTexts = owners;
   return found;
 }

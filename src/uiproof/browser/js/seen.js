@@ -1,7 +1,7 @@
 // What can be seen of a page by its layout and styles: one definition for every script that lists
 // what is on a page (see `script` in page.py). What is painted over something is not known here.
 (() => {
-  const UNSEEN = 0.02; // opacity below which nothing is seen
+  const UNSEEN = 0.05; // opacity below which nothing is seen
   const LOWEST = 4; // pixels: lower lines of letters cannot be read
   const SMALLEST = 3; // pixels: the size of letters in such lines
   const MOST_WORDS = 1000; // of one text that is cut off
@@ -199,6 +199,22 @@
     return { color: [r, g, b], alpha, plain: !more };
   };
 
+  // What a person reads of a text that its style shows as something else.
+  const readAs = (node) => {
+    const style = getComputedStyle(node.parentElement);
+    let text = node.data;
+    if ((style.webkitTextSecurity || "none") !== "none") text = text.replace(/\S/g, "•");
+    const turned = style.unicodeBidi.includes("override") && style.direction === "rtl";
+    if (turned || /[\u202d\u202e]/.test(text)) text = [...text].reverse().join("");
+    for (let at = node.parentElement, up = 0; at && up < 3; at = at.parentElement, up++) {
+      if (getComputedStyle(at).textOverflow !== "ellipsis" || at.scrollWidth <= at.clientWidth + 1) continue;
+      text = text.trim();
+      const letters = Math.floor((text.length * at.clientWidth) / at.scrollWidth) - 1;
+      return text.slice(0, Math.max(letters, 0));
+    }
+    return text;
+  };
+
   // How much of a text is seen through a clip: its words and the box around them, or null.
   const words = (node, at) => {
     const range = node.ownerDocument.createRange();
@@ -217,7 +233,8 @@
     range.selectNodeContents(node);
     const whole = look();
     if (!whole.box) return null;
-    if (whole.share > 0.95) return { text: node.data, box: whole.box };
+    const shown = readAs(node);
+    if (shown !== node.data || whole.share > 0.95) return shown ? { text: shown, box: whole.box } : null;
     const kept = [];
     let box = null;
     let end = -1;
@@ -238,6 +255,28 @@
     return kept.length ? { text: kept.join(""), box } : null;
   };
 
+  // What lies over the whole window wherever the page is scrolled to, so that nothing else of the
+  // page is ever seen; or null.
+  const cover = () => {
+    const isOpaque = (style) => rgba(style.backgroundColor)[3] >= 0.95 && opacityOf(style) >= 0.95;
+    const over = (element) => {
+      if (element.matches("dialog:modal") && isOpaque(getComputedStyle(element, "::backdrop"))) return true;
+      const rect = element.getBoundingClientRect();
+      const fills =
+        rect.left <= 0 && rect.top <= 0 && rect.right >= innerWidth && rect.bottom >= innerHeight;
+      const style = getComputedStyle(element);
+      return fills && style.position === "fixed" && isOpaque(style);
+    };
+    const coverAt = (x, y) => {
+      let at = document.elementFromPoint(innerWidth * x, innerHeight * y);
+      while (at && !over(at)) at = at.parentElement;
+      return at;
+    };
+    const first = coverAt(0.5, 0.5);
+    const around = [[0.05, 0.05], [0.95, 0.05], [0.05, 0.95], [0.95, 0.95]];
+    return first && around.every(([x, y]) => coverAt(x, y) === first) ? first : null;
+  };
+
   // What a style sheet writes before or after the contents of an element, or null.
   const pseudo = (element, which) => {
     const style = getComputedStyle(element, which);
@@ -254,5 +293,5 @@
     return { text: text.join(""), style };
   };
 
-  return { UNSEEN, LOWEST, intersect, around, hasArea, toBox, rgba, start, enter, drawnIn, letters, words, pseudo };
+  return { UNSEEN, LOWEST, intersect, around, hasArea, toBox, rgba, start, enter, drawnIn, letters, words, pseudo, cover };
 })()

@@ -35,16 +35,26 @@
   method(Function.prototype, "toString", (self, values, real) => apply(real, originalOf(self) ?? self, values));
 
   // --- time that can be read
+  // Every look at it takes a moment, as it does on a real machine: who waits in a loop for time to
+  // pass comes to an end, and always after the same number of looks.
+  const LOOK = 10; // of them to a millisecond
+  let looks = 0;
+  const { floor, max } = Math;
+  const read = () => {
+    looks = max(looks + 1, now * LOOK);
+    return looks / LOOK;
+  };
+  const date = () => START + floor(read());
   const RealDate = Date;
-  const dateNow = replaced(RealDate.now, () => START + now);
+  const dateNow = replaced(RealDate.now, date);
   const SteadyDate = replaced(RealDate, {
     construct: (target, values, caller) =>
       Reflect.construct(
         target,
-        values.length ? values : [START + now],
+        values.length ? values : [date()],
         caller === SteadyDate ? target : caller,
       ),
-    apply: () => new RealDate(START + now).toString(),
+    apply: () => new RealDate(date()).toString(),
     get: (target, name) => (name === "now" ? dateNow : Reflect.get(target, name)),
   });
   defineProperty(RealDate.prototype, "constructor", {
@@ -53,7 +63,7 @@
   globalThis.Date = SteadyDate;
   if (globalThis.Temporal) {
     const { Now, Instant } = Temporal;
-    const instant = () => Instant.fromEpochMilliseconds(START + now);
+    const instant = () => Instant.fromEpochMilliseconds(date());
     const zoned = (zone = "UTC") => instant().toZonedDateTimeISO(zone);
     method(Now, "instant", instant);
     method(Now, "zonedDateTimeISO", (_, [zone]) => zoned(zone));
@@ -64,12 +74,12 @@
   const formats = Intl.DateTimeFormat.prototype;
   getter(formats, "format", (self, real) => {
     const format = apply(real, self, []);
-    return (date) => format(date === undefined ? START + now : date);
+    return (moment) => format(moment === undefined ? date() : moment);
   });
-  method(formats, "formatToParts", (self, [date], real) => apply(real, self, [date === undefined ? START + now : date]));
+  method(formats, "formatToParts", (self, [moment], real) => apply(real, self, [moment === undefined ? date() : moment]));
 
   const performances = Performance.prototype;
-  method(performances, "now", () => now);
+  method(performances, "now", read);
   getter(performances, "timeOrigin", () => START);
   getter(performances, "memory", () => ({ jsHeapSizeLimit: 2 ** 32, totalJSHeapSize: 1e7, usedJSHeapSize: 1e7 }));
   getter(console, "memory", () => performance.memory);
@@ -84,7 +94,7 @@
     method(performances, name, (self, values, real) => own(apply(real, self, values)));
   }
   method(performances, "mark", (self, [name, options], real) =>
-    apply(real, self, [name, { ...options, startTime: options?.startTime ?? now }]),
+    apply(real, self, [name, { ...options, startTime: options?.startTime ?? read() }]),
   );
   const moment = (mark) => (TIMES.has(mark) ? 0 : mark);
   method(performances, "measure", (self, [name, from, to], real) => {
@@ -92,7 +102,7 @@
     const { detail, duration, start, end } = asked;
     const times = { start: moment(start), end: moment(end), duration };
     if (duration === undefined) times.start ??= 0;
-    if (duration === undefined || times.start === undefined) times.end ??= now;
+    if (duration === undefined || times.start === undefined) times.end ??= read();
     for (const key of Object.keys(times)) if (times[key] === undefined) delete times[key];
     return apply(real, self, [name, { ...times, detail }]);
   });
@@ -328,7 +338,13 @@
   for (const name of Object.getOwnPropertyNames(window)) {
     if (/^(webkit)?RTC/.test(name)) delete window[name];
   }
-  for (const side of ["Width", "Height"]) getter(window, `outer${side}`, () => window[`inner${side}`]);
+  getter(window, "outerWidth", () => window.innerWidth);
+  getter(window, "outerHeight", () => window.innerHeight + window.screenY); // the browser's own bars
+  // Which graphics card draws: 37445 is its maker, 37446 its name.
+  const CARD = { 37445: "Google Inc. (Intel)", 37446: "ANGLE (Intel, Mesa Intel(R) UHD Graphics, OpenGL 4.6)" };
+  for (const kind of ["WebGLRenderingContext", "WebGL2RenderingContext"]) {
+    method(prototypeOf(kind), "getParameter", (self, [name], real) => CARD[name] ?? apply(real, self, [name]));
+  }
   const plugins = ["PDF Viewer", "Chrome PDF Viewer", "Chromium PDF Viewer", "Microsoft Edge PDF Viewer", "WebKit built-in PDF"];
   const listed = (kind, items) => {
     const list = Object.create(prototypeOf(kind));

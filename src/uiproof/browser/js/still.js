@@ -2,6 +2,8 @@
 // (the page hears of it), what is endless goes back to its start. Says how many moved.
 // frames  how many real frames to wait for first, so that the browser's own work gets done
 async ({ frames }) => {
+  const LONGEST_MS = 20000; // of an animation that is shown as it ends
+  const LOOKED_AT_MS = 1000; // when a longer one is shown
   for (let i = 0; i < frames; i++) {
     await Promise.race([
       new Promise((resolve) => requestAnimationFrame(resolve)),
@@ -17,7 +19,12 @@ async ({ frames }) => {
       try {
         if (timing && Number.isFinite(timing.endTime) && animation.playbackRate !== 0) {
           if (animation.playState === "finished") continue;
-          animation.finish();
+          if (timing.endTime > LONGEST_MS) {
+            // Nobody waits for its end.
+            if (animation.playState === "paused") continue;
+            animation.pause();
+            animation.currentTime = LOOKED_AT_MS;
+          } else animation.finish();
         } else {
           animation.cancel();
         }

@@ -98,9 +98,9 @@ def shown_before(case: Case) -> bool:
 def neutral(case: Case) -> tuple[Sequence[Target], Action]:
     """Where to act instead of on the element, and how; no places where that would say nothing."""
     action = case.reference.action
-    if _is_page(case, case.found.box) or (
-        case.reference.trigger is not None and _is_page(case, case.reference.trigger)
-    ):
+    # Where the reference shows which element is meant, a larger one that lies over all is a fraud.
+    meant = case.reference.trigger or case.found.box
+    if _is_page(case, meant):
         # The whole page is the element. Its keys are those of the page, its wheel moves the page.
         if action.kind == "key":
             return [case.found], _other_keys(case)
@@ -157,9 +157,10 @@ def _places(case: Case) -> list[Target]:
     Neither is on a control, or in a part of the page that the element is in.
     """
     around = {one.ref for one in case.around(case.found)}
-    kept_clear = [case.found.box]
-    if case.reference.trigger is not None:
-        kept_clear.append(case.reference.trigger)
+    trigger = case.reference.trigger
+    kept_clear = [] if trigger is None else [trigger]
+    if trigger is None or not _is_page(case, case.found.box):
+        kept_clear.append(case.found.box)
     letters = []
     for one in case.generated.snapshot.elements:
         if one.ink is not None:
