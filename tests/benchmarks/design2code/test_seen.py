@@ -127,6 +127,12 @@ HIDING_TEXT = {
     "squeezed": css("* { letter-spacing: -1em !important }"),
     "indented": css("* { text-indent: -9999px !important }"),
     "shadow only": css("* { color: transparent !important; text-shadow: 0 0 9px #ddd }"),
+    "dots": css("* { -webkit-text-security: disc !important }"),
+    "cover that goes along": '<div style="position: fixed; inset: 0; z-index: 9; background: #fff">'
+    "</div>",
+    "modal": "<dialog id=d><p>.</p></dialog><style>::backdrop { background: #fff }</style>"
+    "<script>d.showModal()</script>",
+    "shown tomorrow": css("@keyframes x { from { opacity: 0 } } body { animation: x 1e5s }"),
 }
 
 
@@ -249,6 +255,19 @@ def test_a_text_that_a_small_box_cuts_off_counts_as_far_as_it_is_seen(seen):
     (text,), (block,) = seen(box.format("One two three four five six seven eight nine ten " * 20))
     assert text.startswith("One two")
     assert len(text) < 40
+    assert block == text.lower()
+
+
+def test_letters_that_are_turned_round_are_read_as_they_are_shown(seen):
+    turned = '<p style="unicode-bidi: bidi-override; direction: rtl; text-align: left">drawer</p>'
+    assert seen(turned) == (["reward"], ["reward"])
+
+
+def test_a_text_that_ends_in_dots_counts_as_far_as_it_is_seen(seen):
+    style = "width: 120px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap"
+    (text,), (block,) = seen(f'<div style="{style}">Some words of a longer sentence</div>')
+    assert "Some words of a longer sentence".startswith(text)
+    assert 4 <= len(text) <= 14
     assert block == text.lower()
 
 

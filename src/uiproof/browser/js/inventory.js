@@ -100,7 +100,7 @@
     for (const child of [...(element.shadowRoot?.childNodes ?? []), ...seen.drawnIn(element)]) {
       if (child.nodeType === Node.ELEMENT_NODE) visit(child, inner);
       else if (child.nodeType === Node.TEXT_NODE && isShown && child.data.trim()) {
-        const words = seen.words(child, inner);
+        const words = seen.words(child, inner, false);
         if (words) addText(words.text, words.box, inner.clip, style, { element, node: child });
       }
     }

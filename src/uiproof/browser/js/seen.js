@@ -194,19 +194,23 @@
     const [r, g, b, alpha] = painted ? rgba(style.color) : rgba(fill === "none" ? "#0000" : fill);
     const through = [style.webkitBackgroundClip, style.backgroundClip].includes("text");
     const stroked = inSvg ? style.stroke !== "none" : parseFloat(style.webkitTextStrokeWidth) > 0;
-    const more = painted || through || stroked || style.textShadow !== "none";
-    if (alpha < UNSEEN && !more) return null;
-    return { color: [r, g, b], alpha, plain: !more };
+    const more = painted || through || stroked;
+    // A shadow that is hardly blurred can be read by itself.
+    const shadows = style.textShadow || "none";
+    const sharp = [...shadows.matchAll(/px ([\d.]+)px(?:,|$)/g)].some(([, blur]) => blur <= 1);
+    if (alpha < UNSEEN && !more && !sharp) return null;
+    return { color: [r, g, b], alpha, plain: !more && shadows === "none" };
   };
 
   // What a person reads of a text that its style shows as something else.
   const readAs = (node) => {
-    const style = getComputedStyle(node.parentElement);
+    const parent = node.parentElement ?? node.getRootNode().host;
+    const style = getComputedStyle(parent);
     let text = node.data;
     if ((style.webkitTextSecurity || "none") !== "none") text = text.replace(/\S/g, "•");
     const turned = style.unicodeBidi.includes("override") && style.direction === "rtl";
     if (turned || /[\u202d\u202e]/.test(text)) text = [...text].reverse().join("");
-    for (let at = node.parentElement, up = 0; at && up < 3; at = at.parentElement, up++) {
+    for (let at = parent, up = 0; at && up < 3; at = at.parentElement, up++) {
       if (getComputedStyle(at).textOverflow !== "ellipsis" || at.scrollWidth <= at.clientWidth + 1) continue;
       text = text.trim();
       const letters = Math.floor((text.length * at.clientWidth) / at.scrollWidth) - 1;
@@ -215,8 +219,9 @@
     return text;
   };
 
-  // How much of a text is seen through a clip: its words and the box around them, or null.
-  const words = (node, at) => {
+  // How much of a text is seen through a clip: its words and the box around them, or null. `cut` says
+  // whether words outside of the clip are left out; who looks at the pixels knows that better.
+  const words = (node, at, cut = true) => {
     const range = node.ownerDocument.createRange();
     const look = () => {
       let [area, seen, box] = [0, 0, null];
@@ -234,7 +239,9 @@
     const whole = look();
     if (!whole.box) return null;
     const shown = readAs(node);
-    if (shown !== node.data || whole.share > 0.95) return shown ? { text: shown, box: whole.box } : null;
+    if (shown !== node.data || !cut || whole.share > 0.95) {
+      return shown ? { text: shown, box: whole.box } : null;
+    }
     const kept = [];
     let box = null;
     let end = -1;
