@@ -192,10 +192,10 @@ def test_what_is_for_browsers_without_scripts_is_not_shown(renderer: Renderer, s
 MOVING = f"""<!DOCTYPE html><style>
     @keyframes paint {{ from {{ background: red }} to {{ background: blue }} }}
     div {{ background: green }}
-    .once {{ animation: paint 40s linear forwards }}
+    .once {{ animation: paint 15s linear forwards }}
     .endless {{ animation: paint 0.1s linear infinite }}
-    .late {{ animation: paint 5s linear 100s both }}
-    .changing {{ background: blue; transition: background 30s; }}
+    .late {{ animation: paint 5s linear 10s both }}
+    .changing {{ background: blue; transition: background 15s; }}
     @starting-style {{ .changing {{ background: red }} }}
     </style><body style="margin:0">
     <div style="{BLOCK};top:0" class="once"></div>

@@ -100,13 +100,14 @@ def judged(
     read: Callable[[Rgb], Sequence[OcrLine]] | None = None,
     action: Action | None = None,
     elsewhere: Callable[[Element, Sequence[Target], Action], Sequence[Outcome]] | None = None,
+    trigger: tuple[int, int, int, int] = (56, 116, 184, 164),
 ) -> Verdict:
     """The verdict on a page that goes from one state to another; the reference opens the panel."""
     reference = ReferenceEvidence(
         drawn(shown),
         drawn(wanted),
         action or Action("click"),
-        trigger=PixelBox(56, 116, 184, 164),
+        trigger=PixelBox(*trigger),
         name="Open",
         tags=("button",),
         visuals=visuals,
@@ -420,7 +421,13 @@ def test_where_the_element_is_the_page_or_only_hides_things_no_place_is_neutral(
     acts = []
     large = changed(BUTTON, box=(0, 100, 900, 590))
     before = swapped(CLOSED, open=large)
-    judged(before, (*before, PANEL), shown=before, elsewhere=lambda *act: acts.append(act) or ())
+    judged(
+        before,
+        (*before, PANEL),
+        shown=before,
+        elsewhere=lambda *act: acts.append(act) or (),
+        trigger=(0, 100, 900, 590),
+    )
     judged(
         OPEN,
         CLOSED,
@@ -430,6 +437,14 @@ def test_where_the_element_is_the_page_or_only_hides_things_no_place_is_neutral(
         elsewhere=lambda *act: acts.append(act) or (),
     )
     assert acts == []
+
+
+def test_an_element_over_all_of_the_page_is_tried_beside_the_place_that_is_meant():
+    acts = []
+    large = changed(BUTTON, box=(0, 0, 900, 600))
+    before = swapped(CLOSED, open=large)
+    judged(before, (*before, PANEL), elsewhere=lambda *act: acts.append(act) or ())
+    assert [targets != [] for _, targets, _ in acts] == [True]
 
 
 def test_what_is_shown_before_is_no_effect():
