@@ -14,9 +14,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from uiproof.errors import MissingDependencyError, UiproofError
+
+if TYPE_CHECKING:
+    from uiproof.browser.chromium import Chromium
 
 _PAGE = "<!doctype html><title>uiproof</title><p style='font: 20px sans-serif'>Hello</p>"
 _BROWSER = (
@@ -73,6 +77,22 @@ def _browser() -> Iterator[Finding]:
     where = f"{chromium.kind} {version} at {chromium.path}"
     yield Finding("browser", True, where, required=True)
     yield _rendering()
+    yield _isolation(chromium)
+
+
+def _isolation(chromium: Chromium) -> Finding:
+    """Say how far hostile pages are kept apart from this machine."""
+    from uiproof.browser.chromium import confinement
+
+    found = confinement(chromium.path)
+    layers = (
+        f"Chromium's sandbox {'on' if found.sandbox else 'off'}",
+        "no network device" if found.network_namespace else "network shut off by switches only",
+        *(() if found.user is None else (f"as user {found.user}",)),
+    )
+    remedy = "Allow user namespaces on this system; docs/trust.md says what holds without them."
+    full = found.sandbox and found.network_namespace
+    return Finding("isolation", full, ", ".join(layers), "" if full else remedy)
 
 
 def _rendering() -> Finding:
