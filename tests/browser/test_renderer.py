@@ -382,3 +382,19 @@ def test_what_ends_soon_is_shown_as_it_ends(renderer: Renderer) -> None:
       div { position: absolute; width: 50px; height: 50px; background: green;
       animation: soon 5s }</style><div></div>"""
     assert colour_at(shot(renderer, html)[0], 25, 25) == GREEN
+
+
+@pytest.mark.parametrize(
+    "leaving",
+    [
+        '<meta http-equiv="refresh" content="0">',
+        '<meta http-equiv="refresh" content="0;url=https://example.org/">',
+        "<script>location = 'about:blank'</script>",
+        "<script>setTimeout(() => document.location.reload())</script>",
+    ],
+)
+def test_a_page_that_leaves_has_not_crashed(renderer: Renderer, leaving: str) -> None:
+    html = f"<!DOCTYPE html><head>{leaving}<body><p>Words</p><script>1</script>"
+    with hurried(renderer):
+        for _ in range(4):
+            assert "crashed" not in shot(renderer, html)[1]

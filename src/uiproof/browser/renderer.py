@@ -165,6 +165,13 @@ class Renderer:
                 cut_short = scripts and {"load_timeout", "navigation_blocked"} <= page.flags
                 if cut_short or not page.is_itself:
                     raise _LeftDocument("The page replaced its document.")  # noqa: TRY301
+            except BrowserError as error:
+                # Who asks a document that is just being replaced hears of many errors.
+                is_sound = browser.alive and not tab.crashed and not watchdog.timed_out
+                self._discard(tab)
+                if is_sound and tab.left:
+                    raise _LeftDocument("The page replaced its document.") from error
+                raise
             except BaseException:
                 self._discard(tab)
                 raise

@@ -140,6 +140,12 @@ class Tab:
         """Whether nothing can be shown here any more."""
         return self.session.lost is not None
 
+    @property
+    def left(self) -> bool:
+        """Whether the page became another document, or tried to."""
+        refused = isinstance(self.handler, Guard) and self.handler.left
+        return refused or self.documents > self.pages_shown
+
     def show(self, source: PageSource) -> LivePage:
         """Load a page and stop it. Check `LivePage.is_itself` before use."""
         # Pages that share a tab have addresses of their own, so that none gets another's files.
@@ -188,25 +194,27 @@ class Tab:
         A frame that becomes another page takes its clock along; then nothing more is waited for.
         """
         moves = self._moves
-        # The browser makes the page's own world, and runs our first scripts, when it is needed.
-        self.session.send("Runtime.evaluate", {"expression": "0"}, until=until)
-        world = self.session.send(
-            "Page.createIsolatedWorld", {"frameId": self._target, "worldName": WORLD}, until=until
-        )
-        asked = self.session.ask(
-            "Runtime.evaluate",
-            {
-                "expression": f"uiproofClock.settle({SETTLE_MS})",
-                "awaitPromise": True,
-                "contextId": world["executionContextId"],
-            },
-        )
         try:
+            # The browser makes the page's own world, and runs our first scripts, when it is needed.
+            self.session.send("Runtime.evaluate", {"expression": "0"}, until=until)
+            world = self.session.send(
+                "Page.createIsolatedWorld",
+                {"frameId": self._target, "worldName": WORLD},
+                until=until,
+            )
+            asked = self.session.ask(
+                "Runtime.evaluate",
+                {
+                    "expression": f"uiproofClock.settle({SETTLE_MS})",
+                    "awaitPromise": True,
+                    "contextId": world["executionContextId"],
+                },
+            )
             self.session.answer(asked, until=until, unless=lambda: self._moves != moves)
         except NoAnswerError:
             raise
         except BrowserError as error:
-            if self._moves == moves and not _WENT_AWAY.search(str(error)):
+            if self.crashed or (self._moves == moves and not _WENT_AWAY.search(str(error))):
                 raise
 
     def _rules(self) -> Iterator[tuple[str, Parameters]]:

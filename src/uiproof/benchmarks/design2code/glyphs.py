@@ -252,15 +252,17 @@ class Glyphs:
         )
         return tuple(sorted(seen, key=lambda text: text.index))
 
-    def _taken(self, places: Sequence[TextPlace]) -> NDArray[np.bool_]:
-        """Return where there are texts that cover some pixels completely."""
+    def _taken(self, places: Sequence[TextPlace]) -> NDArray[np.int32]:
+        """Return the colours of texts that cover some pixels completely where their lines are."""
         width, height = self.size
-        taken = np.zeros((height, width), np.bool_)
+        taken = np.full((height, width), -1, np.int32)
         pixels = np.bincount(self.numbers[self.numbers >= 0], minlength=1)
         for place in places:
             if place.color_number < len(pixels) and pixels[place.color_number] >= MIN_OWN:
                 for x, y, w, h in place.lines:
-                    taken[max(int(y), 0) : int(y + h) + 1, max(int(x), 0) : int(x + w) + 1] = True
+                    rows = slice(max(int(y), 0), max(int(y + h) + 1, 0))
+                    columns = slice(max(int(x), 0), max(int(x + w) + 1, 0))
+                    taken[rows, columns] = place.color_number
         return taken
 
     def _candidate(
@@ -269,7 +271,7 @@ class Glyphs:
         listed: ListedText,
         place: TextPlace,
         lines: Sequence[PixelRect],
-        taken: NDArray[np.bool_],
+        taken: NDArray[np.int32],
     ) -> _Candidate | None:
         """A text that could be read, with its pixels; without any where there are too few."""
         box, text, _ = listed
@@ -383,7 +385,7 @@ class Glyphs:
         pixels: NDArray[np.int64],
         place: TextPlace,
         lines: Sequence[PixelRect],
-        taken: NDArray[np.bool_],
+        taken: NDArray[np.int32],
     ) -> tuple[NDArray[np.int64], int, float]:
         """The pixels of a text among those in its place, how many may be of it, and what share of
         them must be seen."""
@@ -397,7 +399,8 @@ class Glyphs:
             return pixels[is_own], ink, MIN_SHARE
         # Small and thin letters may have no pixel that they cover completely. Blended pixels beside
         # those of another text, or in its lines, are taken to be of that one.
-        is_blended &= ~taken[self.rows[pixels], self.columns[pixels]]
+        owner = taken[self.rows[pixels], self.columns[pixels]]
+        is_blended &= (owner < 0) | (owner == place.color_number)
         is_foreign = ~is_own & ~is_blended
         if is_foreign.any():
             x, y, w, h = self._extent(pixels)
