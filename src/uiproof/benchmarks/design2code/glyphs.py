@@ -123,7 +123,7 @@ class _Surroundings:
 
 @dataclass(frozen=True)
 class Glyphs:
-    """All pixels that recolouring changed, from top to bottom."""
+    """Hold all pixels that recolouring changed, from top to bottom."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -153,7 +153,7 @@ class Glyphs:
 
     @cached_property
     def inside(self) -> NDArray[np.bool_]:
-        """Which of the pixels are on the ordinary picture."""
+        """Mark the pixels that lie on the ordinary picture."""
         height, width = self.screenshot.shape[:2]
         inside: NDArray[np.bool_] = (self.columns < width) & (self.rows < height)
         return inside
@@ -204,7 +204,7 @@ class Glyphs:
         return free
 
     def within(self, boxes: Iterable[PixelRect]) -> list[NDArray[np.int64]]:
-        """The indices of the pixels in each of some boxes."""
+        """Return the indices of the pixels in each of some boxes."""
         found = []
         for x, y, w, h in boxes:
             top, bottom = np.searchsorted(self.rows, (round(y), round(y + h)))
@@ -217,7 +217,7 @@ class Glyphs:
     def seen_texts(
         self, texts: Sequence[ListedText], places: Sequence[TextPlace]
     ) -> tuple[SeenText, ...]:
-        """What is seen of the texts of an inventory, each as far as it is seen."""
+        """Return the texts of an inventory that are seen, each cut to its visible part."""
         lines: dict[int, list[PixelRect]] = {}  # of text nodes, by colour
         for place in places:
             if place.kind == "node":
@@ -369,13 +369,13 @@ class Glyphs:
         return color
 
     def _coverage(self, pixels: NDArray[np.int64], number: int) -> NDArray[np.float64]:
-        """How much of each pixel a text in a given colour covers, by how far channels moved."""
+        """Estimate the coverage of each pixel by a text of one colour from the channel shifts."""
         whole = _movement(number)
         covered: NDArray[np.float64] = (self.moved[pixels] @ whole / (whole @ whole)).clip(0, 1)
         return covered
 
     def _extent(self, pixels: NDArray[np.int64]) -> PixelRect:
-        """The box around some pixels."""
+        """Return the box around some pixels."""
         rows, columns = self.rows[pixels], self.columns[pixels]
         x, y = int(columns.min()), int(rows.min())
         return x, y, int(columns.max()) + 1 - x, int(rows.max()) + 1 - y
@@ -460,7 +460,7 @@ class Glyphs:
 
 
 def _changed(first: bytes, second: bytes, base: int) -> tuple[NDArray[Any], ...]:
-    """Where two pictures differ: rows, columns, numbers of the colours, and by how much."""
+    """Return rows, columns, colour numbers and differences of the pixels that differ."""
     rows, columns = [_NONE], [_NONE]
     numbers, moved = [_NONE.astype(np.int32)], [np.empty((0, 3), np.uint8)]
     for lines, a, b in differing_rows(first, second):
@@ -477,7 +477,7 @@ def _changed(first: bytes, second: bytes, base: int) -> tuple[NDArray[Any], ...]
 
 @cache
 def _movement(number: int) -> NDArray[np.float64]:
-    """How far each channel of a colour moves from the first picture of a pair to the second."""
+    """Return the shift of each channel of a colour between the two pictures of a pair."""
     if number >= FIRST_SPARE:
         return np.array([SPARE_REDS[1] - SPARE_REDS[0], 0.0, 0.0])
     place = POOL - 1 - number % POOL
@@ -508,7 +508,7 @@ def _numbers(a: NDArray[np.uint8], b: NDArray[np.uint8], base: int) -> NDArray[n
 
 
 def _is_readable(lines: Sequence[PixelRect], text: str) -> bool:
-    """Whether lines are high enough, and wide enough for so many characters."""
+    """Return whether lines are high enough, and wide enough for so many characters."""
     height = max(h for _, _, _, h in lines)
     characters = len(" ".join(text.split()))
     return (
@@ -546,7 +546,7 @@ def _is_cut(
     parts: Sequence[NDArray[np.int64]],
     columns: NDArray[np.int64],
 ) -> bool:
-    """Whether parts of lines are outside of the box around a text, or without any pixels."""
+    """Return whether parts of lines lie outside of the text's box or have no pixels."""
     if len(parts) < len(lines):
         return True
     for line, pixels in zip(lines, parts, strict=False):
@@ -561,7 +561,7 @@ def _is_cut(
 
 
 def _along(lines: Sequence[PixelRect], start: float, end: float) -> list[PixelRect]:
-    """The parts of lines that lie between two distances from the beginning of the first."""
+    """Return the parts of lines between two distances from the start of the first."""
     found = []
     passed = 0.0
     for x, y, w, h in lines:
