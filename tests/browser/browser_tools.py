@@ -1,4 +1,4 @@
-"""Small helps for looking at pictures of pages."""
+"""Helpers for pictures of pages."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ WHITE = (255, 255, 255)
 
 
 def pixels(png: bytes) -> npt.NDArray[np.uint8]:
-    """A PNG as an array of rows of RGB pixels."""
+    """Return a PNG as an array of rows of RGB pixels."""
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
 
 
 def colour_at(png: bytes, x: int, y: int) -> tuple[int, ...]:
-    """The colour of one pixel."""
+    """Return the colour of one pixel."""
     return tuple(int(channel) for channel in pixels(png)[y, x])
 
 
 def shot(renderer: Renderer, source: PageSource | str | Path) -> tuple[bytes, set[str]]:
-    """The picture of a page and what was flagged."""
+    """Return the picture and the flags of a page."""
     if isinstance(source, str):
         source = PageSource.from_html(source)
     elif isinstance(source, Path):

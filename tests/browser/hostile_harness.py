@@ -101,8 +101,8 @@ class Trap:
                 return
 
     def knocks(self) -> list[str]:
-        """What arrived since the last call."""
-        # The list stays the same one: somebody may just be adding to it.
+        """Return what arrived since the last call."""
+        # The same list is kept: another thread may be adding to it.
         return [self._knocks.pop(0) for _ in range(len(self._knocks))]
 
     def close(self) -> None:
@@ -189,7 +189,7 @@ def snapshot(folder: Path) -> dict[str, Any]:
 
 
 def pixels_of(png: bytes, colour: tuple[int, int, int], tolerance: int = 0) -> int:
-    """How many pixels of a picture have a colour, each channel within `tolerance`."""
+    """Count the pixels of a colour in a picture, each channel within `tolerance`."""
     picture = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), dtype=np.int16)
     near = np.abs(picture - np.array(colour, dtype=np.int16)) <= tolerance
     return int(near.all(axis=2).sum())
@@ -205,7 +205,7 @@ def family(marker: str = "") -> set[int]:
         try:
             status = (entry / "stat").read_text(encoding="utf-8", errors="replace")
             environment = (entry / "environ").read_bytes()
-        except OSError:  # gone meanwhile, or somebody else's
+        except OSError:  # gone meanwhile, or of another user
             continue
         state, parent = status.rpartition(")")[2].split()[:2]
         if state != "Z":
@@ -241,7 +241,7 @@ def _command(pid: int) -> str:
 def wall_clock(seconds: float, what: str) -> Iterator[None]:
     """End the browsers below this process, and fail, when something takes longer than it may.
 
-    Whoever waits for a browser gets an error from it then, and everything can be closed properly.
+    A call that waits for a browser then fails, and everything can be closed properly.
     """
     rang = threading.Event()
 

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from uiproof.boxes import PixelBox
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.changes import changes
 from uiproof.browser.snapshots import Action, Changes, Element, Snapshot
+from uiproof.geometry import PixelBox
 
 Play = Callable[[str, str], Changes]
 
 
 @pytest.fixture(scope="module")
 def play() -> Iterator[Play]:
-    """What clicking #x changes on a page, in which it does what a handler says."""
+    """Return what a click on #x, with this handler, changes on a page."""
     with Renderer() as renderer:
 
         def do(body: str, handler: str) -> Changes:
@@ -39,13 +39,13 @@ def play() -> Iterator[Play]:
 
 
 def kinds(found: Changes) -> dict[str, list[str]]:
-    """The ids or tags of what changed, for each way to change that happened."""
-    told = {}
+    """Return the ids or tags of the changed elements by kind of change."""
+    named = {}
     for kind in ("appeared", "vanished"):
-        told[kind] = [one.id or one.tag for one in getattr(found, kind)]
+        named[kind] = [one.id or one.tag for one in getattr(found, kind)]
     for kind in ("moved", "resized", "recoloured", "retexted", "restated", "restyled"):
-        told[kind] = [new.id or new.tag for _, new in getattr(found, kind)]
-    return {kind: names for kind, names in told.items() if names}
+        named[kind] = [new.id or new.tag for _, new in getattr(found, kind)]
+    return {kind: names for kind, names in named.items() if names}
 
 
 LIST = '<ul id="l"><li>one</li><li>two</li><li>three</li></ul><p id="after">after</p>'

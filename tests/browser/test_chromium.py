@@ -1,16 +1,22 @@
-"""Which browser is used, and what is said when there is none."""
+"""The browser that is used, the error where there is none, and the fingerprint."""
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browser_tools import shot
 
 from uiproof.browser import PageSource, Renderer
-from uiproof.browser.chromium import Chromium, find_chromium
+from uiproof.browser import chromium as module
+from uiproof.browser.chromium import Chromium, find_chromium, fingerprint
 from uiproof.errors import MissingDependencyError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="makes shell scripts")
@@ -33,7 +39,7 @@ def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_machine_without_a_browser_is_told_how_to_get_one(bare_machine: Path) -> None:
+def test_the_error_without_a_browser_names_ways_to_get_one(bare_machine: Path) -> None:
     with pytest.raises(MissingDependencyError) as caught:
         find_chromium()
     assert "playwright install" in caught.value.remedy
@@ -119,3 +125,69 @@ def test_two_renderers_in_one_thread_show_pages_and_act_on_them() -> None:
 
 def test_the_version_is_what_the_browser_says_of_itself() -> None:
     assert any(character.isdigit() for character in find_chromium().version)
+
+
+@pytest.fixture
+def uncached() -> Iterator[None]:
+    fingerprint.cache_clear()
+    yield
+    fingerprint.cache_clear()
+
+
+def with_fonts(folder: Path, monkeypatch: pytest.MonkeyPatch, *fonts: str) -> dict[str, Any]:
+    """Return the fingerprint of a machine whose fontconfig knows these fonts."""
+    folder.mkdir(exist_ok=True)
+    program = folder / "fc-list"
+    lines = "\n".join(f"echo '{font}'" for font in fonts)
+    program.write_text(f"#!/bin/sh\n{lines}\n")
+    program.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        fingerprint.cache_clear()
+        return fingerprint()
+
+
+def test_the_fingerprint_is_plain_json_and_names_the_browser(uncached: None) -> None:
+    found = fingerprint()
+    assert json.loads(json.dumps(found)) == found
+    assert found["browser"] == find_chromium().version
+    assert found["browser_kind"] == find_chromium().kind
+    assert found["viewport"] == [1280, 720]
+
+
+def test_the_fingerprint_is_the_same_in_another_process(uncached: None) -> None:
+    code = (
+        "import json; from uiproof.browser.chromium import fingerprint; "
+        "print(json.dumps(fingerprint()))"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert json.loads(printed.stdout) == fingerprint()
+
+
+def test_fonts_change_the_fingerprint_and_their_order_does_not(
+    uncached: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = with_fonts(tmp_path, monkeypatch, "Alpha:Regular", "Beta:Bold")
+    turned = with_fonts(tmp_path, monkeypatch, "Beta:Bold", "Alpha:Regular", "Alpha:Regular")
+    more = with_fonts(tmp_path, monkeypatch, "Alpha:Regular", "Beta:Bold", "Gamma:Regular")
+    assert one == turned
+    assert one["fonts"] == 2
+    assert {key for key in one if one[key] != more[key]} == {"fonts", "fonts_digest"}
+
+
+def test_switches_change_the_fingerprint(uncached: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint()
+    monkeypatch.setattr(module, "SWITCHES", (*module.SWITCHES, "--another"))
+    fingerprint.cache_clear()
+    after = fingerprint()
+    assert {key for key in before if before[key] != after[key]} == {"switches"}
+
+
+def test_a_machine_without_fontconfig_has_a_fingerprint_too(
+    uncached: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UIPROOF_CHROMIUM", str(find_chromium().path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert module.installed_fonts() == []

@@ -92,14 +92,14 @@ def test_a_restless_page_looks_the_same_every_time_and_stays_so(
 
 def test_another_process_gives_the_same_bytes(renderer: Renderer) -> None:
     pages = [RESTLESS, STILL]
-    told = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-c", IN_ANOTHER_PROCESS, *pages],
         capture_output=True,
         text=True,
         timeout=120,
         check=True,
     )
-    assert told.stdout.split() == [digest(shot(renderer, page)[0]) for page in pages]
+    assert printed.stdout.split() == [digest(shot(renderer, page)[0]) for page in pages]
 
 
 def test_a_new_browser_gives_the_same_bytes(renderer: Renderer) -> None:

@@ -1,4 +1,4 @@
-"""The conversation with the browser: over real pipes, with somebody who answers as told."""
+"""The DevTools connection, over real pipes, to a browser whose answers are scripted."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from uiproof.browser.chromium import find_chromium
 from uiproof.browser.devtools import BrowserError, BrowserGoneError, DevTools, NoAnswerError
-from uiproof.browser.running import RunningBrowser
+from uiproof.browser.process import RunningBrowser
 
 
 class Browser:
-    """The other end of the pipes: what it will say is written before it is asked."""
+    """The other end of the pipes; its answers are written before the questions."""
 
     def __init__(self) -> None:
         self._hears, commands = os.pipe()
@@ -66,19 +65,19 @@ def test_answers_are_found_by_their_numbers_whatever_their_order(browser: Browse
 
 def test_events_go_to_the_session_that_they_are_about(browser: Browser) -> None:
     one, other = browser.tools.session("one"), browser.tools.session("other")
-    told: list[tuple[str, Any]] = []
-    one.on("Page.loadEventFired", lambda event: told.append(("one", event["at"])))
-    other.on("Page.loadEventFired", lambda event: told.append(("other", event["at"])))
+    heard: list[tuple[str, Any]] = []
+    one.on("Page.loadEventFired", lambda event: heard.append(("one", event["at"])))
+    other.on("Page.loadEventFired", lambda event: heard.append(("other", event["at"])))
     browser.say(
         *(
             {"method": "Page.loadEventFired", "params": {"at": at}, "sessionId": name}
-            for at, name in enumerate(("other", "one", "nobody"))
+            for at, name in enumerate(("other", "one", "unknown"))
         ),
         {"method": "Page.unheardOf", "params": {}, "sessionId": "one"},
         {"id": 1, "result": {}},
     )
     one.send("Any.thing")
-    assert told == [("other", 0), ("one", 1)]
+    assert heard == [("other", 0), ("one", 1)]
 
 
 def test_a_refusal_is_an_error_in_the_browsers_words(browser: Browser) -> None:
@@ -96,7 +95,7 @@ def test_an_answer_that_comes_too_late_does_no_harm(browser: Browser) -> None:
     assert browser.tools.answers == {}
 
 
-def test_an_answer_that_nobody_needs_any_more_is_not_kept(browser: Browser) -> None:
+def test_an_answer_that_is_no_longer_needed_is_not_kept(browser: Browser) -> None:
     session = browser.tools.browser
     asked = session.ask("Slow.one")
     assert session.answer(asked, unless=lambda: True) == {}
@@ -138,9 +137,7 @@ def test_a_browser_that_ends_is_said_to_be_gone_at_once_and_from_then_on(browser
     ],
     ids=["crashed", "closed"],
 )
-def test_whoever_waits_for_a_tab_that_is_lost_hears_of_it(
-    browser: Browser, event: dict[str, Any]
-) -> None:
+def test_waiting_for_a_lost_tab_is_an_error(browser: Browser, event: dict[str, Any]) -> None:
     session = browser.tools.session("tab")
     browser.say(event)
     with pytest.raises(BrowserGoneError):
@@ -176,7 +173,7 @@ def test_messages_are_whole_wherever_they_are_cut_on_the_way(
 
 
 def test_a_real_browser_opens_tabs_for_us_and_none_for_its_pages() -> None:
-    chromium = RunningBrowser(find_chromium())
+    chromium = RunningBrowser(memory_mb=2_000)
     try:
         browser = chromium.tools.browser
         context = browser.send("Target.createBrowserContext")["browserContextId"]

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from uiproof.benchmarks.design2code.views import photograph
-from uiproof.browser import PageSource, Renderer, glyphs
+from uiproof.benchmarks.design2code.pages import photograph
+from uiproof.browser import PageSource, Renderer, page
 
 # Of scripts that few machines have fonts for: at least one of them is missing nearly everywhere.
 RARE = "你한कไ\U0001f680\U00012000\U00017000\U0001e900\U00016a40"
@@ -22,7 +22,7 @@ def renderer():
 
 @pytest.fixture(scope="module")
 def absent():
-    """A character that no font of this machine has, as fontconfig says."""
+    """Return a character that no font of this machine has, according to fontconfig."""
     if shutil.which("fc-list") is None:
         pytest.skip("needs fontconfig to know which characters have glyphs")
     for character in RARE:
@@ -34,7 +34,7 @@ def absent():
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch):
-    monkeypatch.setattr(glyphs, "_known", set())
+    monkeypatch.setattr(page, "_known_glyphs", set())
 
 
 def flags(renderer, html, folder=None):
@@ -94,7 +94,7 @@ def test_characters_that_the_machine_has_are_asked_for_once(renderer):
         return {"machine": [], "page": []}
 
     for _ in range(2):
-        assert glyphs.missing_glyphs(run_script, ["Россия", "Words"]) == ""
+        assert page.missing_glyphs(run_script, ["Россия", "Words"]) == ""
     assert asked == ["Росия"]
 
 

@@ -22,7 +22,7 @@ def renderer() -> Iterator[Renderer]:
 
 
 def swatches(urls: list[str]) -> str:
-    """A page with one square of 20 pixels for each picture."""
+    """Return a page with one square of 20 pixels for each picture."""
     squares = [
         f'<div style="position:absolute;top:0;left:{20 * i}px;width:20px;height:20px;'
         f"background:url('{html.escape(url)}')\"></div>"

@@ -34,8 +34,8 @@ from hostile_harness import (
 )
 from PIL import Image
 
-from uiproof.benchmarks.design2code.views import photograph
-from uiproof.browser import Limits, PageSource, Renderer, running
+from uiproof.benchmarks.design2code.pages import photograph
+from uiproof.browser import Limits, PageSource, Renderer, process
 from uiproof.browser.chromium import MORE_VARIABLES, confinement, find_chromium
 from uiproof.errors import RenderError
 
@@ -57,7 +57,7 @@ class Keeper:
         self._renderer: Renderer | None = None
 
     def shoot(self, path: Path) -> tuple[bytes | None, set[str], str]:
-        """The picture, the flags and the error of one page."""
+        """Return the picture, the flags and the error of one page."""
         if self._renderer is None:
             self._renderer = Renderer(LIMITS).__enter__()
         try:
@@ -84,7 +84,7 @@ def keeper() -> Iterator[Keeper]:
         confined = confinement(find_chromium().path)
         at = confined.command.index("--") + 1 if confined.network_namespace else 0
         bare = replace(confined, command=confined.command[at:], network_namespace=False)
-        patch.setattr(running, "confinement", lambda _: bare)
+        patch.setattr(process, "confinement", lambda _: bare)
         keeper = Keeper()
         yield keeper
         keeper.close()

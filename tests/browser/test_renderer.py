@@ -17,7 +17,7 @@ from uiproof.browser import Limits, LivePage, PageSource, Renderer
 from uiproof.browser.chromium import SWITCHES, find_chromium
 from uiproof.browser.tab import Tab
 from uiproof.errors import BrowserDiedError, RenderError
-from uiproof.proctree import descendants, kill_tree
+from uiproof.process_tree import descendants, kill_tree
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -205,7 +205,7 @@ MOVING = f"""<!DOCTYPE html><style>
 
 
 @pytest.mark.parametrize("framed", [False, True])
-def test_finite_animations_are_over_and_endless_ones_have_not_begun(
+def test_finite_animations_are_over_and_endless_ones_are_at_their_start(
     renderer: Renderer, framed: bool
 ) -> None:
     html = MOVING
@@ -216,7 +216,7 @@ def test_finite_animations_are_over_and_endless_ones_have_not_begun(
             f'<iframe style="border:0;width:300px;height:300px" srcdoc="{quoted}"></iframe>'
         )
     png, flags = shot(renderer, html)
-    assert [colour_at(png, 25, y) for y in (25, 75, 125, 175)] == [BLUE, GREEN, BLUE, BLUE]
+    assert [colour_at(png, 25, y) for y in (25, 75, 125, 175)] == [BLUE, RED, BLUE, BLUE]
     assert flags == set()
 
 
@@ -369,7 +369,9 @@ def test_a_page_that_takes_two_browsers_down_is_shown_without_scripts(
         "opacity: 0; transition: opacity 100000s !important",
     ],
 )
-def test_what_nobody_waits_for_is_not_shown(renderer: Renderer, style: str) -> None:
+def test_animations_that_end_too_late_are_not_shown_at_their_end(
+    renderer: Renderer, style: str
+) -> None:
     html = f"""<style>@keyframes late {{ from {{ opacity: 0 }} to {{ opacity: 1 }} }}
       div {{ position: absolute; width: 50px; height: 50px; background: red; {style} }}
       div.on {{ opacity: 1 }}</style><div id="d"></div><script>

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from uiproof.browser import PageSource, Renderer, running
+from uiproof.browser import PageSource, Renderer, process
 from uiproof.browser.chromium import Confinement, confinement, find_chromium
-from uiproof.proctree import descendants
+from uiproof.process_tree import descendants
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -21,7 +21,7 @@ SCRIPTED = PageSource.from_html("<p>Hello</p><script>document.title = 'on'</scri
 
 
 def as_an_ordinary_user() -> Confinement:
-    """What a user gets who is not root: its own namespaces around Chromium's."""
+    """Confine as for a user other than root: own namespaces around Chromium's."""
     confined = confinement(find_chromium().path)
     if confined.user is None:
         return confined
@@ -35,14 +35,14 @@ def confined(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     found = confinement(find_chromium().path)
     if request.param == "as an ordinary user":
         found = as_an_ordinary_user()
-        monkeypatch.setattr(running, "confinement", lambda _: found)
+        monkeypatch.setattr(process, "confinement", lambda _: found)
     if not found.sandbox or not found.network_namespace:
-        pytest.skip("this system lets nobody make namespaces")
+        pytest.skip("this system allows no namespaces")
     return found
 
 
 def pages_of(renderer: Renderer) -> Iterator[Path]:
-    """The processes in which pages run, as folders of /proc."""
+    """Yield the processes in which pages run, as folders of /proc."""
     assert renderer.pid is not None
     for pid in descendants(renderer.pid):
         process = Path("/proc", str(pid))
@@ -70,11 +70,11 @@ def test_pages_that_are_acted_on_run_in_chromiums_sandbox(confined: Confinement)
 def check_sandbox(renderer: Renderer) -> None:
     found = list(pages_of(renderer))
     assert found
-    for process in found:
-        assert fact(process, "Seccomp") == "2"
-        assert fact(process, "NoNewPrivs") == "1"
-        assert fact(process, "CapEff").strip("0") == ""
-        assert "0" not in fact(process, "Uid").split()
+    for shown in found:
+        assert fact(shown, "Seccomp") == "2"
+        assert fact(shown, "NoNewPrivs") == "1"
+        assert fact(shown, "CapEff").strip("0") == ""
+        assert "0" not in fact(shown, "Uid").split()
 
 
 def test_browsers_have_no_network_device(confined: Confinement) -> None:

@@ -1,8 +1,8 @@
-"""The bytes of a page become the text that a browser would read."""
+"""Pages as sources: encodings, the files that they may use, and copies of pages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import pytest
 from browser_tools import pixels, shot
 
 from uiproof.browser import PageSource, Renderer
+from uiproof.browser.source import keep_page
 from uiproof.errors import InputError
 
 WORDS = "<p style='font:40px sans-serif'>Größe – naïve façade</p>"
@@ -133,3 +134,49 @@ def test_a_trusted_page_reads_data_but_nothing_hidden(tmp_path: Path) -> None:
     assert page.own_file("words.json")
     assert page.own_file("list")
     assert page.own_file(".env") is None
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Callable[..., dict[str, Path]]:
+    def keep(html: str, **files: bytes) -> dict[str, Path]:
+        source, target = tmp_path / "source", tmp_path / "run" / "case"
+        source.mkdir()
+        target.mkdir(parents=True)
+        (tmp_path / "secret.png").write_bytes(b"secret")
+        for name, content in files.items():
+            path = source / name.replace("__", "/").replace("_", ".")
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+        (source / "page.html").write_text(html)
+        keep_page(PageSource.from_file(source / "page.html"), target / "generated.html")
+        return {p.relative_to(target).as_posix(): p for p in target.rglob("*") if p.is_file()}
+
+    return keep
+
+
+def test_a_copy_has_the_files_that_the_page_shows(kept: Callable[..., dict[str, Path]]) -> None:
+    files = kept(
+        '<link href=look.css rel=stylesheet><img src="img/a%20b.png?1">'
+        "<p style=\"background: url('paper.webp')\"><img src=missing.png>",
+        look_css=b"p{}",
+        **{"img__a b_png": b"1", "paper_webp": b"2", "unused_png": b"3", "notes_txt": b"4"},
+    )
+    assert set(files) == {"generated.html", "look.css", "img/a b.png", "paper.webp"}
+    assert files["img/a b.png"].read_bytes() == b"1"
+
+
+def test_a_copy_has_nothing_from_elsewhere(
+    kept: Callable[..., dict[str, Path]], tmp_path: Path
+) -> None:
+    files = kept(
+        "<img src=../secret.png><img src=/../secret.png><img src=link.png>"
+        f"<img src=file://{tmp_path}/secret.png><img src=http://x.example/a.png><img src=//[/a.png>"
+    )
+    assert set(files) == {"generated.html"}
+
+
+def test_a_file_does_not_replace_a_copied_page_of_the_same_name(
+    kept: Callable[..., dict[str, Path]],
+) -> None:
+    files = kept("<img src=generated.html.png><a href=generated.html>", generated_html=b"other")
+    assert files["generated.html"].read_bytes().startswith(b"<img")

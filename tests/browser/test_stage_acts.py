@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from uiproof.browser import PageSource, Renderer, Stage
-from uiproof.browser.acts import parse_keys, parse_way
+from uiproof.browser.input import parse_keys, parse_offset
 from uiproof.browser.snapshots import Action
 
 Act = Callable[[str, str, Action], str]
@@ -20,7 +20,7 @@ def renderer() -> Iterator[Renderer]:
 
 
 def said(stage: Stage) -> str:
-    """What the page wrote into its #out."""
+    """Return the text that the page wrote into its #out."""
     out = stage.find("#out")
     assert out is not None
     return out.text
@@ -343,8 +343,36 @@ def test_ways_and_keys_are_read_leniently() -> None:
         "to the right by 10": (10, 0),
         "scroll to the bottom": (0, 1_000_000),
     }.items():
-        assert parse_way(value, size) == way, value
-    assert parse_way("", size) is None
+        assert parse_offset(value, size) == way, value
+    assert parse_offset("", size) is None
     assert parse_keys("Ctrl + Shift + p") == ["Control+Shift+p"]
     assert parse_keys("page-down") == ["PageDown"]
     assert parse_keys(" ") == [" "]
+
+
+def test_a_button_is_pressed_as_long_as_a_finger_stays_on_it_after_some_moves(renderer):
+    body = """<button id=b>Press</button><p id=p></p><p id=q></p><script>
+      let [moves, pressed] = [0, 0];
+      b.onmousemove = () => moves++;
+      b.onmousedown = () => { pressed = performance.now() };
+      b.onmouseup = () => { p.textContent = `${moves} ${performance.now() - pressed}`; moves = 0 };
+      b.addEventListener("mousemove", () => { q.textContent = moves });
+    </script>"""
+    with renderer.stage(PageSource.from_html(body), (1280, 720)) as stage:
+        stage.act(stage.find("#b"), Action("click"))
+        stage.settle()
+        before, milliseconds = stage.find("#p").text.split()
+        after = stage.find("#q").text
+    assert int(before) >= 3
+    assert 50 <= float(milliseconds) <= 200
+    assert int(after) >= 1  # an effect that the next movement undoes is not left
+
+
+@pytest.mark.parametrize(
+    ("tab", "why"), [(-1, "it is out of reach of pointer and keyboard"), (0, None)]
+)
+def test_no_option_of_an_unreachable_list_is_chosen(renderer, tab, why):
+    body = f"""<select id=s tabindex={tab} style="pointer-events: none">
+      <option>one<option>two</select>"""
+    with renderer.stage(PageSource.from_html(body), (1280, 720)) as stage:
+        assert stage.act(stage.find("#s"), Action("select", "two")) == why

@@ -15,7 +15,7 @@ from uiproof.browser.guard import MAX_DOCUMENTS
 from uiproof.browser.snapshots import Action, Element
 from uiproof.browser.stage import MAX_ELEMENTS
 from uiproof.errors import BrowserDiedError, PageTimeoutError, RenderError
-from uiproof.proctree import kill_tree
+from uiproof.process_tree import kill_tree
 
 LIMITS = Limits(load_seconds=6, step_seconds=10)
 
@@ -46,7 +46,7 @@ def click(stage: Stage) -> None:
 
 
 def is_well(renderer: Renderer) -> bool:
-    """Whether the next page works as ever."""
+    """Return whether the next page works as usual."""
     with renderer.stage(button("out.textContent = 1")) as stage:
         click(stage)
         return found(stage, "#out").text == "1"
@@ -107,8 +107,14 @@ def test_storms_pass(renderer: Renderer, handler: str) -> None:
         stage.screenshot()
         stage.snapshot()
         events = stage.events()
-        told = (events.dialogs, events.windows, events.navigations, events.errors, events.downloads)
-        assert all(len(one) <= 60 for one in told)
+        noted = (
+            events.dialogs,
+            events.windows,
+            events.navigations,
+            events.errors,
+            events.downloads,
+        )
+        assert all(len(one) <= 60 for one in noted)
     assert is_well(renderer)
 
 

@@ -72,8 +72,8 @@ def renderer() -> Iterator[Renderer]:
         yield renderer
 
 
-def told(renderer: Renderer, expressions: dict[str, str], *, stage: bool = False) -> Any:
-    """What a page finds out, by name."""
+def values_in(renderer: Renderer, expressions: dict[str, str], *, stage: bool = False) -> Any:
+    """Return the values of expressions in a page, by name."""
     asked = ",".join(f"[{json.dumps(name)}, async () => ({e})]" for name, e in expressions.items())
     html = f"""<!DOCTYPE html><p id="p"></p><script>
       (async () => {{
@@ -94,9 +94,9 @@ def told(renderer: Renderer, expressions: dict[str, str], *, stage: bool = False
 
 
 def test_no_source_of_time_or_chance_differs_between_two_moments(renderer: Renderer) -> None:
-    first = told(renderer, SOURCES)
+    first = values_in(renderer, SOURCES)
     time.sleep(1.1)
-    again = told(renderer, SOURCES)
+    again = values_in(renderer, SOURCES)
     assert first == again
     assert [name for name, value in first.items() if str(value).startswith("failed")] == []
     assert first["Date"][0] == 1735689600000
@@ -106,13 +106,13 @@ def test_no_source_of_time_or_chance_differs_between_two_moments(renderer: Rende
 
 def test_the_same_in_another_browser(renderer: Renderer) -> None:
     with Renderer() as other:
-        assert told(renderer, SOURCES) == told(other, SOURCES)
+        assert values_in(renderer, SOURCES) == values_in(other, SOURCES)
 
 
 @pytest.mark.parametrize("name", DELAYS)
 def test_a_delay_is_one_of_the_pages_own_clock(renderer: Renderer, name: str) -> None:
     waited = f"new Promise((done) => {{ {DELAYS[name]} }}).then(() => performance.now())"
-    assert told(renderer, {name: waited}) == {name: 300}
+    assert values_in(renderer, {name: waited}) == {name: 300}
 
 
 def test_a_page_that_waits_in_a_loop_comes_to_an_end(renderer: Renderer) -> None:
@@ -121,7 +121,7 @@ def test_a_page_that_waits_in_a_loop_comes_to_an_end(renderer: Renderer) -> None
         "performance": "(() => { const t = performance.now();"
         " while (performance.now() - t < 50); return performance.now() })()",
     }
-    assert told(renderer, waits) == told(renderer, waits)
+    assert values_in(renderer, waits) == values_in(renderer, waits)
 
 
 def test_a_blob_works_by_its_address(renderer: Renderer) -> None:
@@ -135,7 +135,7 @@ def test_a_blob_works_by_its_address(renderer: Renderer) -> None:
         assert page.evaluate("[p.textContent, i.naturalWidth]") == ["é😀", 7]
 
 
-# What pages look at to find out that nobody sits in front of the browser, and what a desktop says.
+# Traces by which pages recognise an automated browser, and the values of a desktop.
 TRACES = {
     "Object.getOwnPropertySymbols(window).length": 0,
     "Object.getOwnPropertyNames(window).filter((n) => /uiproof|playwright|driver/i.test(n))": [],
@@ -164,13 +164,13 @@ TRACES = {
 
 @pytest.mark.parametrize("stage", [False, True], ids=["looked at", "acted on"])
 def test_a_page_cannot_tell_that_it_is_judged(renderer: Renderer, stage: bool) -> None:
-    assert told(renderer, {name: name for name in TRACES}, stage=stage) == TRACES
+    assert values_in(renderer, {name: name for name in TRACES}, stage=stage) == TRACES
 
 
 def test_no_page_can_know_its_own_origin(renderer: Renderer) -> None:
-    origin = told(renderer, {"o": "location.origin"})["o"]
-    assert told(renderer, {"o": "location.origin"})["o"] == origin
-    assert told(renderer, {"o": f"location.origin === '{origin}'"})["o"] is False
+    origin = values_in(renderer, {"o": "location.origin"})["o"]
+    assert values_in(renderer, {"o": "location.origin"})["o"] == origin
+    assert values_in(renderer, {"o": f"location.origin === '{origin}'"})["o"] is False
 
 
 POINTED = """<!DOCTYPE html><style>body{margin:0}nav{height:200px}nav:hover{background:red}</style>

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import string
+from pathlib import Path
+
+import matplotlib
 import pytest
+from fontTools.ttLib import TTFont
 
 from uiproof.browser import PageSource, Renderer
 
@@ -94,7 +101,7 @@ UNSEEN = {
 
 @pytest.fixture(scope="module")
 def listed():
-    """The words that inventories and snapshots list of one page that has all of them."""
+    """Return the words of one page that inventories and snapshots list."""
     bodies = {**SEEN, **UNSEEN}
     places = {name: f"word{number}x" for number, name in enumerate(bodies)}
     cells = "".join(
@@ -143,7 +150,7 @@ def test_of_a_text_that_is_cut_off_the_words_that_are_left_are_listed():
     assert found.ink.box.right <= found.box.right
 
 
-def test_letters_are_told_with_their_colour_and_what_covers_them():
+def test_letters_have_a_colour_and_a_cover():
     body = """<!doctype html><style>body { margin: 0 } p, div { position: absolute; margin: 0 }
       div { width: 300px; height: 40px }</style>
       <p id=free style="top:0; color:rgb(200, 0, 0); opacity:.5">free</p>
@@ -168,3 +175,35 @@ def test_what_is_only_read_aloud_names_an_element_that_says_nothing_else():
     page = PageSource.from_html(f"<!doctype html>{body}")
     with Renderer() as renderer, renderer.stage(page, WINDOW) as stage:
         assert [stage.find(f"#{name}").label for name in "ab"] == ["Close", "Save"]
+
+
+def web_font(turned_by: int) -> str:
+    """Return a font, as a data URL, that draws each letter as a later one of the alphabet."""
+    font = TTFont(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf")
+    tables = {id(table.cmap): table.cmap for table in font["cmap"].tables if hasattr(table, "cmap")}
+    for table in tables.values():
+        glyphs = dict(table)
+        for letters in (string.ascii_lowercase, string.ascii_uppercase):
+            for place, letter in enumerate(letters):
+                table[ord(letter)] = glyphs[ord(letters[(place + turned_by) % 26])]
+    file = io.BytesIO()
+    font.save(file)
+    return f"data:font/ttf;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+@pytest.mark.parametrize(("turned_by", "is_read"), [(0, True), (1, False), (13, False)])
+def test_text_in_a_font_that_draws_other_letters_is_not_seen(turned_by, is_read):
+    body = f"""<!doctype html><style>
+      @font-face {{ font-family: own; src: url({web_font(turned_by)}) }}
+      p {{ font-family: own, sans-serif }}</style>
+      <p>A page about gardens</p><h1>Opening hours</h1>"""
+    page = PageSource.from_html(body)
+    with Renderer() as renderer:
+        with renderer.open(page) as still:
+            asked = {"width": 1280, "height": 720, "most": 100}
+            found = [text for _, text, _ in still.run_listing("inventory", asked)["texts"]]
+        with renderer.stage(page, WINDOW) as stage:
+            acted_on = [one.text for one in stage.snapshot().elements if one.text]
+    for texts in (found, acted_on):
+        assert any("gardens" in text for text in texts) == is_read
+        assert any("Opening hours" in text for text in texts)

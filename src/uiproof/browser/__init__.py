@@ -1,4 +1,4 @@
-"""The only room that talks to Chromium."""
+"""Chromium behind one driver: pages are rendered, measured and acted on here."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from uiproof.browser.chromium import fingerprint
     from uiproof.browser.page import Limits, LivePage
     from uiproof.browser.renderer import Renderer
     from uiproof.browser.source import PageSource
     from uiproof.browser.stage import Stage
 
-__all__ = ["Limits", "LivePage", "PageSource", "Renderer", "Stage"]
+__all__ = ["Limits", "LivePage", "PageSource", "Renderer", "Stage", "fingerprint"]
 
-# Loaded on first use: most of what only names a page needs no browser.
-_HOME = {
+# Loaded on first use: code that only names a page needs no browser.
+_MODULES = {
     "Limits": "page",
     "LivePage": "page",
     "PageSource": "source",
     "Renderer": "renderer",
     "Stage": "stage",
+    "fingerprint": "chromium",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module 'uiproof.browser' has no attribute {name!r}")
-    return getattr(import_module(f"uiproof.browser.{_HOME[name]}"), name)
+    return getattr(import_module(f"uiproof.browser.{_MODULES[name]}"), name)

@@ -1,10 +1,10 @@
-"""What changed between two snapshots of a page, and what only gave way to it."""
+"""The changes between two snapshots of a page: elements are paired, then compared."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass, field
 
-from uiproof.browser.matching import Pairs, match
 from uiproof.browser.snapshots import Changes, Element, Snapshot
 
 Pair = tuple[Element, Element]
@@ -15,26 +15,28 @@ _PLACE_STYLES = ("transform", "translate", "position")
 _DRAWN = ("svg", "path", "rect", "circle", "ellipse", "polygon", "line", "polyline", "g", "text")
 _UNSEEN = 0.02  # opacity of a background that shows nothing
 _SLACK = 1  # pixels that rounding may move an edge
+_ENOUGH = 3  # how much two elements must have in common to be the same one, made anew
 
 
 def changes(before: Snapshot, after: Snapshot) -> Changes:
-    """What a person would say has changed.
+    """Return what a person would say has changed.
 
     Elements that a script made anew and that look the same are the same. Elements that moved
     because others appeared, grew or went are only counted.
     """
-    pairs = match(before, after)
+    pairs = _match(before, after)
     same = pairs.all()
     retexted = [pair for pair in same if _text_of(pair[0]) != _text_of(pair[1])]
     recoloured = [pair for pair in same if _is_recoloured(*pair)]
     restated = [pair for pair in same if _states(pair[0]) != _states(pair[1])]
     resized = _resized(pairs, same, {new.ref for _, new in retexted})
     moved, pushed = _moved(before, after, pairs, same, resized)
-    told = {new.ref for kind in (retexted, recoloured, restated, resized, moved) for _, new in kind}
+    kinds = (retexted, recoloured, restated, resized, moved)
+    listed = {new.ref for kind in kinds for _, new in kind}
     restyled = [
         (old, new)
         for old, new in same
-        if new.ref not in told and _other_style(old) != _other_style(new)
+        if new.ref not in listed and _other_style(old) != _other_style(new)
     ]
     return Changes(
         appeared=tuple(_outermost(pairs.new, pairs.after, pairs.before_of)),
@@ -53,7 +55,7 @@ def changes(before: Snapshot, after: Snapshot) -> Changes:
 def _outermost(
     found: list[Element], around: dict[int, Element], paired: dict[int, int]
 ) -> list[Element]:
-    """Those whose parent is there at both moments."""
+    """Return the elements whose parent is there at both moments."""
     return [
         element
         for element in found
@@ -84,15 +86,15 @@ def _other_style(element: Element) -> dict[str, str]:
     return {name: value for name, value in element.style.items() if name not in _COLOUR_STYLES}
 
 
-def _resized(pairs: Pairs, same: list[Pair], retexted: set[int]) -> list[Pair]:
-    """Elements that became larger or smaller by themselves.
+def _resized(pairs: _Pairs, same: list[Pair], retexted: set[int]) -> list[Pair]:
+    """Return the elements that became larger or smaller by themselves.
 
     Width comes from outside: where the parent changed as much, the parent is the one. Height comes
     from inside: where something inside changed, that is the reason.
     """
     wider = {new.ref: new.box.width - old.box.width for old, new in same}
     higher = {new.ref: new.box.height - old.box.height for old, new in same}
-    stirred = _with_ancestors(  # elements in which something else explains another height
+    stirred = _with_ancestors(  # elements with a change inside that explains another height
         pairs,
         [new.parent for new in pairs.new]
         + [pairs.after_of.get(old.parent or 0) for old in pairs.gone]
@@ -105,19 +107,15 @@ def _resized(pairs: Pairs, same: list[Pair], retexted: set[int]) -> list[Pair]:
             continue
         if abs(wider[new.ref]) > _SLACK:
             parent = wider.get(new.parent or 0, 0)
-            if abs(parent) <= _SLACK and (new.ref not in stirred or _is_set(old, new)):
+            both_sides = old.box.height != new.box.height  # as when an element is enlarged
+            if abs(parent) <= _SLACK and (new.ref not in stirred or both_sides):
                 found.append((old, new))
         elif abs(higher[new.ref]) > _SLACK and new.ref not in stirred:
             found.append((old, new))
     return found
 
 
-def _is_set(old: Element, new: Element) -> bool:
-    """Whether both sides changed at once, as when an element is made larger."""
-    return old.box.height != new.box.height
-
-
-def _with_ancestors(pairs: Pairs, refs: list[int | None]) -> set[int]:
+def _with_ancestors(pairs: _Pairs, refs: list[int | None]) -> set[int]:
     found: set[int] = set()
     for ref in refs:
         while ref is not None and ref not in found and ref in pairs.after:
@@ -127,9 +125,9 @@ def _with_ancestors(pairs: Pairs, refs: list[int | None]) -> set[int]:
 
 
 def _moved(
-    before: Snapshot, after: Snapshot, pairs: Pairs, same: list[Pair], resized: list[Pair]
+    before: Snapshot, after: Snapshot, pairs: _Pairs, same: list[Pair], resized: list[Pair]
 ) -> tuple[list[Pair], int]:
-    """Elements that moved by themselves, and how many others moved."""
+    """Return the elements that moved by themselves, and how many others moved."""
     ways = {new.ref: (new.box.left - old.box.left, new.box.top - old.box.top) for old, new in same}
     scrolled = (after.scroll[0] - before.scroll[0], after.scroll[1] - before.scroll[1])
     sizes = {new.ref for old, new in same if _differs(old, new) and new.tag not in ("html", "body")}
@@ -173,7 +171,7 @@ def _differs(old: Element, new: Element) -> bool:
 
 
 def _kept_an_edge(old: Element, new: Element) -> bool:
-    """Whether an element only grew to the left or upwards, or around its middle."""
+    """Return whether an element only grew to the left or upwards, or around its middle."""
     across = (old.box.left + old.box.right) - (new.box.left + new.box.right)
     down = (old.box.top + old.box.bottom) - (new.box.top + new.box.bottom)
     horizontal = (
@@ -189,3 +187,107 @@ def _kept_an_edge(old: Element, new: Element) -> bool:
 
 def _near(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return abs(one[0] - other[0]) <= _SLACK and abs(one[1] - other[1]) <= _SLACK
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The elements of two snapshots, and which of them are the same."""
+
+    before: dict[int, Element]
+    after: dict[int, Element]
+    after_of: dict[int, int] = field(default_factory=dict)  # ref before -> ref after
+    before_of: dict[int, int] = field(default_factory=dict)  # ref after -> ref before
+
+    def add(self, before: Element, after: Element) -> None:
+        """Pair two elements."""
+        self.after_of[before.ref] = after.ref
+        self.before_of[after.ref] = before.ref
+
+    def all(self) -> list[Pair]:
+        """Return every pair, in the order after."""
+        return [
+            (self.before[self.before_of[ref]], element)
+            for ref, element in self.after.items()
+            if ref in self.before_of
+        ]
+
+    @property
+    def new(self) -> list[Element]:
+        """Return the elements that were not there before."""
+        return [element for ref, element in self.after.items() if ref not in self.before_of]
+
+    @property
+    def gone(self) -> list[Element]:
+        """Return the elements that are no longer there."""
+        return [element for ref, element in self.before.items() if ref not in self.after_of]
+
+
+def _match(before: Snapshot, after: Snapshot) -> _Pairs:
+    """Pair elements by identity, and those that a script made anew by their looks."""
+    pairs = _Pairs(
+        {element.ref: element for element in before.elements},
+        {element.ref: element for element in after.elements},
+    )
+    for ref, element in pairs.after.items():
+        if ref in pairs.before:
+            pairs.add(pairs.before[ref], element)
+    _match_by_id(pairs)
+    _match_by_place(pairs)
+    return pairs
+
+
+def _match_by_id(pairs: _Pairs) -> None:
+    gone = defaultdict(list)
+    for element in pairs.gone:
+        if element.id:
+            gone[element.tag, element.id].append(element)
+    for element in pairs.new:
+        same = gone.get((element.tag, element.id), [])
+        if len(same) == 1:
+            pairs.add(same.pop(), element)
+
+
+def _match_by_place(pairs: _Pairs) -> None:
+    """Pair the most similar children of paired parents, from the top down."""
+    gone: dict[tuple[int | None, str], list[Element]] = defaultdict(list)
+    for element in pairs.gone:
+        gone[element.parent, element.tag].append(element)
+    new: dict[tuple[int | None, str], list[Element]] = defaultdict(list)
+    for element in pairs.new:
+        new[element.parent, element.tag].append(element)
+    # Parents come before their children, so that pairs found here lead further down.
+    for (parent, tag), candidates in new.items():
+        if parent is not None and parent not in pairs.before_of:
+            continue
+        earlier = gone.get((None if parent is None else pairs.before_of[parent], tag), [])
+        ranked = sorted(
+            (
+                (-_likeness(old, one), abs(i - j), i, j)
+                for i, one in enumerate(candidates[:200])
+                for j, old in enumerate(earlier[:200])
+            ),
+        )
+        taken_new: set[int] = set()
+        taken_old: set[int] = set()
+        for likeness, _, i, j in ranked:
+            if -likeness < _ENOUGH or i in taken_new or j in taken_old:
+                continue
+            taken_new.add(i)
+            taken_old.add(j)
+            pairs.add(earlier[j], candidates[i])
+
+
+def _likeness(old: Element, new: Element) -> int:
+    if old.id and new.id and old.id != new.id:
+        return 0
+    same_place = (old.box.left, old.box.top) == (new.box.left, new.box.top)
+    same_size = (old.box.width, old.box.height) == (new.box.width, new.box.height)
+    near = abs(old.box.left - new.box.left) <= 2 and abs(old.box.top - new.box.top) <= 2
+    return (
+        3 * (old.label == new.label and bool(new.label))
+        + 1 * (old.text == new.text)
+        + 2 * same_place
+        + 1 * (near and not same_place)
+        + 1 * same_size
+        + 1 * (old.role == new.role and old.type == new.type)
+    )

@@ -1,8 +1,10 @@
-"""Find Chromium, and say how it is started: switches, environment, user, namespaces."""
+"""Chromium on this machine: where it is, how it is started and confined, its fingerprint."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -12,19 +14,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from uiproof.browser.page import Limits, script
 from uiproof.errors import MissingDependencyError
 
-# Looked for in this order after UIPROOF_CHROMIUM and Playwright's own; headless-shell spends a
-# third of the CPU of full Chromium per page.
+# Tried in this order after UIPROOF_CHROMIUM and the builds of `playwright install`; headless-shell
+# takes a third of the CPU of full Chromium per page.
 COMMANDS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 MAC_APPS = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
 
-# Nothing listens there; together with the bypass rule every connection, also to loopback, ends
-# here if it gets past request interception and the offline context.
+# A port without a server: with the bypass rule every connection, also to loopback, ends there if it
+# gets past request interception and the offline context.
 DEAD_PROXY = "127.0.0.1:9"
 
 SWITCHES = (
@@ -34,7 +38,7 @@ SWITCHES = (
     "--force-color-profile=srgb",
     "--hide-scrollbars",
     "--force-device-scale-factor=1",
-    "--disable-partial-raster",  # what is drawn in parts has other edges than what is drawn at once
+    "--disable-partial-raster",  # drawing in parts gives other edges
     "--blink-settings=imageAnimationPolicy=2",  # animated images show their first frame
     "--autoplay-policy=document-user-activation-required",
     "--mute-audio",
@@ -57,7 +61,7 @@ SWITCHES = (
     "--disable-gpu",
     "--disable-dev-shm-usage",
 )
-# A browser that nobody sits in front of: it does not save power, ask, remember or report.
+# Headless and unattended: it does not save power, ask, remember or report.
 UNATTENDED = (
     "--headless",
     "--no-startup-window",
@@ -87,6 +91,11 @@ UNATTENDED = (
     "HttpsUpgrades,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,"
     "ThirdPartyStoragePartitioning",
 )
+# Scripts whose text is part of the fingerprint.
+_SCRIPTS = (
+    *("steady", "clock", "freeze", "page_size", "recolor", "inventory", "glyphs"),
+    *("observe", "still", "snapshot", "reach", "field"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,7 @@ class Chromium:
 
     @property
     def version(self) -> str:
-        """What the browser says of itself, for example `Chromium 156.0.8078.79`."""
+        """Return the version as the browser gives it, for example `Chromium 156.0.8078.79`."""
         return _version(self.path)
 
 
@@ -112,7 +121,7 @@ def _version(path: Path) -> str:
 
 
 def find_chromium() -> Chromium:
-    """The browser that uiproof uses on this machine."""
+    """Return the browser that uiproof uses on this machine."""
     for path in _candidates():
         if path.is_file() and os.access(path, os.X_OK):
             name = path.name.replace("_", "-")
@@ -140,7 +149,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _playwright_builds() -> Iterator[Path]:
-    """Browsers that `playwright install` brought, newest first."""
+    """Yield the browsers that `playwright install` downloaded, newest first."""
     if root := os.environ.get("PLAYWRIGHT_BROWSERS_PATH"):
         folder = Path(root)
     elif sys.platform == "darwin":
@@ -156,29 +165,29 @@ def _playwright_builds() -> Iterator[Path]:
 
 
 def _build_number(path: Path) -> int:
-    """1200 for a browser somewhere below `chromium-1200`."""
+    """Return 1200 for a browser somewhere below `chromium-1200`."""
     numbers = re.findall(r"(?<=[/\\]chromium)[a-z_]*-(\d+)(?=[/\\])", str(path))
     return int(numbers[-1]) if numbers else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """How a browser is kept apart from this machine, beyond its own switches."""
+    """The isolation of a browser from this machine, beyond its own switches."""
 
     command: tuple[str, ...] = ()  # comes before the browser's own
     sandbox: bool = True  # Chromium's own, of namespaces and seccomp
     network_namespace: bool = False  # without any device
-    user: int | None = None  # whom it runs as, where that is not who we are
+    user: int | None = None  # the user it runs as, if another one
 
     @property
     def switches(self) -> tuple[str, ...]:
-        """The switches that it asks for."""
+        """Return the switches that it needs."""
         return () if self.sandbox else ("--no-sandbox",)
 
     def environment(self, home: Path) -> dict[str, str]:
         """Return the few variables that a browser needs; keys and tokens stay with us.
 
-        `home` is the folder of a browser that runs as somebody else.
+        `home` is the folder of a browser that runs as another user.
         """
         chosen = re.split(r"[,\s]+", os.environ.get(MORE_VARIABLES, ""))
         names = {*_VARIABLES, *chosen, *(_OWN_VARIABLES if self.user is None else ())}
@@ -189,7 +198,7 @@ class Confinement:
 
 # Names of further variables that browsers get, for systems on which they need them.
 MORE_VARIABLES = "UIPROOF_BROWSER_ENV"
-# What programs and fonts are found by.
+# Variables by which programs and fonts are found.
 _VARIABLES = ("PATH", "LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH")
 _OWN_VARIABLES = (
     *("HOME", "TMPDIR", "CHROME_DEVEL_SANDBOX"),
@@ -201,8 +210,8 @@ _NOBODY = "nobody"
 def confinement(browser: Path) -> Confinement:
     """Find the closest confinement that this system allows for a browser.
 
-    Chromium has a sandbox for everybody but root. So for root it runs as an unprivileged user where
-    that one can start it. Everybody gets a network namespace where that leaves the sandbox intact.
+    Chromium refuses its sandbox to root, so for root it runs as an unprivileged user, where that
+    user can start it. A network namespace is added where that leaves the sandbox intact.
     """
     return _confinement(browser, tempfile.gettempdir())
 
@@ -256,3 +265,46 @@ def _works(*command: str) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0
+
+
+@cache
+def fingerprint() -> dict[str, Any]:
+    """Return what on this machine decides how pages look: stored in every run, and compared."""
+    chromium = find_chromium()
+    confined = confinement(chromium.path)
+    fonts = installed_fonts(confined)
+    return {
+        "browser": chromium.version,
+        "browser_kind": chromium.kind,
+        "switches": _digest("\n".join((*UNATTENDED, *SWITCHES))),
+        "fonts": len(fonts),
+        "fonts_digest": _digest("\n".join(fonts)),
+        "scripts": _digest("\n".join(map(script, _SCRIPTS))),
+        "viewport": list(Limits().viewport),
+        "isolation": "network namespace" if confined.network_namespace else "switches",
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def installed_fonts(confined: Confinement | None = None) -> list[str]:
+    """List the fonts that fontconfig knows, as `family:style`; none where there is no fontconfig.
+
+    `confined` lists them as a browser with that confinement sees them.
+    """
+    command = shutil.which("fc-list")
+    if command is None:
+        return []
+    confined = confined or Confinement()
+    listed = subprocess.run(
+        [command, "--format", "%{family}:%{style}\n"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        env=confined.environment(Path("/nonexistent")),
+    )
+    return sorted(set(listed.stdout.split("\n")) - {""})
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

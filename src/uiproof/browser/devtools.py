@@ -1,4 +1,4 @@
-"""Talking to a browser in its own language, the DevTools protocol, over a pair of pipes.
+"""A connection to a browser in the DevTools protocol, over a pair of pipes.
 
     tools = DevTools(commands, replies)           # two file descriptors
     tools.browser.send("Browser.getVersion")
@@ -6,9 +6,9 @@
     session.on("Page.loadEventFired", note)
     session.send("Page.navigate", {"url": url})
 
-One thread does everything: it reads only while it waits for an answer, and what the browser tells
-meanwhile goes to those who listen. A page costs a dozen messages this way; with a process between
-us and the browser, which follows every request and frame for itself, it costs a hundred.
+One thread does everything: it reads only while it waits for an answer, and passes the events that
+arrive meanwhile to their listeners. A page takes a dozen messages; with a driver process in
+between, which follows every request and frame for itself, it takes a hundred.
 """
 
 from __future__ import annotations
@@ -27,53 +27,62 @@ Parameters = dict[str, Any]
 Listener = Callable[[dict[str, Any]], None]
 
 _CHUNK = 1 << 20
-# The browser tells of every step of every request as long as it is to play being offline. Requests
-# are answered where they are held up (Fetch), so nobody needs that.
+# An offline browser reports every step of every request. Requests are answered where they are
+# intercepted (Fetch), so these events are skipped unparsed.
 _NOT_NEEDED = b'{"method":"Network.'
+# Errors of a document that was replaced while it was asked something.
+_REPLACED = re.compile(
+    "destroyed|navigated|cannot find context|promise was collected|uniqueContextId", re.IGNORECASE
+)
 
 
 class BrowserError(Exception):
-    """What the browser said instead of doing what it was asked for."""
+    """The browser refused a command."""
 
 
 class BrowserGoneError(BrowserError):
-    """The browser, or the tab that was asked, is no more."""
+    """The browser or the tab is gone."""
 
 
 class NoAnswerError(BrowserError):
-    """The browser did not answer in time; it may still be at it."""
+    """The browser did not answer in time; it may still be working."""
+
+
+def is_replaced(error: BrowserError) -> bool:
+    """Return whether a command failed because its document was replaced by another one."""
+    return bool(_REPLACED.search(str(error)))
 
 
 class Session:
-    """The conversation with one tab or frame, or with the browser itself."""
+    """The commands and events of one tab or frame, or of the browser itself."""
 
-    def __init__(self, tools: DevTools, number: str | None) -> None:
+    def __init__(self, tools: DevTools, session_id: str | None) -> None:
         self._tools = tools
-        self._number = number
+        self._id = session_id
         self.listeners: dict[str, Listener] = {}
-        self.lost: str | None = None  # why nothing more will come
+        self.lost: str | None = None  # why the session ended
 
     def on(self, event: str, listener: Listener) -> None:
-        """Hear of an event, while somebody waits for an answer."""
+        """Call a listener for every such event that arrives while an answer is awaited."""
         self.listeners[event] = listener
 
     def send(
         self, command: str, parameters: Parameters | None = None, *, until: float | None = None
     ) -> dict[str, Any]:
-        """What the browser answers. Raises `BrowserError`; `until` is a time of `monotonic()`."""
+        """Return the answer to a command, or raise `BrowserError`; `until` is on `monotonic()`."""
         return self.answer(self.ask(command, parameters), until=until)
 
     def send_all(self, commands: Iterable[tuple[str, Parameters]]) -> list[dict[str, Any]]:
-        """The answers to several commands that do not need each other's."""
+        """Return the answers to commands that do not depend on each other."""
         return [self.answer(number) for number in [self.ask(*one) for one in commands]]
 
     def post(self, command: str, parameters: Parameters | None = None) -> None:
-        """Send a command whose answer nobody needs."""
-        self._tools.write(command, parameters, self._number)
+        """Send a command and ignore its answer."""
+        self._tools.write(command, parameters, self._id)
 
     def ask(self, command: str, parameters: Parameters | None = None) -> int:
-        """Send a command; its number is for `answer`."""
-        number = self._tools.write(command, parameters, self._number)
+        """Send a command and return its number, for `answer`."""
+        number = self._tools.write(command, parameters, self._id)
         self._tools.awaited.add(number)
         return number
 
@@ -84,29 +93,29 @@ class Session:
         until: float | None = None,
         unless: Callable[[], bool] = lambda: False,
     ) -> dict[str, Any]:
-        """The answer to what was asked before; nothing once `unless` is the case."""
+        """Return the answer to an earlier `ask`; nothing as soon as `unless` holds."""
         try:
             self.wait(lambda: number in self._tools.answers or unless(), until=until)
         finally:
             self._tools.awaited.discard(number)
-            told = self._tools.answers.pop(number, {"result": {}})
-        if "error" in told:
-            raise BrowserError(told["error"].get("message", "unknown"))
-        result: dict[str, Any] = told["result"]
+            reply = self._tools.answers.pop(number, {"result": {}})
+        if "error" in reply:
+            raise BrowserError(reply["error"].get("message", "unknown"))
+        result: dict[str, Any] = reply["result"]
         return result
 
     def wait(self, done: Callable[[], bool], *, until: float | None = None) -> None:
-        """Hear what the browser tells until something is the case."""
+        """Pass on events until `done` holds."""
         while not done():
             if self.lost is not None:
                 raise BrowserGoneError(self.lost)
             if until is not None and time.monotonic() > until:
                 raise NoAnswerError("It takes too long.")
-            self._tools.hear(until)
+            self._tools.receive(until)
 
 
 class DevTools:
-    """One connection to one browser. Not thread-safe."""
+    """One connection to one browser; not thread-safe."""
 
     def __init__(self, commands: int, replies: int) -> None:
         self._commands, self._replies = commands, replies
@@ -118,35 +127,35 @@ class DevTools:
         self._messages: deque[bytes] = deque()
         self.awaited: set[int] = set()
         self.answers: dict[int, dict[str, Any]] = {}
-        self._attached: dict[str, str] = {}  # new tabs and the numbers of their sessions
-        self.identity: Parameters = {"userAgent": ""}  # what pages are told about the browser
+        self._attached: dict[str, str] = {}  # new tabs with the ids of their sessions
+        self.identity: Parameters = {"userAgent": ""}  # of the browser, as pages see it
         self.browser = self.session(None)
         self.browser.on("Target.attachedToTarget", self._note_tab)
 
     @property
     def connected(self) -> bool:
-        """Whether the browser was there when it was last spoken to."""
+        """Return whether the browser was there at the last command."""
         return self.browser.lost is None
 
-    def session(self, number: str | None) -> Session:
-        """The conversation with what the browser has given this number."""
-        if number not in self._sessions:
-            session = self._sessions[number] = Session(self, number)
-            session.on("Inspector.targetCrashed", lambda _: self._lose(number, "It crashed."))
+    def session(self, session_id: str | None) -> Session:
+        """Return the session with an id of the browser; None is the browser itself."""
+        if session_id not in self._sessions:
+            session = self._sessions[session_id] = Session(self, session_id)
+            session.on("Inspector.targetCrashed", lambda _: self._lose(session_id, "It crashed."))
             session.on("Target.detachedFromTarget", self._note_detached)
-        return self._sessions[number]
+        return self._sessions[session_id]
 
-    def greet(self, *, until: float) -> None:
-        """Begin the conversation: from now on every new tab waits until it has its rules."""
+    def start(self, *, until: float) -> None:
+        """Make every new tab wait until it is set up, and ask for the version."""
         new_tabs = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
         self.browser.send("Target.setAutoAttach", new_tabs, until=until)
-        told = self.browser.send("Browser.getVersion", until=until)
-        self.identity = _identity(told["userAgent"])
+        version = self.browser.send("Browser.getVersion", until=until)
+        self.identity = _identity(version["userAgent"])
 
     def new_tab(self, context: str, size: tuple[int, int] = (1280, 720)) -> tuple[str, Session]:
-        """Its number and the conversation with it; `Runtime.runIfWaitingForDebugger` starts it."""
-        # The browser believes the pointer to be at (0, 0) of the screen and tells pages of it, so
-        # that place is outside of the window.
+        """Open a tab that waits for `Runtime.runIfWaitingForDebugger`; return id and session."""
+        # The browser believes the pointer to be at (0, 0) of the screen and sends pages its events,
+        # so the window does not cover that point.
         width, height = size
         place = {"left": 32, "top": 32, "width": width, "height": height, "newWindow": True}
         blank = {"url": "about:blank", "browserContextId": context, **place}
@@ -155,20 +164,20 @@ class DevTools:
         return target, self.session(self._attached.pop(target))
 
     def close(self) -> None:
-        """Hang up; browsers end when that happens."""
+        """Close both pipes, upon which the browser ends."""
         self.browser.lost = self.browser.lost or "It was closed."
         for end in (self._commands, self._replies):
             with suppress(OSError):
                 os.close(end)
 
-    def write(self, command: str, parameters: Parameters | None, session: str | None) -> int:
+    def write(self, command: str, parameters: Parameters | None, session_id: str | None) -> int:
         """Send a command and return its number."""
         if self.browser.lost is not None:
             raise BrowserGoneError(self.browser.lost)
         self._last += 1
         message: dict[str, Any] = {"id": self._last, "method": command, "params": parameters or {}}
-        if session is not None:
-            message["sessionId"] = session
+        if session_id is not None:
+            message["sessionId"] = session_id
         rest = memoryview(json.dumps(message).encode() + b"\0")
         try:
             while rest:
@@ -177,22 +186,22 @@ class DevTools:
             raise self._gone() from error
         return self._last
 
-    def hear(self, until: float | None) -> None:
-        """Wait for one message and hand it to whom it concerns."""
+    def receive(self, until: float | None) -> None:
+        """Wait for one message and pass it on."""
         while not self._messages:
             self._read(until)
         message = self._messages.popleft()
         if message.startswith(_NOT_NEEDED):
             return
-        told = json.loads(message)
-        number = told.get("id")
+        content = json.loads(message)
+        number = content.get("id")
         if number in self.awaited:
-            self.answers[number] = told
+            self.answers[number] = content
         elif number is None:
-            session = self._sessions.get(told.get("sessionId"))
-            listener = session.listeners.get(told["method"]) if session else None
+            session = self._sessions.get(content.get("sessionId"))
+            listener = session.listeners.get(content["method"]) if session else None
             if listener is not None:
-                listener(told["params"])
+                listener(content["params"])
 
     def _read(self, until: float | None) -> None:
         if until is not None:
@@ -213,15 +222,15 @@ class DevTools:
             self._parts.append(rest)
 
     def _gone(self) -> BrowserGoneError:
-        for number in list(self._sessions):
-            self._lose(number, "The browser ended.")
+        for session_id in list(self._sessions):
+            self._lose(session_id, "The browser ended.")
         return BrowserGoneError("The browser ended.")
 
     def _note_tab(self, event: dict[str, Any]) -> None:
         target = event["targetInfo"]["targetId"]
         if event["targetInfo"].get("openerId"):
-            # A page opened it, and waits for it. What it asks for nobody answers. It has to go on
-            # before it can be closed: else the page may wait for ever.
+            # A page opened it and waits for it. Its requests stay unanswered. It has to run before
+            # it can be closed, or the page may wait for ever.
             opened = self.session(event["sessionId"])
             opened.post("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
             opened.post("Runtime.runIfWaitingForDebugger")
@@ -233,13 +242,13 @@ class DevTools:
         self._lose(event["sessionId"], "It was closed.")
         self._sessions.pop(event["sessionId"], None)
 
-    def _lose(self, number: str | None, why: str) -> None:
-        if number in self._sessions and self._sessions[number].lost is None:
-            self._sessions[number].lost = why
+    def _lose(self, session_id: str | None, why: str) -> None:
+        if session_id in self._sessions and self._sessions[session_id].lost is None:
+            self._sessions[session_id].lost = why
 
 
 def _identity(user_agent: str) -> Parameters:
-    """Return what a browser with a window would say of itself, as DevTools wants it."""
+    """Return the user agent of a browser with a window, as DevTools takes it."""
     found = re.search(r"Chrome/(\d+)", user_agent)
     major = found[1] if found else "0"
     system = re.search(r"\(([^;)]+)", user_agent)

@@ -1,17 +1,21 @@
-"""What a page may reach: its own document and the files of its own folder, nothing else."""
+"""The requests of a page: its own document and the files of its own folder, nothing else."""
 
 from __future__ import annotations
 
 import hashlib
 import mimetypes
 import re
+from base64 import b64encode
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from uiproof.browser.source import PageSource
 
-# Pictures run on clocks of their own: elements and properties that move an SVG lose their names.
+if TYPE_CHECKING:
+    from uiproof.browser.devtools import Session
+
+# SVG pictures have clocks of their own: elements and properties that move them lose their names.
 _MOVEMENT = re.compile(rb"(?<=<)(?=animate|set\b)|(?<![<-])\b(?=animation)", re.IGNORECASE)
 
 MAX_ASSET_BYTES = 32 * 1024 * 1024
@@ -19,41 +23,60 @@ MAX_ASSET_BYTES = 32 * 1024 * 1024
 # The document may run its scripts, but opens no windows, shows no dialogs, starts no downloads and
 # submits no forms; and it has no workers, which would have a clock of their own.
 DOCUMENT_POLICY = "sandbox allow-scripts allow-same-origin; worker-src 'none'"
-# A page that is acted on may also submit forms, and begin downloads that are cancelled; where both
-# would go is decided here.
+# A page that is acted on may also submit forms and begin downloads: both are intercepted here.
 STAGE_POLICY = (
     "sandbox allow-scripts allow-same-origin allow-forms allow-downloads; worker-src 'none'"
 )
-_CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
-MAX_DOCUMENTS = 20  # that one page may become one after the other
-MAX_ADDRESS = 300  # characters of an address that are worth keeping
+MAX_DOCUMENTS = 20  # that one page may navigate to
+MAX_ADDRESS = 300  # characters of an address that are recorded
 LAST_MODIFIED = "Wed, 01 Jan 2025 00:00:00 GMT"
+_CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
-class Request(Protocol):
-    """What a page asks for, and the two ways to answer."""
+class Request:
+    """A request that the browser holds back until it is fulfilled or refused."""
 
-    @property
-    def url(self) -> str:
-        """The whole address."""
-
-    @property
-    def method(self) -> str:
-        """`GET`, `POST`, …"""
-
-    @property
-    def is_for_the_page(self) -> bool:
-        """Whether the page itself, not a frame or a file of it, is to become what it asks for."""
+    def __init__(self, session: Session, event: dict[str, Any], *, main_frame: str) -> None:
+        self._session, self._event = session, event
+        self.url: str = event["request"]["url"]
+        self.method: str = event["request"]["method"]
+        self.body: str = event["request"].get("postData", "")
+        # Whether it would replace the page itself, not a frame or a file of it.
+        self.is_for_the_page = (
+            event["resourceType"] == "Document" and event.get("frameId") == main_frame
+        )
 
     def fulfill(self, body: bytes, headers: Mapping[str, str], status: int = 200) -> None:
         """Answer with content."""
+        answer = {**headers, "content-length": str(len(body)), **self._cors_headers()}
+        self._session.post(
+            "Fetch.fulfillRequest",
+            {
+                "requestId": self._event["requestId"],
+                "responseCode": status,
+                "responseHeaders": [{"name": name, "value": answer[name]} for name in answer],
+                "body": b64encode(body).decode(),
+            },
+        )
 
     def refuse(self, *, keep_page: bool = False) -> None:
-        """Answer with nothing; `keep_page` leaves the current document in place."""
+        """Fail the request; `keep_page` leaves the current document in place."""
+        reason = "Aborted" if keep_page else "Failed"
+        refusal = {"requestId": self._event["requestId"], "errorReason": reason}
+        self._session.post("Fetch.failRequest", refusal)
+
+    def _cors_headers(self) -> Mapping[str, str]:
+        """Return what lets sandboxed frames, which have no origin, use the files of the page."""
+        asking = self._event["request"]["headers"]
+        origin = asking.get("Origin") or asking.get("origin")
+        own = urlsplit(self.url)
+        if not origin or origin == f"{own.scheme}://{own.netloc}":
+            return {}
+        return {"access-control-allow-origin": origin, "access-control-allow-credentials": "true"}
 
 
 class Guard:
-    """Answers every request of one page, or refuses it and remembers that.
+    """Answers the requests of one page from its folder, and counts those that it refuses.
 
     Pages that share a tab are numbered, so that none gets the files of another from a cache.
     """
@@ -82,14 +105,19 @@ class Guard:
             self.missing += 0 if url.path.endswith("/favicon.ico") else 1
             request.refuse()
         else:
-            name, content = found
-            kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-            if kind == "image/svg+xml":
-                content = _MOVEMENT.sub(b"x-", content)
-            request.fulfill(content, self._headers(kind))
+            self._fulfill(request, *found)
+
+    def flags(self) -> set[str]:
+        """Return the flags for what was refused so far."""
+        raised = {
+            "navigation_blocked": self.left,
+            "requests_blocked": self.blocked,
+            "files_missing": self.missing,
+        }
+        return {flag for flag, is_raised in raised.items() if is_raised}
 
     def _navigate(self, request: Request) -> None:
-        """The page wants to be shown, or to become another one."""
+        """Serve the page once; refuse to let it become another one."""
         if self._served:
             self.left = True
             request.refuse(keep_page=True)
@@ -98,12 +126,17 @@ class Guard:
         self._show(request, self._source)
 
     def _show(self, request: Request, source: PageSource) -> None:
-        """Answer with a document."""
         charset = f"; charset={source.charset}" if source.charset else ""
         request.fulfill(source.html, self._headers(f"text/html{charset}"))
 
+    def _fulfill(self, request: Request, name: str, content: bytes) -> None:
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        if kind == "image/svg+xml" and not request.is_for_the_page:
+            content = _MOVEMENT.sub(b"x-", content)
+        request.fulfill(content, self._headers(kind))
+
     def _asset(self, url_path: str) -> tuple[str, bytes] | None:
-        """Name and content of the regular file inside the page's folder that a URL means."""
+        """Return name and content of the regular file inside the page's folder, if it has one."""
         path = self._source.own_file(unquote(url_path.removeprefix(self._root)).lstrip("/"))
         try:
             if path is None or path.stat().st_size > MAX_ASSET_BYTES:
@@ -116,7 +149,7 @@ class Guard:
         return f"{url.scheme}://{url.netloc}" == self._origin
 
     def _headers(self, content_type: str) -> dict[str, str]:
-        """What goes with every file, since any of them may be shown as a document in a frame."""
+        """Return the headers of every file, since a frame may show any of them as a document."""
         return {
             "content-type": content_type,
             "content-security-policy": self.policy,
@@ -126,10 +159,10 @@ class Guard:
 
 
 def origin_of(source: PageSource) -> str:
-    """Return the made-up origin of a page: an ordinary one, always the same for the same page.
+    """Return the made-up origin of a page, which looks ordinary and is always the same.
 
-    It follows from the page's text, so no page can be written that knows its own and behaves
-    otherwise there.
+    It is a digest of the page's text, so no page can be written that knows its own origin and
+    behaves differently there.
     """
     digest = hashlib.sha256(b"origin:" + source.html).digest()
     syllables = (_CONSONANTS[byte % 14] + _VOWELS[byte // 14 % 5] for byte in digest[:8])
@@ -137,7 +170,7 @@ def origin_of(source: PageSource) -> str:
 
 
 class StageGuard(Guard):
-    """Lets a page become another page of its own folder, and notes where it goes."""
+    """Lets a page navigate within its own folder, and records where it goes."""
 
     policy = STAGE_POLICY
 
@@ -145,11 +178,11 @@ class StageGuard(Guard):
         super().__init__(source)
         if source.path is not None:  # its links to itself are links to this name
             self.page_url = f"{self._origin}{self._root}{quote(source.path.name)}"
-        self.navigations: list[str] = []  # where the page went or wanted to go since last asked
-        self.documents = 0  # how many were shown
+        self.navigations: list[str] = []  # addresses that the page went to or wanted to go to
+        self.documents = 0  # that were shown
         self.answered = 0  # requests
-        self.awaited = False  # whether a document is on its way
-        self.stopped = False  # whether scripts were switched off
+        self.loading = False  # whether a document is on its way
+        self.scripts_off = False
         self._shown = source
 
     def handle(self, request: Request) -> None:
@@ -157,44 +190,46 @@ class StageGuard(Guard):
         self.answered += 1
         super().handle(request)
 
+    def flags(self) -> set[str]:
+        """Return the flags for what was refused so far."""
+        return super().flags() | ({"scripts_off"} if self.scripts_off else set())
+
     def short(self, address: str) -> str:
-        """An address as the page would write it: relative where it is in the page's own folder."""
+        """Return an address as the page would write it: relative within the page's own folder."""
         return address.removeprefix(f"{self._origin}{self._root}")[:MAX_ADDRESS] or "./"
 
     def _navigate(self, request: Request) -> None:
         found = self._document(request.url) if request.method == "GET" else None
         if self.documents:
-            sent = "" if request.method == "GET" else f"{request.method} "
-            self.navigations.append(sent + self.short(request.url))
+            method = "" if request.method == "GET" else f"{request.method} "
+            self.navigations.append(method + self.short(request.url))
         if found is None or self.documents >= MAX_DOCUMENTS:
             self._refuse(request)
             return
         self.documents += 1
-        self.awaited = True
+        self.loading = True
         if isinstance(found, PageSource):
             self._shown = found
             self._show(request, found)
         else:
-            name, content = found
-            kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-            request.fulfill(content, self._headers(kind))
+            self._fulfill(request, *found)
 
     def _refuse(self, request: Request) -> None:
-        """Keep the page; one that leaves before it is loaded is shown once more without scripts.
+        """Keep the page; one that leaves before it is loaded is shown again without scripts.
 
-        To go elsewhere stops the loading also if it is refused, and what remains cannot be shown.
+        A navigation stops the loading even if it is refused, and the rest cannot be shown.
         """
         self.left = True
-        if self.awaited and not self.stopped:
-            self.stopped = True
+        if self.loading and not self.scripts_off:
+            self.scripts_off = True
             self.policy = f"{STAGE_POLICY}; script-src 'none'"
             self._show(request, self._shown)
         else:
-            self.awaited = False
+            self.loading = False
             request.refuse(keep_page=True)
 
     def _document(self, address: str) -> PageSource | tuple[str, bytes] | None:
-        """The page of the own folder that an address means, or another file of it."""
+        """Return the page, or another file, of the own folder that an address means."""
         url = urlsplit(address)
         if not self._is_own(url):
             return None

@@ -1,30 +1,34 @@
-"""A page that stands still: take its picture, run measuring scripts in it."""
+"""A loaded page: pictures, measuring scripts, the places of its text, missing glyphs."""
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 import time
+import unicodedata
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from uiproof.browser.devtools import BrowserError
 from uiproof.errors import PageTimeoutError, RenderError
 
 if TYPE_CHECKING:
-    from uiproof.browser.watchdog import Watchdog
+    from uiproof.browser.devtools import Session
+    from uiproof.browser.process import Watchdog
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a page may use.
+    """The limits of time, size and memory for a page.
 
     - `load_seconds`: until its scripts are stopped and the page is taken as far as it came
-    - `step_seconds`: for every single thing asked of a page, for example a screenshot
-    - `max_width`, `max_height`, `max_pixels`: what lies beyond is cut off, and flagged
+    - `step_seconds`: for every single command, for example a screenshot
+    - `max_width`, `max_height`, `max_pixels`: the rest is cut off, and flagged
     - `memory_mb`: of any process of the browser; beyond it the process is ended
     """
 
@@ -37,32 +41,47 @@ class Limits:
     memory_mb: int = 2_000
 
 
-# Flags of pages that a browser could not show as they are. The machine may be at fault as well as
-# the page, so what was seen must not be kept for another time.
+# Flags of pages that the browser could not show as they are. The machine may be at fault as well
+# as the page, so these results must not be cached.
 FAULT_FLAGS = frozenset({"crashed", "timeout", "load_timeout"})
-WORLD = "uiproof"  # where our scripts run; pages cannot see it
+MISSING_GLYPHS = "missing_glyphs"
+WORLD = "uiproof"  # the isolated world of our scripts; pages cannot see it
 _CAPTURE_ATTEMPTS = 4
+_COMMENT_LINE = re.compile(r"^ *//.*\n", re.MULTILINE)
 _LISTING = frozenset({"inventory", "snapshot"})  # scripts that use `seen`, defined in seen.js
+
+POOL = 4096  # colours that one pair of pictures can tell apart
+SHIFT = 50  # what each channel moves by between the two pictures of a pair
+MAX_PAIRS = 4  # pages with more than 4 x 4096 text elements lose the rest, and are flagged
+FIRST_SPARE = MAX_PAIRS * POOL  # the numbers of spare colours follow those of all pools
+SPARE_REDS = (30, 220)  # the red of spare colours in the first and in the second picture
+SPARE_START, SPARE_STEP = 2, 16  # their green and blue, the same in both: 2, 18, ... 242
+
+GLYPH_PACKAGES = {  # of Debian, with what they have glyphs for
+    "fonts-noto-cjk": "Chinese, Japanese, Korean",
+    "fonts-noto-color-emoji": "emoji",
+    "fonts-noto-core": "other scripts",
+}
+_FIRST_RARE = "\u0250"  # every font with Latin letters has the characters before
+_MAX_GLYPHS = 500  # characters that are looked up for one page
+_NOT_DRAWN = frozenset("ZC")  # categories: blanks, controls, private and unassigned characters
+_MARKS = frozenset({"Mn", "Me"})  # drawn on the character before them, or not at all
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_known_glyphs: set[str] = set()  # characters that a font of this machine has
 
 
 @cache
 def script(name: str) -> str:
-    """The text of one of our scripts in `browser/js/`."""
+    """Return one of our scripts in `browser/js/`, without comments: these change no fingerprint."""
     text = (files("uiproof.browser") / "js" / f"{name}.js").read_text("utf-8")
+    text = _COMMENT_LINE.sub("", text)
     return f"((seen) => {text})({script('seen')})" if name in _LISTING else text
-
-
-class Session(Protocol):
-    """A conversation with the browser about one tab."""
-
-    def send(self, command: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """What the browser answers. Raises `BrowserError`."""
 
 
 class LivePage:
     """A loaded page whose own scripts no longer run.
 
-    `flags` says what was unusual: `load_timeout`, `cut_height`, `cut_width`, `navigation_blocked`,
+    `flags` names what was unusual: `load_timeout`, `cut_height`, `cut_width`, `navigation_blocked`,
     `requests_blocked`, `files_missing`, `left_document`, `crashed`, `timeout`, `scripts_off`,
     `text_cut`; see `docs/rendering.md`.
     """
@@ -82,81 +101,10 @@ class LivePage:
         self._watchdog = watchdog
         self._url = url
 
-    def run_script(self, name: str, argument: Any = None) -> Any:
-        """Run one of our scripts in a world that the page's own scripts cannot touch.
-
-        The script is a function of one argument; what it returns, or promises, must fit JSON.
-        """
-        return self.evaluate(f"({script(name)})({json.dumps(argument)})", name=name)
-
-    def run_listing(self, name: str, argument: Any = None) -> Any:
-        """The same for a script that returns a lot, and at once: all of it comes as one text."""
-        listed = f"JSON.stringify(({script(name)})({json.dumps(argument)}))"
-        return json.loads(self.evaluate(listed, name=name))
-
-    def evaluate(self, expression: str, *, name: str = "", main: bool = False) -> Any:
-        """The value of a JavaScript expression, in our own world or in the page's."""
-        answer = self.send(
-            "Runtime.evaluate",
-            expression=expression,
-            returnByValue=True,
-            awaitPromise=True,
-            timeout=self._limits.step_seconds * 1000,
-            **({} if main else {"contextId": self._world}),
-        )
-        return self._value(answer, name)
-
-    def handle(self, expression: str, *, group: str, main: bool = False) -> str:
-        """A handle to the object that an expression gives, in our own world or in the page's."""
-        world = {} if main else {"contextId": self._world}
-        answer = self.send("Runtime.evaluate", expression=expression, objectGroup=group, **world)
-        return str(answer["result"]["objectId"])
-
-    def resolve(self, node: int, *, group: str) -> str | None:
-        """A handle, in our own world, to a node that the browser knows by a number."""
-        try:
-            answer = self.send(
-                "DOM.resolveNode",
-                backendNodeId=node,
-                executionContextId=self._world,
-                objectGroup=group,
-            )
-        except BrowserError as error:
-            if "node" not in str(error).lower():
-                raise
-            return None  # it just went away
-        return str(answer["object"]["objectId"])
-
-    def listeners(self, handle: str) -> list[dict[str, Any]]:
-        """The listeners of an object, and of everything in it."""
-        answer = self.send("DOMDebugger.getEventListeners", objectId=handle, depth=-1, pierce=True)
-        found: list[dict[str, Any]] = answer["listeners"]
-        return found
-
-    def call(self, function: str, handles: list[str | None]) -> Any:
-        """Call a function of our own world with objects that there are handles to."""
-        answer = self.send(
-            "Runtime.callFunctionOn",
-            functionDeclaration=function,
-            arguments=[{"objectId": one} if one else {"value": None} for one in handles],
-            executionContextId=self._world,
-            returnByValue=True,
-        )
-        return self._value(answer, "")
-
-    def _value(self, answer: dict[str, Any], name: str) -> Any:
-        if failure := answer.get("exceptionDetails"):
-            told = failure.get("exception", {}).get("description") or failure.get("text", "")
-            if "terminated" in told.lower():
-                raise PageTimeoutError(
-                    f"Measuring the page took longer than {self._limits.step_seconds:.0f} s.",
-                    remedy="The page may have too many elements; raise the time limit.",
-                )
-            raise RenderError(f"The script {name!r} failed in the page: {told.splitlines()[0]}")
-        return answer["result"].get("value")
+    # --- pictures
 
     def screenshot(self) -> bytes:
-        """The whole page as PNG, from the top left to the limits."""
+        """Return the whole page as PNG, from the top left to the limits."""
         for attempt in range(_CAPTURE_ATTEMPTS):
             try:
                 return self._capture()
@@ -181,8 +129,12 @@ class LivePage:
 
     @cached_property
     def size(self) -> tuple[int, int]:
-        """Width and height of the whole page in pixels, within the limits."""
+        """Return width and height of the whole page in pixels, within the limits."""
         return self._within_limits(self.run_script("page_size"))
+
+    def forget_size(self) -> None:
+        """Measure the page again when its size is next needed."""
+        self.__dict__.pop("size", None)
 
     def _within_limits(self, found: dict[str, int]) -> tuple[int, int]:
         width = found["width"] or self._limits.viewport[0]
@@ -195,13 +147,80 @@ class LivePage:
             self.flags.add("cut_height")
         return seen_width, seen_height
 
-    def forget_size(self) -> None:
-        """Measure the page anew when its size is next asked for."""
-        self.__dict__.pop("size", None)
+    # --- scripts
+
+    def run_script(self, name: str, argument: Any = None) -> Any:
+        """Run one of our scripts in a world that the page's own scripts cannot touch.
+
+        The script is a function of one argument; its result, or promised result, must fit JSON.
+        """
+        return self.evaluate(f"({script(name)})({json.dumps(argument)})", name=name)
+
+    def run_listing(self, name: str, argument: Any = None) -> Any:
+        """Run a script with a large, immediate result, which is transferred as one text."""
+        listed = f"JSON.stringify(({script(name)})({json.dumps(argument)}))"
+        return json.loads(self.evaluate(listed, name=name))
+
+    def evaluate(self, expression: str, *, name: str = "") -> Any:
+        """Return the value of a JavaScript expression in our own world."""
+        answer = self.send(
+            "Runtime.evaluate",
+            expression=expression,
+            returnByValue=True,
+            awaitPromise=True,
+            timeout=self._limits.step_seconds * 1000,
+            contextId=self._world,
+        )
+        return self._value(answer, name)
+
+    def call(self, function: str, handles: list[str | None]) -> Any:
+        """Call a function of our own world with the objects of some handles."""
+        answer = self.send(
+            "Runtime.callFunctionOn",
+            functionDeclaration=function,
+            arguments=[{"objectId": one} if one else {"value": None} for one in handles],
+            executionContextId=self._world,
+            returnByValue=True,
+        )
+        return self._value(answer, "")
+
+    def handle(self, expression: str, *, group: str, main: bool = False) -> str:
+        """Return a handle to an object of our own world, or of the page's with `main`."""
+        world = {} if main else {"contextId": self._world}
+        answer = self.send("Runtime.evaluate", expression=expression, objectGroup=group, **world)
+        return str(answer["result"]["objectId"])
+
+    def resolve(self, node: int, *, group: str) -> str | None:
+        """Return a handle, in our own world, to a node with an id of the browser."""
+        try:
+            answer = self.send(
+                "DOM.resolveNode",
+                backendNodeId=node,
+                executionContextId=self._world,
+                objectGroup=group,
+            )
+        except BrowserError as error:
+            if "node" not in str(error).lower():
+                raise
+            return None  # it was just removed
+        return str(answer["object"]["objectId"])
+
+    def _value(self, answer: dict[str, Any], name: str) -> Any:
+        if failure := answer.get("exceptionDetails"):
+            reason = failure.get("exception", {}).get("description") or failure.get("text", "")
+            if "terminated" in reason.lower():
+                raise PageTimeoutError(
+                    f"Measuring the page took longer than {self._limits.step_seconds:.0f} s.",
+                    remedy="The page may have too many elements; raise the time limit.",
+                )
+            raise RenderError(f"The script {name!r} failed in the page: {reason.splitlines()[0]}")
+        return answer["result"].get("value")
+
+    # --- the document
 
     @property
     def is_itself(self) -> bool:
-        """Whether the page still is the document that was served."""
+        """Return whether the page still is the document that was served."""
         # A page may rewrite the rest of its address (history.pushState) without leaving; whatever
         # else would have this origin was refused by the guard.
         return bool(urlsplit(self._frame["url"]).netloc == urlsplit(self._url).netloc)
@@ -214,7 +233,7 @@ class LivePage:
         self.__dict__["size"] = self._within_limits(self.evaluate(both, name="freeze"))
 
     def stop_scripts(self) -> None:
-        """Break off whatever script is running, also an endless loop."""
+        """Terminate any running script, also an endless loop."""
         self.send("Emulation.setScriptExecutionDisabled", value=True)
         self.send("Runtime.terminateExecution")
 
@@ -234,3 +253,88 @@ class LivePage:
         """Send a command of the DevTools protocol, within the time limit of a step."""
         with self._watchdog.limit(self._limits.step_seconds):
             return self._session.send(command, parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class TextNode:
+    """A piece of text of the page, and the number of the colour that it was given."""
+
+    text: str
+    color_number: int | None  # None: it has no colour of its own and cannot be found
+    listed_as: int | None = None  # its index among the inventory's texts; None: not listed
+
+
+@dataclass(frozen=True, slots=True)
+class TextPlace:
+    """The place and the given colour of a text of the inventory.
+
+    A text that is not a text node has no lines: the browser does not report them.
+    """
+
+    color_number: int  # from `FIRST_SPARE` on it is a spare colour
+    kind: Literal["node", "pseudo", "element"]
+    font_size: float
+    lines: tuple[tuple[float, float, float, float], ...]  # x, y, width, height in page pixels
+
+
+@dataclass(frozen=True, slots=True)
+class TextCapture:
+    """Pairs of PNG pictures with known text colours; pair k holds colour numbers from k * POOL.
+
+    Spare colours are in the first pair.
+    """
+
+    nodes: tuple[TextNode, ...]
+    pairs: tuple[tuple[bytes, bytes], ...]
+    places: tuple[TextPlace, ...] = ()  # one for each text of the inventory that was taken before
+
+
+def capture_text(page: LivePage) -> TextCapture:
+    """Recolour the text of a page twice and take a picture each time, to find text without OCR.
+
+    The page keeps the last colours: take its ordinary screenshot and its inventory before.
+    """
+    found = page.run_listing("recolor", {"offset": 0, "group": 0, "list": True})
+    nodes = tuple(
+        TextNode(text, number if number >= 0 else None, listed_as if listed_as >= 0 else None)
+        for text, number, listed_as in found["nodes"]
+    )
+    places = tuple(
+        TextPlace(number, kind, size, tuple((x, y, w, h) for x, y, w, h in lines))
+        for number, kind, size, lines in found["texts"]
+    )
+    if not places and not any(node.color_number is not None for node in nodes):
+        return TextCapture(nodes, ())
+    wanted = max(-(-found["coloured"] // POOL), 1)
+    if wanted > MAX_PAIRS:
+        page.flags.add("text_cut")
+    pairs = []
+    for group in range(min(wanted, MAX_PAIRS)):
+        if group > 0:
+            page.run_script("recolor", {"offset": 0, "group": group, "list": False})
+        first = page.screenshot()
+        page.run_script("recolor", {"offset": SHIFT, "group": group, "list": False})
+        pairs.append((first, page.screenshot()))
+    return TextCapture(nodes, tuple(pairs), places)
+
+
+def missing_glyphs(run_script: Callable[[str, Any], Any], texts: Iterable[str]) -> str:
+    """Return the characters of texts for which neither this machine nor the page has a font.
+
+    They are drawn as boxes that all look the same, so pictures of different texts look the same.
+    `run_script` is that of the page.
+    """
+    found = (one for text in texts for one in text if one >= _FIRST_RARE)
+    asked = [one for one in dict.fromkeys(found) if one not in _known_glyphs and _is_drawn(one)]
+    if not asked:
+        return ""
+    asked = asked[:_MAX_GLYPHS]
+    answer = run_script("glyphs", "".join(asked))
+    _known_glyphs.update(set(asked).difference(answer["machine"]))
+    missing = set(answer["page"])
+    return "".join(one for one in asked if one in missing)
+
+
+def _is_drawn(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category[0] not in _NOT_DRAWN and category not in _MARKS and character not in _BLANK

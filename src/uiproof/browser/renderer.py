@@ -1,4 +1,4 @@
-"""The renderer: hostile HTML in, a frozen page to photograph and measure out."""
+"""The renderer: hostile HTML in, a frozen page to photograph and measure, or a stage, out."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from types import TracebackType
 
 from uiproof.browser.devtools import BrowserError
 from uiproof.browser.page import Limits, LivePage
+from uiproof.browser.process import RunningBrowser
 from uiproof.browser.source import PageSource
 from uiproof.browser.stage import Stage
 from uiproof.browser.tab import Tab, is_active
-from uiproof.browser.warm_browser import WarmBrowser
-from uiproof.errors import RenderError
+from uiproof.errors import BrowserDiedError, PageTimeoutError, RenderError
 
 _REFRESH = re.compile(rb"http-equiv(?=\s*=\s*[\"']?\s*refresh)", re.IGNORECASE)
 
@@ -31,7 +30,7 @@ class Renderer:
     ```python
     with Renderer() as renderer, renderer.open(PageSource.from_file(path)) as page:
         png = page.screenshot()
-        page.flags       # what was unusual, for example ("load_timeout",)
+        page.flags       # what was unusual, for example {"load_timeout"}
     ```
 
     Not thread-safe: one renderer per thread or process.
@@ -39,28 +38,24 @@ class Renderer:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
-        self._browser = WarmBrowser(self.limits.memory_mb)
-        self._still_tab: Tab | None = None
+        self._running: RunningBrowser | None = None
+        self._hung = False  # whether the last browser was ended because it took too long
+        self._still_tab: Tab | None = None  # for pages without scripts
 
     def __enter__(self) -> Renderer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
     def pid(self) -> int | None:
-        """The process of the browser, if one is running."""
-        return self._browser.pid
+        """Return the process id of the browser, if one is running."""
+        return None if self._running is None else self._running.pid
 
     @contextmanager
     def open(self, source: PageSource) -> Iterator[LivePage]:
-        """Load a page, stop it, and hand it over; it is gone after the `with` block.
+        """Load a page, stop it, and yield it; it is gone after the `with` block.
 
         A browser that dies or hangs is replaced and the page loaded again. A page that takes two
         browsers down, or that leaves its document, is shown without scripts, and flagged.
@@ -69,9 +64,10 @@ class Renderer:
         try:
             yield page
         except BrowserError as error:
-            raise self._browser.as_render_error(error) from error
+            raise self._as_render_error(error) from error
         finally:
-            self._release(tab)
+            if tab is not self._still_tab or tab.crashed or tab.pages_shown >= _PAGES_PER_TAB:
+                self._close(tab)
 
     @contextmanager
     def stage(self, source: PageSource, viewport: tuple[int, int] | None = None) -> Iterator[Stage]:
@@ -87,43 +83,35 @@ class Renderer:
                 stage = self._stage(source, limits)
             except BrowserError:
                 # The browser may have died of anything: only a page that does it twice is at fault.
-                self._end_browser()
+                self.close()
                 stage = self._stage(source, limits)
             yield stage
         except BrowserError as error:
-            raise self._browser.as_render_error(error) from error
+            raise self._as_render_error(error) from error
         finally:
             if stage is not None:
                 self._close(stage)
 
     def close(self) -> None:
-        """End the browser. The renderer starts a new one if it is used again."""
-        self._end_browser()
-
-    def _end_browser(self) -> None:
+        """End the browser; a new one is started if the renderer is used again."""
         self._still_tab = None
-        self._browser.end()
+        browser, self._running = self._running, None
+        if browser is not None:
+            self._hung = browser.watchdog.timed_out
+            browser.close()
+
+    # --- loading
 
     def _stage(self, source: PageSource, limits: Limits) -> Stage:
-        browser, watchdog = self._browser.get()
-        with watchdog.limit(2 * limits.load_seconds + limits.step_seconds):
-            stage = Stage(browser.tools, limits, watchdog, source)
+        browser = self._browser()
+        with browser.watchdog.limit(2 * limits.load_seconds + limits.step_seconds):
+            stage = Stage(browser, limits, source)
             try:
                 stage.load()
             except BaseException:
                 self._close(stage)
                 raise
         return stage
-
-    def _close(self, shown: Stage | Tab) -> None:
-        """Close what a page was shown in; a browser that cannot even do that is replaced."""
-        if (watchdog := self._browser.watchdog) is None:
-            return
-        try:
-            with watchdog.limit(self.limits.step_seconds):
-                shown.close()
-        except BrowserError:
-            self._browser.check()
 
     def _load(self, source: PageSource) -> tuple[LivePage, Tab]:
         active = is_active(source)
@@ -136,68 +124,92 @@ class Renderer:
                 break
             except BrowserError:
                 # The browser may have died of anything: only a page that does it twice is at fault.
-                flag = self._browser.what_happened()
-                self._end_browser()
+                flag = self._failure()
+                self.close()
+        # Without automatic refresh, which needs no scripts.
+        inert = replace(source, html=_REFRESH.sub(b"data-was-http-equiv", source.html))
         try:
-            page, tab = self._attempt(_inert(source), scripts=False)
+            page, tab = self._attempt(inert, scripts=False)
         except _LeftDocument as second:
             raise RenderError(
                 "The page leaves itself even without scripts.",
                 remedy="Look for automatic redirection in it.",
             ) from second
         except BrowserError as second:
-            raise self._browser.as_render_error(second) from second
+            raise self._as_render_error(second) from second
         page.flags |= {flag, "scripts_off"}
         return page, tab
 
     def _attempt(self, source: PageSource, *, scripts: bool) -> tuple[LivePage, Tab]:
-        """One try at loading a page up to the point where it stands still."""
-        browser, watchdog = self._browser.get()
+        """Load a page once, up to the point where it stands still."""
+        browser = self._browser()
+        watchdog = browser.watchdog
         with watchdog.limit(2 * self.limits.load_seconds + self.limits.step_seconds):
-            tab = None if scripts else self._usable_still_tab()
-            if tab is None:
-                tab = Tab(browser.tools, self.limits, watchdog, scripts=scripts)
+            tab = None if scripts else self._still_tab
+            if tab is None or tab.crashed:
+                tab = Tab(browser, self.limits, scripts=scripts)
             if not scripts:
                 self._still_tab = tab
             try:
                 page = tab.show(source)
-                # To go elsewhere before everything is loaded stops the loading, also if refused.
+                # A navigation before everything is loaded stops the loading, even if refused.
                 cut_short = scripts and {"load_timeout", "navigation_blocked"} <= page.flags
                 if cut_short or not page.is_itself:
                     raise _LeftDocument("The page replaced its document.")  # noqa: TRY301
             except BrowserError as error:
-                # Who asks a document that is just being replaced hears of many errors.
+                # A document that is just being replaced answers with many kinds of errors.
                 is_sound = browser.alive and not tab.crashed and not watchdog.timed_out
-                self._discard(tab)
+                self._close(tab)
                 if is_sound and tab.left:
                     raise _LeftDocument("The page replaced its document.") from error
                 raise
             except BaseException:
-                self._discard(tab)
+                self._close(tab)
                 raise
         return page, tab
 
-    def _usable_still_tab(self) -> Tab | None:
-        """The tab for pages without scripts, unless its browser is gone."""
-        tab = self._still_tab
-        return None if tab is None or tab.crashed else tab
+    # --- the browser
 
-    def _release(self, tab: Tab) -> None:
-        """Keep a tab for the next page or let it go."""
-        if tab is not self._still_tab or tab.crashed or tab.pages_shown >= _PAGES_PER_TAB:
-            self._discard(tab)
+    def _browser(self) -> RunningBrowser:
+        """Return the browser, started or replaced as needed."""
+        if self._running is not None and not self._running.alive:
+            self.close()
+        if self._running is None:
+            self._running = RunningBrowser(self.limits.memory_mb)
+            self._hung = False
+        return self._running
 
-    def _discard(self, tab: Tab) -> None:
-        """Close a tab."""
-        if tab is self._still_tab:
+    def _close(self, shown: Stage | Tab) -> None:
+        """Close a tab; a browser that cannot even do that is replaced."""
+        if shown is self._still_tab:
             self._still_tab = None
-        self._close(tab)
+        if self._running is None:
+            return
+        try:
+            with self._running.watchdog.limit(self.limits.step_seconds):
+                shown.close()
+        except BrowserError:
+            self._failure()
+
+    def _failure(self) -> str:
+        """Return `timeout` or `crashed` after an error; a browser that died or hung is closed."""
+        browser = self._running
+        if browser is not None and (browser.watchdog.timed_out or not browser.alive):
+            self.close()
+        return "timeout" if self._hung else "crashed"
+
+    def _as_render_error(self, error: BrowserError) -> RenderError:
+        if self._failure() == "timeout":
+            return PageTimeoutError(
+                "The page took too long.",
+                remedy="It may be too large; raise the time limit.",
+            )
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        return BrowserDiedError(
+            f"The browser could not show the page: {lines[0]}",
+            remedy="Open the page in a browser; it may be too large for this machine.",
+        )
 
 
 class _LeftDocument(RenderError):  # noqa: N818 - a private signal
     """The page is no longer the document that was served."""
-
-
-def _inert(source: PageSource) -> PageSource:
-    """The page without automatic refresh, for the attempt without scripts."""
-    return replace(source, html=_REFRESH.sub(b"data-was-http-equiv", source.html))

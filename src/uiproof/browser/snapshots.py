@@ -1,32 +1,23 @@
-"""A live page as it is at one moment, element by element, and what changed between two moments."""
+"""A live page at one moment, element by element, and what changed between two moments."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
-from uiproof.boxes import PixelBox
+from uiproof.geometry import PixelBox
 
 ActionKind = Literal["click", "hover", "type", "select", "drag", "scroll", "key"]
-ACTION_KINDS: tuple[ActionKind, ...] = (
-    "click",
-    "hover",
-    "type",
-    "select",
-    "drag",
-    "scroll",
-    "key",
-)
+ACTION_KINDS: tuple[ActionKind, ...] = get_args(ActionKind)
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a person does to an element.
+    """An act of a person on an element.
 
-    `value` says more where it is needed: the text to type, the label of the option to select, the
-    way to drag or scroll as `dx,dy` in pixels, the name of the key to press (`Enter`). None leaves
-    it to a sensible default.
+    `value` is the text to type, the label of the option to select, the way to drag or scroll as
+    `dx,dy` in pixels, or the name of the key to press (`Enter`). None stands for a default.
     """
 
     kind: ActionKind
@@ -35,7 +26,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """Where the letters of an element's own text are, and what paints them."""
+    """The place and the colour of the letters of an element's own text."""
 
     box: PixelBox  # around what is seen of them by layout and style
     color: tuple[int, int, int]
@@ -58,9 +49,8 @@ class Element:
     type: str = ""  # `type` of an input or a button
     color: tuple[int, int, int] = (0, 0, 0)  # of its text
     background: tuple[int, int, int, float] = (0, 0, 0, 0.0)  # with its opacity
-    style: Mapping[str, str] = field(
-        default_factory=dict
-    )  # border, shadow, font, opacity, cursor …
+    # border, shadow, font, opacity, cursor …
+    style: Mapping[str, str] = field(default_factory=dict)
     state: Mapping[str, str] = field(default_factory=dict)  # value, checked, open, selected, aria-*
     listeners: tuple[str, ...] = ()  # events that it handles itself, inline handlers included
     enabled: bool = True
@@ -84,7 +74,7 @@ class Snapshot:
     cut: bool = False  # whether there were more elements than a snapshot holds
 
     def inside(self, element: Element) -> list[Element]:
-        """The visible elements in an element, at any depth, in document order."""
+        """Return the visible elements in an element, at any depth, in document order."""
         refs = {element.ref}
         found = []
         for one in self.elements:
@@ -96,7 +86,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """What happened between two moments, whether it can be seen or not."""
+    """The events between two moments, visible or not."""
 
     mutations: Mapping[str, int] = field(default_factory=dict)  # kind -> how many
     dialogs: tuple[str, ...] = ()  # alert, confirm, prompt: `kind: message`
@@ -108,7 +98,7 @@ class Events:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What differs between two snapshots; elements are as after, gone ones as before."""
+    """The differences between two snapshots; elements are as after, gone ones as before."""
 
     appeared: tuple[Element, ...] = ()  # the outermost ones only
     vanished: tuple[Element, ...] = ()  # the outermost ones only

@@ -1,23 +1,25 @@
-"""A page as it is handed to the renderer: its HTML and the folder its own files lie in."""
+"""A page to render: its HTML, the folder of its own files, and a copy of both for later."""
 
 from __future__ import annotations
 
 import codecs
 import hashlib
+import mimetypes
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePath
+from urllib.parse import unquote, urlsplit
 
 from uiproof.errors import InputError, PageTooLargeError
 
 _CHARSET_HINT = re.compile(rb"<meta[^>]+charset(?:\s*=\s*[\"']?\s*([\w.:-]+))?", re.IGNORECASE)
-# On a busy machine a browser takes a minute for a page of twice this size. A limit that does not
-# depend on the machine gives the same ending everywhere, and at once.
+# On a busy machine a browser takes a minute for a page of twice this size. A fixed limit gives the
+# same result on every machine, and at once.
 MAX_HTML_BYTES = 32 * 1024 * 1024
-# What pages consist of. Anything else in a folder (keys, settings, logs, data) is none of a page's
-# business: a hostile one could show it in a report that is shared.
+# The kinds of files that pages consist of. Anything else in a folder (keys, settings, logs, data)
+# stays closed: a hostile page could show it in a report that is shared.
 _ASSET_SUFFIXES = frozenset(
     {
         *(".html", ".htm", ".xhtml", ".css", ".js", ".mjs", ".wasm", ".vtt"),
@@ -27,9 +29,9 @@ _ASSET_SUFFIXES = frozenset(
         *(".opus", ".wav", ".flac"),
     }
 )
-_HINT_WINDOW = 1024  # how far into a page HTML looks for a declared encoding
+_HINT_WINDOW = 1024  # bytes in which a browser looks for a declared encoding
 # The encodings that browsers know, as Python calls them. Others that Python has (`idna`, `utf-7`,
-# `unicode_escape`) are none for pages, and some of them fail for certain bytes.
+# `unicode_escape`) are not for pages, and some of them fail for certain bytes.
 _ENCODINGS = {
     **{name: name for name in ("utf-8", "cp866", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic")},
     **{name: name for name in (f"cp{number}" for number in (874, 932, 949, *range(1250, 1259)))},
@@ -45,6 +47,12 @@ _LABELS = {
     **{"gb_2312-80": "gbk", "windows-874": "cp874", "windows-949": "cp949", "x-x-big5": "big5"},
     **{"x-mac-cyrillic": "mac-cyrillic", "iso-8859-8-i": "iso8859-8", "x-cp1251": "cp1251"},
 }
+# Files of a page that are kept with it: those that its HTML names.
+_KEPT_BYTES = 16 * 1024 * 1024
+_KEPT_KINDS = ("image/", "font/", "text/css")
+_NAMED = re.compile(
+    r"""(?:src|href|poster)\s*=\s*["']?([^"'\s>]+)|url\(\s*["']?([^"')]+)""", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -64,19 +72,19 @@ class PageSource:
     withheld: Container[Path] = frozenset()  # files of its folder that it may not see
     path: Path | None = None  # the file that it was read from
     trusted: bool = False  # whether it may use files of any kind, such as JSON; never hidden ones
-    notes: tuple[str, ...] = ()  # what was unusual about how it came, for the flags of its case
+    notes: tuple[str, ...] = ()  # flags from reading it, for its case
 
     def __post_init__(self) -> None:
         _check_size(len(self.html), self.path)
 
     @classmethod
     def from_html(cls, html: str, *, folder: Path | None = None) -> PageSource:
-        """A page from a string; lone surrogates become replacement characters."""
+        """Make a page from a string; lone surrogates become replacement characters."""
         return cls(html.encode("utf-8", "replace"), folder)
 
     @classmethod
     def from_file(cls, path: Path) -> PageSource:
-        """A page from a file, read once; the file is never written."""
+        """Read a page from a file."""
         try:
             _check_size(path.stat().st_size, path)  # before any of it is read
             data = path.read_bytes()
@@ -90,20 +98,20 @@ class PageSource:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> PageSource:
-        """A page from the content of a file, without other files."""
+        """Make a page from the content of a file, without other files."""
         return cls(data, charset=_charset_of(data))
 
     @property
     def text(self) -> str:
-        """The HTML as a string, for clean-up before rendering."""
+        """Return the HTML as a string, for clean-up before rendering."""
         return self.html.decode(self.charset or _declared_charset(self.html), "replace")
 
     def with_text(self, html: str) -> PageSource:
-        """The same page with other HTML."""
+        """Return the same page with other HTML."""
         return replace(self, html=html.encode("utf-8", "replace"), charset="utf-8")
 
     def own_file(self, relative: str) -> Path | None:
-        """The regular file of its folder that a relative address means, if it may use that."""
+        """Return the regular file of its folder that a relative address means, if it may use it."""
         if self.folder is None or "\0" in relative:
             return None
         try:
@@ -124,7 +132,7 @@ class PageSource:
 
     @cached_property
     def key(self) -> str:
-        """A digest of the HTML and of which files it may use, for caches of rendered pages."""
+        """Return a digest of the HTML and of the files it may use, for caches of rendered pages."""
         digest = hashlib.sha256(self.html)
         allowed = None if self.only is None else sorted(self.only)
         withheld: object = self.withheld
@@ -132,6 +140,49 @@ class PageSource:
             withheld = sorted(map(str, withheld))
         digest.update(repr((str(self.folder), self.charset, allowed, withheld)).encode())
         return digest.hexdigest()[:32]
+
+
+def keep_page(page: PageSource, target: Path) -> None:
+    """Write a page to `target`, and beside it the pictures, fonts and styles that it names.
+
+    Existing files stay: the page may be called like one of its pictures.
+    """
+    target.write_bytes(page.html)
+    room = _KEPT_BYTES
+    for name, path in _named_files(page):
+        place = target.parent / name
+        try:
+            content = path.read_bytes() if path.stat().st_size <= room else None
+        except OSError:  # gone, or not readable
+            continue
+        if content is None or place.exists() or _is_below_a_file(place):
+            continue
+        room -= len(content)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+
+
+def _is_below_a_file(place: Path) -> bool:
+    """Return whether a folder on the way has the name of a file, such as the page itself."""
+    return any(folder.exists() and not folder.is_dir() for folder in place.parents)
+
+
+def _named_files(page: PageSource) -> Iterator[tuple[Path, Path]]:
+    """Yield the files that the HTML names, each with its path relative to the page."""
+    if page.folder is None:
+        return
+    home = page.folder.resolve()
+    for name in dict.fromkeys(one or other for one, other in _NAMED.findall(page.text)):
+        try:
+            parts = urlsplit(name.strip())
+        except ValueError:
+            continue
+        kind = mimetypes.guess_type(parts.path)[0] or ""
+        if parts.scheme or parts.netloc or not kind.startswith(_KEPT_KINDS):
+            continue
+        path = page.own_file(unquote(parts.path).lstrip("/"))
+        if path is not None:
+            yield path.relative_to(home), path
 
 
 def is_page_asset(relative: str) -> bool:
@@ -158,7 +209,7 @@ def _check_size(size: int, path: Path | None) -> None:
 
 
 def _charset_of(data: bytes) -> str | None:
-    """What the HTTP header should say: UTF-8 where the bytes are UTF-8, else what the page says."""
+    """Return the charset of the HTTP header: UTF-8 if the bytes are, None if the page names one."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return None
     try:
@@ -169,7 +220,7 @@ def _charset_of(data: bytes) -> str | None:
 
 
 def _declared_charset(data: bytes) -> str:
-    """The encoding that a browser takes for bytes whose HTTP header names none."""
+    """Return the encoding that a browser takes for bytes whose HTTP header names none."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     hint = _CHARSET_HINT.search(data[:_HINT_WINDOW])

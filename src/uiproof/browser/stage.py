@@ -1,45 +1,54 @@
-"""A page that goes on living: act on it as a person would, and see what becomes of it."""
+"""A page that keeps running: act on it as a person would, and see what changes."""
 
 from __future__ import annotations
 
+import json
 import re
 import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from uiproof.boxes import PixelBox
-from uiproof.browser.acts import Actor
-from uiproof.browser.devtools import BrowserError, NoAnswerError
-from uiproof.browser.glyphs import MISSING_GLYPHS, missing_glyphs
+from uiproof.browser.devtools import BrowserError, NoAnswerError, is_replaced
 from uiproof.browser.guard import StageGuard
-from uiproof.browser.input import Keyboard, Mouse
-from uiproof.browser.listeners import Listeners
-from uiproof.browser.notes import Notes
-from uiproof.browser.page import Limits, LivePage
+from uiproof.browser.input import Actor, Keyboard, Mouse
+from uiproof.browser.page import MISSING_GLYPHS, Limits, LivePage, missing_glyphs
 from uiproof.browser.snapshots import Action, Element, Events, Ink, Snapshot
 from uiproof.browser.tab import SETTLE_MS, Tab
 from uiproof.errors import PageTimeoutError
+from uiproof.geometry import PixelBox
 
 if TYPE_CHECKING:
-    from uiproof.browser.devtools import DevTools
+    from uiproof.browser.devtools import Session
+    from uiproof.browser.process import RunningBrowser
     from uiproof.browser.source import PageSource
-    from uiproof.browser.watchdog import Watchdog
 
 MAX_ELEMENTS = 8_000  # in a snapshot
 
 # How long the page's own clock runs on after an act, in milliseconds: in steps, until nothing has
-# happened for a while. Where nothing at all has happened, a call that is due gets longer.
+# happened for a while. Where nothing at all has happened, a timer that is due gets longer.
 STEP_MS = 250
 QUIET_MS = 500
+PRESS_MS = 80  # how long a button is pressed
 LONGEST_MS = 3_000
 LONGEST_WAIT_MS = 2_000
 
-# What the browser says when the page became another one while it was asked something.
-_WENT_AWAY = re.compile(
-    "destroyed|navigated|cannot find context|promise was collected|uniqueContextId", re.IGNORECASE
-)
+MAX_EVENTS = 50  # of each kind
+MAX_EVENT_TEXT = 300  # characters
 
-# What it says when a script took longer than it may.
+# Elements whose listeners are looked up, for each costs a command. Only pages that should have had
+# one listener around all of them have more.
+MAX_HANDLING = 1_000
+
+# Fields of an element that snapshot.js returns in their final form.
+_PLAIN_FIELDS = (
+    *("ref", "parent", "tag", "id", "text", "label", "role", "type"),
+    *("style", "state", "enabled", "attributes"),
+)
+# What the browser says when a script took longer than it may.
 _TERMINATED = re.compile("terminated|internal error", re.IGNORECASE)
+_BLOCKED_WINDOW = re.compile(r"Blocked opening '(.*)' in a new window")
 
 
 class Stage:
@@ -57,32 +66,33 @@ class Stage:
     `docs/rendering.md` for what a page may do here.
     """
 
-    def __init__(
-        self, tools: DevTools, limits: Limits, watchdog: Watchdog, source: PageSource
-    ) -> None:
+    def __init__(self, browser: RunningBrowser, limits: Limits, source: PageSource) -> None:
         self.flags: set[str] = set()
         self._limits = limits
-        self.watchdog = watchdog
+        self._watchdog = browser.watchdog
         self._guard = StageGuard(source)
-        self._notes = Notes(self._guard)
+        self._log = EventLog(self._guard)
         self._last_ref = 0
-        self._listeners = Listeners()
+        self._listeners = _Listeners()
         self._live: LivePage | None = None
         self._shown = 0  # which of the page's documents `_live` is
-        self._tab = Tab(tools, limits, watchdog, live=True)
-        self._tab.handler = self._guard
-        self._tab.on_record = self._notes.note_record
+        self._tab = Tab(browser, limits, live=True)
+        self._tab.handler = self._guard.handle
+        self._tab.on_record = self._log.add_record
         self._tab.on_load = self._note_load
         session = self._tab.session
-        self._notes.listen_to(session)
+        self._log.listen_to(session)
         mouse = Mouse(session, lambda: bool(self._evaluate("uiproof.drags()")))
-        self._actor = Actor(mouse, Keyboard(session), self._run, self.settle, limits.viewport)
+        self._actor = Actor(
+            mouse, Keyboard(session), self._run, self.settle, self._hold, limits.viewport
+        )
 
     # --- looking
 
     def screenshot(self) -> bytes:
-        """The whole page as PNG, as it is: hovered, focused, scrolled; without a caret."""
-        self._run("still", {"frames": 1})
+        """Return the whole page as PNG: hovered, focused and scrolled as it is, without a caret."""
+        if self._run("still", {"frames": 1}):
+            self._run("still", {"frames": 2})  # the compositor may show an older frame at first
         self._evaluate("uiproof.posing(true)")
         try:
             return self._page().screenshot()
@@ -90,29 +100,28 @@ class Stage:
             self._evaluate("uiproof.posing(false)")
 
     def snapshot(self) -> Snapshot:
-        """Every visible element, up to `MAX_ELEMENTS`."""
+        """Return every visible element, up to `MAX_ELEMENTS`."""
         snapshot = self._snapshot()
         if missing_glyphs(self._run, (element.text for element in snapshot.elements)):
             self.flags.add(MISSING_GLYPHS)
         return snapshot
 
     def find(self, selector: str) -> Element | None:
-        """The first element that fits a CSS selector; its box is empty where it is not visible."""
+        """Return the first element that a CSS selector matches; an invisible one has no area."""
         return next(iter(self._snapshot(selector=selector).elements), None)
 
     def at(self, x: float, y: float) -> Element | None:
-        """The topmost element at a point of the whole page."""
+        """Return the topmost element at a point of the whole page."""
         return next(iter(self._snapshot(point=[x, y]).elements), None)
 
     def events(self) -> Events:
-        """What happened since this was last asked, or since the page was loaded."""
-        mutations = self._evaluate("uiproof.flush().then(uiproof.take)")
-        return self._notes.take(mutations)
+        """Return what happened since the last call, or since the page was loaded."""
+        return self._log.take(self._evaluate("uiproof.flush().then(uiproof.take)"))
 
     # --- acting
 
     def reveal(self, element: Element | tuple[float, float]) -> None:
-        """Scroll so that an element is in the window, as `act` does before it acts.
+        """Scroll an element into the window, as `act` does before it acts.
 
         Fixed parts of the page stay with the window: a picture that is to be compared with one
         after acting should be taken after this.
@@ -123,15 +132,15 @@ class Stage:
     def act(self, element: Element | tuple[float, float], action: Action) -> str | None:
         """Do to an element what a person would; call `settle` next.
 
-        None when it was done, else why it could not be, in words: `it is covered by <div …>`.
+        Return None when it was done, else the reason why not: `it is covered by <div …>`.
         """
-        with self.watchdog.limit(self._limits.step_seconds):
+        with self._watchdog.limit(self._limits.step_seconds):
             return self._actor.act(element, action)
 
     def settle(self) -> None:
         """Let the page's own clock run until nothing more happens, then end all movement."""
         self._settle(least=QUIET_MS)
-        self._note_flags()
+        self.flags |= self._guard.flags()
 
     def close(self) -> None:
         """Close the page and forget everything that was in it."""
@@ -145,37 +154,23 @@ class Stage:
         self._tab.navigate(self._guard.page_url, until)
         self._wait_for_load()
         self._settle(least=SETTLE_MS)
-        self._note_flags()
-        self._guard.navigations.clear()
-        self._notes.take({})
+        self.flags |= self._guard.flags()
+        self._log.take({})
         self._evaluate("uiproof.take()")
-
-    def _note_flags(self) -> None:
-        for flag, raised in (
-            ("navigation_blocked", self._guard.left),
-            ("requests_blocked", self._guard.blocked),
-            ("files_missing", self._guard.missing),
-            ("scripts_off", self._guard.stopped),
-        ):
-            if raised:
-                self.flags.add(flag)
 
     def _settle(self, *, least: int) -> None:
         until = time.monotonic() + self._limits.step_seconds / 2
         ran = quiet = 0
         something = False
         before = self._activity()
-        with self.watchdog.limit(self._limits.step_seconds):
+        with self._watchdog.limit(self._limits.step_seconds):
             while ran < LONGEST_MS:
                 try:
-                    due = self._page().evaluate(f"uiproofClock.advance({STEP_MS})")
-                    moving = self._run("still", {"frames": 2})
+                    with _endless_as_timeout():
+                        due = self._page().evaluate(f"uiproofClock.advance({STEP_MS})")
+                        moving = self._run("still", {"frames": 2})
                 except BrowserError as error:
-                    if _TERMINATED.search(str(error)):
-                        raise PageTimeoutError(
-                            "A timer of the page does not end.", remedy="Look for endless loops."
-                        ) from error
-                    if not _WENT_AWAY.search(str(error)):
+                    if not is_replaced(error):
                         raise
                     due, moving = None, 1
                 self._wait_for_load()
@@ -191,31 +186,39 @@ class Stage:
                     self.flags.add("busy")
                     return
 
+    def _hold(self) -> None:
+        """Let as much time pass as a finger stays on a button."""
+        with _endless_as_timeout():
+            self._evaluate(f"uiproofClock.advance({PRESS_MS})")
+
     def _wait_for_load(self) -> None:
         """Wait for a document that is on its way."""
         until = time.monotonic() + self._limits.load_seconds
         try:
-            self._tab.session.wait(lambda: not self._guard.awaited, until=until)
+            self._tab.session.wait(lambda: not self._guard.loading, until=until)
         except NoAnswerError:
             self.flags.add("load_timeout")
-            self._guard.awaited = False
+            self._guard.loading = False
+
+    def _note_load(self) -> None:
+        self._guard.loading = False
 
     def _activity(self) -> tuple[int, ...]:
-        """Numbers that change when anything happens on the page."""
+        """Return numbers that change when anything happens on the page."""
         total = self._evaluate("uiproof.total()")
         return (total, self._guard.answered, self._tab.documents)
 
-    # --- talking to the page
+    # --- scripts
 
     def _page(self) -> LivePage:
-        """The document that is shown now."""
+        """Return the document that is shown now."""
         if self._live is None or self._shown != self._tab.documents:
             self._shown = self._tab.documents
-            self._listeners = Listeners()
+            self._listeners = _Listeners()
             self._live = LivePage(
                 self._tab.session,
                 self._limits,
-                self.watchdog,
+                self._watchdog,
                 self._guard.page_url,
                 flags=self.flags,
             )
@@ -224,18 +227,18 @@ class Stage:
 
     def _run(self, name: str, argument: Any = None) -> Any:
         """Run one of our scripts in our own world of the document that is shown now."""
-        return self._again(lambda: self._page().run_script(name, argument))
+        return self._retry(lambda page: page.run_script(name, argument))
 
     def _evaluate(self, expression: str) -> Any:
-        return self._again(lambda: self._page().evaluate(expression))
+        return self._retry(lambda page: page.evaluate(expression))
 
-    def _again(self, ask: Any) -> Any:
+    def _retry(self, ask: Callable[[LivePage], Any]) -> Any:
+        """Ask again where the page was just replaced by another one."""
         for attempt in range(5):
             try:
-                return ask()
+                return ask(self._page())
             except BrowserError as error:
-                # It became another page in this moment.
-                if attempt == 4 or not _WENT_AWAY.search(str(error)):
+                if attempt == 4 or not is_replaced(error):
                     raise
                 self._live = None
                 self._wait_for_load()
@@ -265,35 +268,121 @@ class Stage:
             cut=found["cut"],
         )
 
-    def _note_load(self) -> None:
-        self._guard.awaited = False
+
+@contextmanager
+def _endless_as_timeout() -> Iterator[None]:
+    """Raise `PageTimeoutError` where a timer of the page had to be stopped."""
+    try:
+        yield
+    except BrowserError as error:
+        if not _TERMINATED.search(str(error)):
+            raise
+        raise PageTimeoutError(
+            "A timer of the page does not end.", remedy="Look for endless loops."
+        ) from error
 
 
 def _element(found: dict[str, Any], listeners: dict[int, tuple[str, ...]]) -> Element:
-    left, top, right, bottom = found["box"]
+    ink = None
+    if letters := found["ink"]:
+        box = PixelBox(*letters["box"])
+        ink = Ink(box, tuple(letters["color"]), letters["opacity"], letters["covered"])
     return Element(
-        ref=found["ref"],
-        parent=found["parent"],
-        tag=found["tag"],
-        id=found["id"],
-        box=PixelBox(left, top, right, bottom),
-        text=found["text"],
-        label=found["label"],
-        role=found["role"],
-        type=found["type"],
+        **{name: found[name] for name in _PLAIN_FIELDS},
+        box=PixelBox(*found["box"]),
         color=tuple(found["color"]),
         background=tuple(found["background"]),
-        style=found["style"],
-        state=found["state"],
         listeners=listeners.get(found["ref"], ()),
-        enabled=found["enabled"],
-        attributes=found["attributes"],
-        ink=_ink(found["ink"]),
+        ink=ink,
     )
 
 
-def _ink(found: dict[str, Any] | None) -> Ink | None:
-    if found is None:
-        return None
-    box = PixelBox(*found["box"])
-    return Ink(box, tuple(found["color"]), found["opacity"], found["covered"])
+class EventLog:
+    """The dialogs, windows, navigations, errors and downloads of a page until they are taken."""
+
+    def __init__(self, guard: StageGuard) -> None:
+        self._guard = guard
+        self._noted: dict[str, list[str]] = defaultdict(list)
+
+    def listen_to(self, session: Session) -> None:
+        """Record what the browser reports of a tab."""
+        session.on("Page.downloadWillBegin", self._add_download)
+        session.on("Page.fileChooserOpened", lambda _: self._add("dialogs", "file: "))
+        session.on("Log.entryAdded", self._add_refusal)
+        choosers = ("Page.setInterceptFileChooserDialog", {"enabled": True})
+        with suppress(BrowserError):  # older browsers refuse; then there is only no record
+            session.send_all([("Log.enable", {}), choosers])
+
+    def add_record(self, text: str) -> None:
+        """Add what our script in the page reports of dialogs, windows and errors."""
+        try:
+            kind, content = map(str, json.loads(text))
+        except (ValueError, TypeError, RecursionError):
+            return  # not from our script
+        if kind == "window":
+            self._add("windows", self._guard.short(content))
+        elif kind == "error":
+            self._add("errors", content.removeprefix("Uncaught ").removeprefix("Error: "))
+        else:
+            self._add("dialogs", f"{kind}: {content}")
+
+    def take(self, mutations: dict[str, int]) -> Events:
+        """Return everything since the last call."""
+        noted = {kind: tuple(texts) for kind, texts in self._noted.items()}
+        navigations = tuple(self._guard.navigations[:MAX_EVENTS])
+        self._noted.clear()
+        self._guard.navigations.clear()
+        return Events(mutations=mutations, navigations=navigations, **noted)
+
+    def _add_download(self, event: dict[str, Any]) -> None:
+        self._add("downloads", self._guard.short(event["url"]))
+
+    def _add_refusal(self, event: dict[str, Any]) -> None:
+        """Add a window that the sandbox of the page refused to open."""
+        if found := _BLOCKED_WINDOW.match(event["entry"].get("text", "")):
+            self._add("windows", self._guard.short(found[1]))
+
+    def _add(self, kind: str, text: str) -> None:
+        if len(self._noted[kind]) < MAX_EVENTS:
+            self._noted[kind].append(text[:MAX_EVENT_TEXT])
+
+
+class _Listeners:
+    """The listeners of one document, as the browser itself knows them: a page cannot hide any."""
+
+    # Numbers the elements; a document's listeners are its root's.
+    _REFS = """(...nodes) => nodes.map((node) => {
+      const element = node?.nodeType === Node.DOCUMENT_NODE ? node.documentElement : node;
+      return element?.nodeType === Node.ELEMENT_NODE ? uiproof.refOf(element) : 0;
+    })"""
+    _GROUP = "uiproof-listeners"
+    _OURS = frozenset({"error", "unhandledrejection"})  # of steady.js, on the window
+
+    def __init__(self) -> None:
+        self._refs: dict[int, int] = {}  # the browser's id of a node -> ours, 0: none
+
+    def by_ref(self, page: LivePage) -> dict[int, tuple[str, ...]]:
+        """Return the events that elements handle; those of document and window are <html>'s."""
+        handled: dict[int, set[str]] = defaultdict(set)
+        for one in self._listeners_of(page, "document"):
+            handled[one.get("backendNodeId", 0)].add(one["type"])
+        unknown = [node for node in handled if node and node not in self._refs][:MAX_HANDLING]
+        handles = [page.resolve(node, group=self._GROUP) for node in unknown]
+        handles.append(page.handle("document", group=self._GROUP))
+        *refs, html = page.call(self._REFS, handles)
+        self._refs.update(zip(unknown, refs, strict=True))
+        found: dict[int, set[str]] = defaultdict(set)
+        for node, types in handled.items():
+            found[self._refs.get(node, 0)] |= types
+        of_window = self._listeners_of(page, "window")
+        found[html] |= {one["type"] for one in of_window} - self._OURS
+        page.send("Runtime.releaseObjectGroup", objectGroup=self._GROUP)
+        return {ref: tuple(sorted(types)) for ref, types in found.items() if ref and types}
+
+    def _listeners_of(self, page: LivePage, expression: str) -> list[dict[str, Any]]:
+        # Handles must be from the page's own world: the browser crashes on those from ours.
+        handle = page.handle(expression, group=self._GROUP, main=True)
+        command = "DOMDebugger.getEventListeners"
+        answer = page.send(command, objectId=handle, depth=-1, pierce=True)
+        found: list[dict[str, Any]] = answer["listeners"]
+        return found

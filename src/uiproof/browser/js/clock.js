@@ -6,7 +6,7 @@
   let last = 0;
   const waiting = new Map();
 
-  // steady.js says hello once, before the page has any script that could listen or say it, too.
+  // steady.js sends `hello` once, before the page has a script that could receive or send one.
   addEventListener(
     "hello",
     (hello) => {
@@ -21,7 +21,7 @@
     { capture: true, once: true },
   );
 
-  // Move the time of this frame. Gives the milliseconds until the next call that happens only once.
+  // Move the time of this frame; resolve to the milliseconds until the next one-time timer.
   const move = (milliseconds) =>
     new Promise((resolve) => {
       if (clock === null) return resolve(Infinity); // a frame without scripts
@@ -48,7 +48,7 @@
     });
 
   // Wait until the browser has drawn the page and all IntersectionObservers have fired. They fire
-  // some time after a frame, all in one go: once ours has fired, the page's have, too.
+  // some time after a frame, all at once: when ours has fired, the page's have, too.
   const drawn = () =>
     new Promise((resolve) => {
       const observe = () => {
@@ -64,8 +64,8 @@
       setTimeout(resolve, 4000); // some pages are never drawn
     });
 
-  // Move the time of the page and its frames. Gives the milliseconds until the next call that
-  // happens only once, or null.
+  // Move the time of the page and its frames; resolve to the milliseconds until the next one-time
+  // timer, or null.
   const advance = async (milliseconds) => {
     const due = Math.min(...(await Promise.all(clocks(window).map((one) => one.move(milliseconds)))));
     return Number.isFinite(due) ? due : null;

@@ -1,8 +1,8 @@
-// What acting on form fields needs beyond the pointer and the keys.
+// Work on form fields that pointer and keys cannot do.
 //
 // ref    the number of the element
 // work   what to do; see below
-// value  the text or option that it is about
+// value  the text or option
 ({ ref, work, value }) => {
   const ours = globalThis.uiproof;
   const page = ours.plain(document);
@@ -59,7 +59,7 @@
       const options = field.list ? [...field.list.options].map((option) => option.value) : [];
       return { ref: ours.refOf(field), type: field.type ?? "", typed: !SEGMENTS.has(field.type), options };
     },
-    // Marks all that is in the field that has the focus, so that typing replaces it.
+    // Selects the content of the focused field, so that typing replaces it.
     mark: () => {
       const field = focused();
       if (!field || !isField(field)) return { problem: "it cannot be typed into" };
@@ -136,7 +136,7 @@
       );
       return { refs: fits.filter((one) => shown(one) && !one.contains(node) && one !== node).map(ours.refOf).slice(0, 200) };
     },
-    // Gives the focus to the element, or to the first in it that takes it.
+    // Focuses the element, or the first element in it that can have the focus.
     focus: () => {
       if (element.matches(":disabled")) return { problem: "it is disabled" };
       const tries = [node, ...element.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex], [contenteditable]")];
@@ -146,7 +146,7 @@
       }
       return { ref: null };
     },
-    // Where the handle of a slider is, in coordinates of the window, and how far it can go.
+    // The position of a slider's handle and its direction.
     slider: () => {
       if (element.localName !== "input" || element.type !== "range") return { range: null };
       const rect = element.getBoundingClientRect();
@@ -157,10 +157,10 @@
       const leftwards = style.direction === "rtl";
       return { range: { share: leftwards && !upright ? 1 - share : share, upright } };
     },
-    // What a wheel over the element moves: the size of what is seen of it.
+    // The visible size of the part that a wheel over the element moves.
     scroller: () => {
       if (element.localName === "html" || element.localName === "body") {
-        // Somewhere in the window where a wheel moves the page and not a part of it.
+        // A point of the window where a wheel moves the page and not a part of it.
         const shares = [0.5, 0.9, 0.1, 0.7, 0.3, 0.98, 0.02];
         const points = shares.flatMap((fy) => shares.map((fx) => [innerWidth * fx, innerHeight * fy]));
         const free = points.find(([x, y]) => {

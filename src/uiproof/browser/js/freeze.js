@@ -1,11 +1,13 @@
-// Waits for fonts and pictures, then ends all movement: what is finite jumps to its end, what is
-// endless goes back to its start.
+// Waits for fonts and pictures, then ends all movement: finite animations jump to their end, endless
+// ones stop at their most visible moment, scroll-driven ones where the element is in view.
 async () => {
   const MOST_PICTURES = 1000; // that are waited for
   const LONGEST_MS = 20000; // of an animation that is shown as it ends
-  const LOOKED_AT_MS = 1000; // when a longer one is shown
-  // An element named like a property hides that property of its form or of the document; those
-  // that we use ourselves are needed more than such names.
+  const LOOKED_AT_MS = 1000; // the moment at which a longer one is shown
+  const MOMENTS = 8; // of an endless animation; the most visible one is shown
+  const MOST_ANIMATIONS = 300; // whose moments are tried
+  // An element named like a property hides that property of its form or of the document. Elements
+  // that hide a property that these scripts use lose their name.
   const NEEDED = [
     ...["style", "localName", "childNodes", "getAttribute", "getBoundingClientRect", "shadowRoot"],
     ...["textContent", "nodeType", "querySelector", "querySelectorAll", "body", "documentElement"],
@@ -22,21 +24,87 @@ async () => {
       }
     }
   }
-  document.documentElement?.getBoundingClientRect(); // fonts are asked for when text is laid out
+  document.documentElement?.getBoundingClientRect(); // fonts are requested when text is laid out
   await document.fonts.ready;
-  // A picture that is unpacked while the page is drawn comes out a little different at its edges.
+  // A picture that is decoded while the page is drawn has slightly different edges.
   const loaded = [...document.querySelectorAll("img")].filter((image) => image.naturalWidth > 0);
   await Promise.all(loaded.slice(0, MOST_PICTURES).map((image) => image.decode().catch(() => {})));
   const stopMarquee = (marquee) => {
-    // Its movement belongs to the browser and cannot be set to a moment. A fresh one whose scroll
-    // amount is nothing never starts to move, and styles apply to it as before.
+    // The browser moves it, and no script can set its position. A copy with a scroll amount of 0
+    // never starts to move, and styles apply to it as before.
     const still = marquee.cloneNode(false);
     still.setAttribute("scrollamount", "0");
     still.append(...marquee.childNodes);
     marquee.replaceWith(still);
   };
+  // The opacity of an animated element.
+  const opacity = ({ target, pseudoElement }) => {
+    const style = getComputedStyle(target, pseudoElement);
+    return style.visibility === "visible" ? parseFloat(style.opacity) : 0;
+  };
+  // Leave an element as an animation shows it now. A paused animation would keep its own layer, which
+  // is not always drawn in the same way.
+  const hold = (animation) => {
+    try {
+      animation.commitStyles();
+    } catch {
+      // of a pseudo-element, or of an element that is not displayed
+    }
+    animation.cancel();
+  };
+  // The element's own style is not a moment of an endless animation: it is never visible.
+  const stopAtBest = (animation, moments) => {
+    animation.pause();
+    let [best, most] = [moments[0], -1];
+    for (const moment of moments) {
+      animation.currentTime = moment;
+      const seen = animation.effect.target ? opacity(animation.effect) : 1;
+      if (seen > most + 0.01) [best, most] = [moment, seen];
+      if (most > 0.99) break;
+    }
+    animation.currentTime = best;
+    hold(animation);
+  };
+  // The scroll position, as a share, at which the element is in the middle of the window.
+  const whenInView = ({ timeline, effect }) => {
+    const { source, subject } = timeline;
+    if (subject || !source || !effect.target) return 0.5;
+    const frame = source === document.scrollingElement ? 0 : source.getBoundingClientRect().top;
+    const { top, height } = effect.target.getBoundingClientRect();
+    const middle = top - frame + source.scrollTop + height / 2;
+    const far = (middle - source.clientHeight / 2) / (source.scrollHeight - source.clientHeight);
+    return Math.min(Math.max(far || 0, 0), 1);
+  };
+  const shares = [...Array(MOMENTS).keys()].map((number) => number / MOMENTS);
+  // Pages with scripts must not be shown as if they had none, although scripts are stopped.
+  const keepScripting = (page) => {
+    const rewrite = (media) => {
+      if (!/scripting/i.test(media.mediaText)) return;
+      media.mediaText = media.mediaText
+        .replace(/\(\s*scripting\s*(:\s*enabled\s*)?\)/gi, "(min-width: 0px)")
+        .replace(/\(\s*scripting\s*:\s*[\w-]+\s*\)/gi, "(max-width: 0px)");
+    };
+    const visit = (rules) => {
+      for (const rule of rules) {
+        if (rule.media) rewrite(rule.media);
+        if (rule.styleSheet) visitSheet(rule.styleSheet);
+        else if (rule.cssRules) visit(rule.cssRules);
+      }
+    };
+    const visitSheet = (sheet) => {
+      rewrite(sheet.media);
+      try {
+        visit(sheet.cssRules);
+      } catch {
+        // a sheet of another origin
+      }
+    };
+    for (const sheet of [...page.styleSheets, ...page.adoptedStyleSheets]) visitSheet(sheet);
+  };
+  let looked = 0;
   const freeze = (page) => {
-    // Its content is for browsers without scripts; stopping the scripts must not bring it up.
+    keepScripting(page);
+    // Its content is for browsers without scripts; stopping the scripts must not show it.
     for (const element of page.querySelectorAll("noscript")) {
       element.replaceChildren(); // may hold style sheets
       element.style.setProperty("display", "none", "important");
@@ -50,13 +118,13 @@ async () => {
     for (const svg of page.querySelectorAll("svg")) {
       if (svg.pauseAnimations) {
         svg.pauseAnimations();
-        svg.setCurrentTime(0);
+        svg.setCurrentTime(LOOKED_AT_MS / 1000);
       }
     }
     for (const progress of page.querySelectorAll("progress:indeterminate")) progress.value = 0;
     for (const media of page.querySelectorAll("video, audio")) {
       media.pause();
-      // The browser's own buttons fade in and out on a clock that nobody can stop.
+      // The browser's own buttons fade in and out on a clock that cannot be stopped.
       media.controls = false;
       if (media.localName === "audio") {
         media.style.setProperty("display", "inline-block", "important");
@@ -64,10 +132,22 @@ async () => {
       }
     }
     for (const animation of page.getAnimations()) {
-      const timing = animation.effect && animation.effect.getComputedTiming();
-      const ends = timing && Number.isFinite(timing.endTime) && animation.playbackRate !== 0;
+      if (!animation.effect) continue;
+      if (animation.playState === "paused") {
+        hold(animation);
+        continue;
+      }
+      const timing = animation.effect.getComputedTiming();
+      if (animation.timeline && "source" in animation.timeline) {
+        // It follows the scrolling, and there is none in a window as high as the page.
+        animation.pause();
+        animation.currentTime = CSS.percent(100 * whenInView(animation));
+        hold(animation);
+        continue;
+      }
+      const ends = Number.isFinite(timing.endTime) && animation.playbackRate !== 0;
       if (ends && timing.endTime > LONGEST_MS) {
-        animation.pause(); // nobody waits for its end
+        animation.pause(); // its end is too far away
         animation.currentTime = LOOKED_AT_MS;
         // Transitions are switched off below, which would bring them to their end.
         const { transitionProperty: name, effect } = animation;
@@ -77,8 +157,12 @@ async () => {
         }
       } else if (ends) {
         animation.finish();
+      } else if (animation.playbackRate !== 0 && timing.duration > 0 && looked++ < MOST_ANIMATIONS) {
+        const { delay, duration } = timing;
+        const period = Math.min(duration, LONGEST_MS);
+        stopAtBest(animation, shares.map((share) => delay + share * period));
       } else {
-        animation.cancel();
+        hold(animation);
       }
     }
     // A screenshot of the whole page resizes the window for a moment, which may start transitions.

@@ -1,5 +1,5 @@
-// Which of some characters are drawn as an empty box: because no font of the machine has them, and
-// because no font of the page has them either.
+// Returns which characters are drawn as an empty box because no font of the machine has them, and
+// which of these no font of the page has either.
 (characters) => {
   const SIDE = 48;
   const ABSENT = "\u{10FFFE}"; // not a character, so no font has it
@@ -17,11 +17,11 @@
     return drawn(character, font) === boxes.get(font);
   };
 
-  // The browser looks for a glyph in every font of the machine, so any font will do to ask.
+  // The browser looks for a glyph in every font of the machine, so any font serves as a test.
   const missing = new Set([...characters].filter((one) => isBox(one, "32px sans-serif")));
   if (!missing.size) return { machine: [], page: [] };
 
-  // A font that the page brings along may have it: ask with the fonts in which it is written.
+  // A font of the page may have it: try the fonts in which it is written.
   const fonts = new Map([...missing].map((one) => [one, new Set()]));
   const note = (text, element) => {
     let font = null;

@@ -1,5 +1,5 @@
-// Everything a person would see on the page, from the DOM: texts with their colours, pictures,
-// controls and painted surfaces, as boxes [x, y, width, height] in page pixels.
+// Lists what is visible on the page, from the DOM: texts with their colours, pictures, controls and
+// painted surfaces, as boxes [x, y, width, height] in page pixels.
 ({ width, height, most }) => {
   const found = { texts: [], images: [], controls: [], surfaces: [] };
   const PICTURES = new Set("img svg canvas video picture object embed iframe frame".split(" "));
@@ -14,7 +14,7 @@
     found[kind].push(more.length ? [list(part), ...more] : list(part));
     return true;
   };
-  // Whose every text is, for `recolor`: an element, and the text node or the pseudo-element in it.
+  // The owner of each text, for `recolor`: an element, and its text node or pseudo-element.
   const owners = [];
   const addText = (text, box, clip, style, owner, inSvg = false) => {
     const ink = text.trim() && seen.letters(style, inSvg);
@@ -22,7 +22,7 @@
     if (add("texts", box, clip, text, ink.color)) owners.push(owner);
   };
 
-  // What a form control shows as text.
+  // The text that a form control shows.
   const shownText = (element) => {
     if (element.localName === "select") {
       const chosen = element.multiple ? [...element.options] : [...element.selectedOptions];
@@ -47,7 +47,7 @@
         !["none", "hidden"].includes(style[`border${side}Style`]) &&
         seen.rgba(style[`border${side}Color`])[3] >= seen.UNSEEN,
     );
-  // The plain colour that is all a surface shows, null where it shows something else as well, and
+  // The colour of a surface that shows nothing else, null where it shows something else as well, and
   // undefined where it shows nothing.
   const paint = (style) => {
     const [r, g, b, alpha] = seen.rgba(style.backgroundColor);

@@ -1,13 +1,12 @@
 // Runs in a world of our own before any script of a staged page, in every frame: numbers elements,
-// counts what happens to the document, and sends records of what cannot be seen. The page can
-// neither see nor stop it.
+// counts mutations, and sends records of invisible events. The page can neither see nor stop it.
 //
-// records  the address that records are sent to; every request is answered by us, this one too
+// records  the address that records are sent to; it is intercepted as every request is
 ({ records }) => {
   const MOST_KINDS = 100;
 
-  // Records travel as requests, because what is kept in a document is gone when the page becomes
-  // another one.
+  // Records are sent as requests, because anything stored in a document is lost when the page
+  // navigates.
   const sent = new Set();
   const record = (text) => {
     const request = fetch(records, { method: "POST", body: text, keepalive: true, mode: "no-cors" })
@@ -15,10 +14,10 @@
       .then(() => sent.delete(request));
     sent.add(request);
   };
-  // The window of a stage never changes its size, but taking a picture says that it did.
+  // The window of a stage never changes its size, but a screenshot reports that it did.
   addEventListener("resize", (event) => event.isTrusted && event.stopImmediatePropagation(), true);
 
-  // A drag of the page's own begins with an event that nobody has prevented.
+  // A drag of the page's own begins with an event whose default was not prevented.
   let dragged = null;
   addEventListener("dragstart", (event) => (dragged = event), true);
   const drags = () => {
@@ -77,7 +76,7 @@
   };
   watch(document);
 
-  // A form or a document without what elements named like properties hide of it.
+  // A form or a document whose properties are not hidden by elements with the same names.
   const plain = (node) => {
     const kind = Object.getPrototypeOf(node);
     const get = (_, name) => {
@@ -91,8 +90,8 @@
   const isElement = (node) => kindOf.call(node) === Node.ELEMENT_NODE;
   const nameOf = Object.getOwnPropertyDescriptor(Element.prototype, "localName").get;
 
-  // The caret blinks. It is hidden while a picture is taken, without any transition: the page would
-  // hear of those.
+  // The caret blinks. It is hidden while a picture is taken, without transitions: the page would
+  // notice them.
   const posing = new Map(); // document -> our style sheets
   const documents = (frame = window, found = []) => {
     try {
@@ -132,7 +131,7 @@
   globalThis.uiproof = {
     watch,
     record,
-    // Whether the page began to drag something itself since this was last asked, in any frame.
+    // Whether the page began a drag of its own since the last call, in any frame.
     drags: (frame = window) => {
       let found = false;
       try {
@@ -143,7 +142,7 @@
       }
       return found;
     },
-    // Take a picture in between: nothing of this can be seen from the page's scripts.
+    // Hide or show the caret around a picture; the page's scripts cannot notice it.
     posing: (begin) => {
       for (const document of documents()) begin ? hideCaret(document) : showCaret(document);
     },
@@ -153,7 +152,7 @@
     },
     plain: (node) =>
       isElement(node) && nameOf.call(node) !== "form" ? node : plain(node),
-    // Numbers go on where those of the page before this one ended.
+    // Numbers continue after those of the previous document.
     startAfter: (number) => {
       last = Math.max(last, number);
     },
@@ -176,7 +175,7 @@
       counts.clear();
       return taken;
     },
-    // What we change ourselves is not counted.
+    // Our own changes are not counted.
     quietly: (work) => {
       note(observer.takeRecords());
       try {

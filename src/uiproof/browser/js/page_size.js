@@ -1,4 +1,4 @@
-// The whole page's size in CSS pixels, as full-page screenshots understand it.
+// Returns the size of the whole page in CSS pixels, as full-page screenshots take it.
 () => {
   const root = document.documentElement;
   const body = document.body;

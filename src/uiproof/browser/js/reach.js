@@ -1,9 +1,9 @@
-// Brings an element, or a point of the page, into the window and finds a point of it that a pointer
-// can reach. Coordinates that come back are those of the window.
+// Scrolls an element, or a point of the page, into the window and finds a point of it that a pointer
+// can reach. Returns window coordinates.
 //
 // ref    the number of the element; or
 // point  [x, y] on the whole page
-// kind   what is to be done there
+// kind   the kind of action
 ({ ref, point, kind }) => {
   const INTO_VIEW = { behavior: "instant", inline: "nearest" };
   const plain = globalThis.uiproof.plain;
@@ -101,8 +101,8 @@
   if (kind !== "hover" && kind !== "scroll" && element.matches(":disabled")) {
     return { problem: "it is disabled" };
   }
-  // A field that is hidden behind its label, or an element that only holds others, is reached
-  // through these.
+  // A field hidden behind its label is reached through the label, a mere container through its
+  // children.
   let target = node;
   if (!hasArea(node)) {
     target =
@@ -154,6 +154,10 @@
   }
   if (!best.worth) {
     return { problem: best.cover ? `it is covered by ${told(best.cover)}` : "it is not visible" };
+  }
+  // An option is selected without the pointer, but a person needs the pointer or the keyboard.
+  if (kind === "select" && best.worth < 2 && element.tabIndex < 0) {
+    return { problem: "it is out of reach of pointer and keyboard" };
   }
   const [dx, dy] = offsetOf(target);
   const rect = plain(target).getBoundingClientRect();

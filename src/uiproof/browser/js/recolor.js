@@ -1,5 +1,5 @@
-// Gives every text element a colour of its own, the same each time it is called, and (on the first
-// call) tells which text belongs to which colour. Backgrounds become transparent.
+// Gives every text element a colour of its own, the same in every call, and (in the first call)
+// returns which text has which colour. Backgrounds become transparent.
 //
 // offset  added to every channel, modulo 256: two calls with different offsets make text the only
 //         thing that changes by that much
@@ -8,7 +8,7 @@
 //
 // Text that this does not reach (of other elements, in another fill colour, in pseudo-elements and
 // controls, below an opacity or a filter) gets a spare colour: its red changes between two calls
-// and its green does not, so it never looks like text that has moved by the offset. `texts` tells
+// and its green does not, so it never looks like text that has moved by the offset. `texts` holds
 // the colour and the lines of every text that `inventory` has found.
 ({ offset, group, list }) => {
   const OWN_COLOR = new Set(
@@ -23,7 +23,7 @@
   const all = [...document.querySelectorAll("*")].filter((element) => element.style);
   const listed = all.filter((element) => OWN_COLOR.has(element.localName));
 
-  // The colour that the reference implementation believes an element of another kind to have: the
+  // The colour that the reference implementation takes an element of another kind to have: the
   // last inline declaration whose text contains "color". It looks for that colour in the recoloured
   // picture, where it never is, so the text is lost; what it cannot read counts as inherited.
   const hasReadableInlineColor = (element) => {
@@ -61,7 +61,7 @@
   };
 
   // Where there are more elements than colours, only those that own text get one. Setting styles
-  // makes the browser write them anew, so who owns text is found out once, before that.
+  // makes the browser serialise them again, so the owners of text are found once, before that.
   let coloured = listed;
   if (listed.length > POOL && !list) {
     coloured = globalThis.uiproofColoured;
@@ -74,8 +74,8 @@
   const indexOf = new Map(coloured.map((element, index) => [element, index]));
   const nodes = list ? textNodes(indexOf) : null;
 
-  // Elements that change the colours of all text in them. A filter or an opacity that does next to
-  // nothing takes its place, so that the order in which things are painted stays the same.
+  // Elements that change the colours of all text in them. Their filter or opacity is replaced by one
+  // with almost no effect, so that the painting order stays the same.
   const NEUTRAL = new RegExp(
     "drop-shadow\\((?:[^()]|\\([^()]*\\))*\\)|" +
       "(?:grayscale|sepia|invert|blur|hue-rotate)\\(0(?:px|deg)?\\)|" +
@@ -112,7 +112,7 @@
   };
   for (const element of listed) element.style.setProperty("color", colorOf(element), "important");
 
-  // The nearest element that has a colour of its own, and whether something around changes it.
+  // The nearest element with a colour of its own, and whether an ancestor changes that colour.
   const surroundings = new Map();
   const around = (element) => {
     if (!element) return { painter: null, isVeiled: false };
@@ -127,7 +127,7 @@
   };
   const isDrawing = (element) => element.namespaceURI === "http://www.w3.org/2000/svg";
 
-  // Which texts need a spare colour: all of them are looked at before any style changes.
+  // Find the texts that need a spare colour, all before any style changes.
   const chooseSpares = () => {
     const spares = new Map();
     const codes = owners.map(({ element, pseudo, node }) => {
@@ -153,7 +153,7 @@
     }
     return codes;
   };
-  // The style attribute does not reach pseudo-elements: they get theirs from a style sheet.
+  // The style attribute does not reach pseudo-elements: they are coloured by a style sheet.
   const MARK = "data-uiproof-text";
   const paintSpares = () => {
     const rules = [];

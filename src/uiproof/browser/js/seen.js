@@ -1,5 +1,5 @@
-// What can be seen of a page by its layout and styles: one definition for every script that lists
-// what is on a page (see `script` in page.py). What is painted over something is not known here.
+// Visibility by layout and styles: one definition for every script that lists the content of a page
+// (see `script` in page.py). Overlapping paint is not considered here.
 (() => {
   const UNSEEN = 0.05; // opacity below which nothing is seen
   const LOWEST = 4; // pixels: lower lines of letters cannot be read
@@ -55,7 +55,7 @@
     return colors.get(css);
   };
 
-  // --- what clips
+  // --- clipping
 
   const length = (text, whole) => {
     const number = parseFloat(text);
@@ -133,14 +133,14 @@
     /transform|filter|perspective/.test(style.willChange) ||
     /paint|layout|strict|content/.test(style.contain);
 
-  // Where things may be seen at all: in a box of the whole page. `dx` and `dy` lead from the
-  // coordinates of a window to those of the page.
+  // The outermost visible area: a box of the whole page. `dx` and `dy` lead from the coordinates of a
+  // window to those of the page.
   const start = (box, dx, dy) => ({
     ...{ opacity: 1, plain: true, clip: box, absolute: box, fixed: box, dx, dy },
   });
 
-  // An element as it is seen from where it is in: `box` is what is seen of it, `inner` is for what
-  // it holds. null where nothing of it or in it can be seen.
+  // The visibility of an element inside `outer`: `box` is its visible part, `inner` is the state for
+  // its content. null where neither it nor its content is visible.
   const enter = (style, whole, outer, isRoot) => {
     if (style.display === "none") return null;
     const opacity = outer.opacity * opacityOf(style);
@@ -177,7 +177,7 @@
     };
   };
 
-  // What of an element is drawn inside of it: all, but a closed <details> shows its heading only.
+  // The children that are drawn: all, but a closed <details> shows only its summary.
   const drawnIn = (element) => {
     if (element.localName !== "details" || element.open) return [...element.childNodes];
     return [...element.children].filter((child) => child.localName === "summary").slice(0, 1);
@@ -185,8 +185,8 @@
 
   // --- letters
 
-  // The colour of letters with its opacity, null where letters leave nothing to see. `plain` says
-  // whether they have that colour alone: no picture through them, no shadow.
+  // The colour of letters with its opacity, null where they are invisible. `plain` is true where they
+  // have that colour alone: no background clipped to them, no shadow.
   const letters = (style, inSvg = false) => {
     if (!inSvg && parseFloat(style.fontSize) < SMALLEST) return null; // drawings are scaled
     const fill = inSvg ? style.fill : style.webkitTextFillColor || style.color;
@@ -195,18 +195,98 @@
     const through = [style.webkitBackgroundClip, style.backgroundClip].includes("text");
     const stroked = inSvg ? style.stroke !== "none" : parseFloat(style.webkitTextStrokeWidth) > 0;
     const more = painted || through || stroked;
-    // A shadow that is hardly blurred can be read by itself.
+    // A shadow that is hardly blurred is legible by itself.
     const shadows = style.textShadow || "none";
     const sharp = [...shadows.matchAll(/px ([\d.]+)px(?:,|$)/g)].some(([, blur]) => blur <= 1);
     if (alpha < UNSEEN && !more && !sharp) return null;
     return { color: [r, g, b], alpha, plain: !more && shadows === "none" };
   };
 
-  // What a person reads of a text that its style shows as something else.
+  // Letters as they are drawn in a font: grey levels of 12 x 12 cells, stretched over the ink.
+  const CELLS = 12;
+  const drawings = new Map();
+  const drawing = (letter, font) => {
+    const key = `${letter} ${font}`;
+    if (drawings.has(key)) return drawings.get(key);
+    const side = 64;
+    if (board.canvas.width !== side) board.canvas.width = board.canvas.height = side;
+    board.clearRect(0, 0, side, side);
+    board.font = font;
+    board.fillText(letter, 16, 46);
+    const { data } = board.getImageData(0, 0, side, side);
+    let [left, top, right, bottom] = [side, side, -1, -1];
+    for (let at = 0; at < side * side; at++) {
+      if (data[4 * at + 3] < 96) continue;
+      const [x, y] = [at % side, Math.floor(at / side)];
+      [left, right] = [Math.min(left, x), Math.max(right, x)];
+      [top, bottom] = [Math.min(top, y), Math.max(bottom, y)];
+    }
+    let cells = null;
+    if (right >= 0) {
+      const [w, h] = [right + 1 - left, bottom + 1 - top];
+      cells = new Float32Array(CELLS * CELLS);
+      for (let at = 0; at < cells.length; at++) {
+        let sum = 0;
+        for (let sub = 0; sub < 9; sub++) {
+          const across = ((at % CELLS) + ((sub % 3) + 0.5) / 3) / CELLS;
+          const down = (Math.floor(at / CELLS) + (Math.floor(sub / 3) + 0.5) / 3) / CELLS;
+          const [x, y] = [left + Math.floor(across * w), top + Math.floor(down * h)];
+          sum += data[4 * (y * side + x) + 3];
+        }
+        cells[at] = sum;
+      }
+      const mean = cells.reduce((a, b) => a + b) / cells.length;
+      const norm = Math.hypot(...cells.map((one) => one - mean)) || 1;
+      cells = { shape: cells.map((one) => (one - mean) / norm), ratio: Math.log(w / h) };
+    }
+    drawings.set(key, cells);
+    return cells;
+  };
+  const board = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const alike = (a, b) => {
+    if (!a || !b) return 0;
+    const shapes = a.shape.reduce((sum, one, at) => sum + one * b.shape[at], 0);
+    return shapes - 0.3 * Math.min(1, Math.abs(a.ratio - b.ratio));
+  };
+
+  // Letters that a font of the page draws as other letters. Fonts of the machine are trusted.
+  const ALPHABET = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"];
+  const MACHINE = ["32px sans-serif", "32px serif", "32px monospace"];
+  const MUCH_MORE = 0.25; // how much more a letter must look like another one than like itself
+  const falseLetters = new Map();
+  const isFalse = (letter, font) => {
+    const key = `${letter} ${font}`;
+    if (!falseLetters.has(key)) {
+      const drawn = drawing(letter, font);
+      const best = (other) => Math.max(...MACHINE.map((one) => alike(drawn, drawing(other, one))));
+      const own = Math.max(best(letter.toLowerCase()), best(letter.toUpperCase()));
+      const found = drawn && ALPHABET.some((other) => best(other) > own + MUCH_MORE);
+      falseLetters.set(key, found);
+    }
+    return falseLetters.get(key);
+  };
+  const MOST_FALSE = 0.3; // of the different letters of a text; beyond it the text is disguised
+  let broughtFonts = null;
+  const isDisguised = (text, style) => {
+    if (!broughtFonts) {
+      const loaded = [...document.fonts].filter((face) => face.status === "loaded");
+      broughtFonts = new Set(loaded.map((face) => face.family.replace(/["']/g, "").toLowerCase()));
+    }
+    if (!broughtFonts.size) return false;
+    const families = style.fontFamily.toLowerCase().split(",");
+    if (!families.some((one) => broughtFonts.has(one.replace(/["']/g, "").trim()))) return false;
+    const different = [...new Set(text)].filter((one) => ALPHABET.includes(one));
+    const font = `${style.fontStyle} ${style.fontWeight} 32px ${style.fontFamily}`;
+    const wrong = different.filter((one) => isFalse(one, font));
+    return wrong.length > MOST_FALSE * different.length;
+  };
+
+  // The text that a person reads where its style shows something else.
   const readAs = (node) => {
     const parent = node.parentElement ?? node.getRootNode().host;
     const style = getComputedStyle(parent);
     let text = node.data;
+    if (isDisguised(text, style)) return "";
     if ((style.webkitTextSecurity || "none") !== "none") text = text.replace(/\S/g, "•");
     const turned = style.unicodeBidi.includes("override") && style.direction === "rtl";
     if (turned || /[\u202d\u202e]/.test(text)) text = [...text].reverse().join("");
@@ -219,8 +299,8 @@
     return text;
   };
 
-  // How much of a text is seen through a clip: its words and the box around them, or null. `cut` says
-  // whether words outside of the clip are left out; who looks at the pixels knows that better.
+  // The visible words of a text and the box around them, or null. `cut` leaves out words outside of
+  // the clip; callers that look at the pixels do not need that.
   const words = (node, at, cut = true) => {
     const range = node.ownerDocument.createRange();
     const look = () => {
@@ -262,8 +342,8 @@
     return kept.length ? { text: kept.join(""), box } : null;
   };
 
-  // What lies over the whole window wherever the page is scrolled to, so that nothing else of the
-  // page is ever seen; or null.
+  // The element that covers the whole window at every scroll position, so that nothing else of the
+  // page is ever visible; or null.
   const cover = () => {
     const isOpaque = (style) => rgba(style.backgroundColor)[3] >= 0.95 && opacityOf(style) >= 0.95;
     const over = (element) => {
@@ -284,7 +364,7 @@
     return first && around.every(([x, y]) => coverAt(x, y) === first) ? first : null;
   };
 
-  // What a style sheet writes before or after the contents of an element, or null.
+  // The text that a style sheet adds before or after the content of an element, or null.
   const pseudo = (element, which) => {
     const style = getComputedStyle(element, which);
     const quoted = style.content.match(/"(?:[^"\\]|\\.)*"/g);

@@ -1,9 +1,9 @@
-// Every visible element of a staged page, in document order, as far as a person could tell it from
-// others. Open shadow roots and frames of the same origin are part of the page.
+// Lists the visible elements of a staged page, in document order. Open shadow roots and frames of the
+// same origin are part of the page.
 //
-// most      how many elements at most
+// most      the largest number of elements
 // after     the last number that an earlier document gave to an element
-// selector  return only the first element that it fits, visible or not
+// selector  return only the first element that it matches, visible or not
 // point     return only the topmost element at [x, y] of the page
 ({ most, after, selector, point }) => {
   const LONGEST = 500; // characters of own text
@@ -15,8 +15,8 @@
   const ICON = 64; // pixels up to which a drawing is one thing
   const NAMED_INSIDE = new Set("a button label summary".split(" "));
   const PAINTED = new Set("img canvas video iframe frame object embed".split(" "));
-  const OPAQUE = 0.9; // opacity from which nothing is seen through something
-  const MOST_TESTED = 2000; // texts that are looked for under others
+  const OPAQUE = 0.9; // opacity from which nothing shows through
+  const MOST_TESTED = 2000; // texts that are tested for being covered
   const NONE = { texts: new Map(), box: null };
   let tested = 0;
   const STATES = [
@@ -158,14 +158,14 @@
   const pseudoText = (element, which) =>
     (hasPseudoTexts && seen.pseudo(element, which)?.text) || "";
 
-  // What is left of a field within its frame.
+  // A field without its border.
   const inside = ({ x, y, w, h }) =>
     w > 12 && h > 12 ? { x: x + 4, y: y + 4, w: w - 8, h: h - 8 } : { x, y, w, h };
 
   const found = [];
   const indexOf = new Map(); // element -> its place in `found`
 
-  // `texts` are those of its own that are seen; null for an element of which nothing is.
+  // `texts` are its own visible texts; null for an invisible element.
   const describe = (node, style, box, parent, texts, ink) => {
     const element = ours.plain(node);
     const name = element.localName;
@@ -205,7 +205,7 @@
   };
 
   const isTop = (node, name) => name === "html" || name === "body";
-  // The texts of an element itself that are seen, by their nodes, and the box around them.
+  // The visible texts of the element itself, by node, and the box around them.
   const textsOf = (element, inner) => {
     const texts = new Map();
     let box = null;
@@ -218,8 +218,8 @@
     }
     return { texts, box };
   };
-  // Where letters are and in which colour, for whoever looks for them in a picture. What their
-  // colour is is not known (an opacity of 0) where something besides it decides.
+  // The place and the colour of letters, to find them in a picture. The opacity is 0 where something
+  // besides the colour decides how they look.
   const inkOf = (node, style, at, box) => {
     const { localName: name, namespaceURI } = node;
     const isField = WRITTEN.has(name) && !UNWRITTEN.has(node.type) && !PARTED.has(node.type);
@@ -235,7 +235,7 @@
     PAINTED.has(element.localName) ||
     getComputedStyle(element).backgroundImage !== "none" ||
     seen.rgba(getComputedStyle(element).backgroundColor)[3] * opacity >= OPAQUE;
-  // Whether something else is painted over a box, as far as it is in the window.
+  // Whether something else is painted over the part of a box that is in the window.
   const isCovered = (node, box) => {
     const contains = (outer, inner) => Node.prototype.contains.call(outer, inner);
     if (!contains(document, node) || tested++ >= MOST_TESTED) return false;
@@ -257,7 +257,7 @@
     return looked;
   };
 
-  // Returns what a person reads inside.
+  // Add an element and its content; return the text that a person reads inside.
   const visit = (node, outer) => {
     if (found.length >= most) return "";
     const element = ours.plain(node);
@@ -269,7 +269,7 @@
     if (!at) return "";
     const open = !CLOSED.has(name) && !at.holdsUnseen;
     const own = open && at.isShown && seen.letters(style, name === "text") ? textsOf(element, at.inner) : NONE;
-    // What has no area of its own may hold letters that stand out of it.
+    // Letters may stick out of an element without an area.
     const box = seen.hasArea(at.box) ? at.box : own.box;
     const isVisible = at.isShown && box !== null && seen.hasArea(box);
     let entry = null;
@@ -316,7 +316,7 @@
     const said = tidy(read.filter(Boolean).join(" "), LONGEST_LABEL);
     if (!entry) return said;
     const names = entry.named.filter((part) => !said.includes(part));
-    // What only screen readers read names a control that says nothing else.
+    // A control without visible text is named by its text for screen readers.
     entry.label =
       join([said, ...names], LONGEST_LABEL) ||
       tidy(entry.title || (NAMED_INSIDE.has(name) ? element.textContent : ""), LONGEST_LABEL);
@@ -327,7 +327,7 @@
     [...element.childNodes]
       .filter((child) => child.nodeType === Node.TEXT_NODE)
       .map((child) => child.data);
-  // An element of our own choice, also where the page does not show it.
+  // Describe one chosen element, visible or not.
   const chosen = (element) => {
     if (!element) return null;
     if (indexOf.has(element)) return found[indexOf.get(element)];
@@ -365,7 +365,7 @@
       if (inner === hit) break;
     }
     for (; hit; hit = hit.parentElement) if (indexOf.has(hit)) return hit;
-    // Outside of the window: the last that has the point in its box.
+    // Outside of the window: the last element whose box contains the point.
     let last = null;
     for (const [element, index] of indexOf) {
       const [left, top, right, bottom] = found[index].box;

@@ -1,16 +1,16 @@
-// Runs before any script of the page, in every frame: time stands still until we move it, chance is
-// the same chance every time, and what differs between machines is the same everywhere. What it
-// replaces looks as it did before: a page cannot tell this browser from the one on a desk.
+// Runs before any script of the page, in every frame: time stands still until it is moved, random
+// numbers are the same every time, and differences between machines are hidden. Replaced functions
+// look native: a page cannot tell this browser from one on a desk.
 //
-// live  whether the page is acted on: then dialogs and windows that it wants to open are recorded
+// live  whether the page is acted on: then the dialogs and windows that it opens are recorded
 ({ live }) => {
   const START = 1735689600000; // 2025-01-01 00:00 UTC
-  const MOST_CALLS = 20000; // timers that may fire while time is moved
-  const MOST_BLOB_BYTES = 16 * 1024 * 1024; // of a blob that gets an address without chance in it
+  const MOST_CALLS = 20000; // timers that may fire in one move
+  const MOST_BLOB_BYTES = 16 * 1024 * 1024; // of a blob that gets a deterministic address
   let now = 0;
 
-  // --- replacing what belongs to the browser
-  // Natives are taken before the page can replace them.
+  // --- replacing functions of the browser
+  // Native functions are taken before the page can replace them.
   const { apply } = Reflect;
   const { defineProperty, getOwnPropertyDescriptor } = Object;
   const originals = new WeakMap();
@@ -34,10 +34,10 @@
   const prototypeOf = (name) => globalThis[name]?.prototype;
   method(Function.prototype, "toString", (self, values, real) => apply(real, originalOf(self) ?? self, values));
 
-  // --- time that can be read
-  // Every look at it takes a moment, as it does on a real machine: who waits in a loop for time to
-  // pass comes to an end, and always after the same number of looks.
-  const LOOK = 10; // of them to a millisecond
+  // --- clocks
+  // Every reading takes a moment, as on a real machine: a loop that waits for time to pass ends, and
+  // always after the same number of readings.
+  const LOOK = 10; // readings per millisecond
   let looks = 0;
   const { floor, max } = Math;
   const read = () => {
@@ -87,7 +87,7 @@
   const TIMES = new Set(Object.keys(PerformanceTiming.prototype));
   for (const name of TIMES) getter(PerformanceTiming.prototype, name, () => START);
   method(PerformanceTiming.prototype, "toJSON", () => Object.fromEntries([...TIMES].filter((name) => name !== "toJSON").map((name) => [name, START])));
-  // Of what the browser measures itself nothing is told; the page's own marks have the page's time.
+  // The browser's own measurements are hidden; the page's own marks have the page's time.
   const OWN_ENTRIES = ["mark", "measure"];
   const own = (entries) => entries.filter((entry) => OWN_ENTRIES.includes(entry.entryType));
   for (const name of ["getEntries", "getEntriesByType", "getEntriesByName"]) {
@@ -139,7 +139,7 @@
   });
   getter(RealFile.prototype, "lastModifiedDate", (self) => new RealDate(self.lastModified));
 
-  // --- time that calls back
+  // --- timers
   const RealPromise = Promise;
   const FRAME = 16;
   const waiting = new Map();
@@ -185,7 +185,7 @@
     return { async: true, value: RealPromise.race([found.value, late]) };
   });
 
-  // Between two calls the page's promises must have their turn.
+  // Promises of the page run between two timers.
   const { port1, port2 } = new MessageChannel();
   const knock = MessagePort.prototype.postMessage.bind(port2);
   let resume = null;
@@ -217,7 +217,7 @@
     }
     now = end;
   };
-  // How long until the next call that happens only once and is not just a frame.
+  // The time until the next one-time timer that is not an animation frame.
   const due = () => {
     let next = Infinity;
     for (const { at, every, isFrame } of waiting.values()) {
@@ -225,8 +225,8 @@
     }
     return next;
   };
-  // Whoever moves the clock (clock.js) is in a world of its own. What both hold is made here, before
-  // the page has a script, and cannot be reached from anywhere else.
+  // clock.js, which moves the clock, runs in a world of its own. The port that both share is made
+  // here, before the page has a script, and cannot be reached from anywhere else.
   const clock = new MessageChannel().port1;
   const RealMessage = MessageEvent;
   const { get: dataOf } = getOwnPropertyDescriptor(RealMessage.prototype, "data");
@@ -239,7 +239,7 @@
   });
   window.dispatchEvent(new RealMessage("hello", { source: clock }));
 
-  // --- chance
+  // --- random numbers
   let state = 0x2545f491;
   const random = () => {
     // mulberry32
@@ -262,7 +262,7 @@
     return array;
   });
   method(Crypto.prototype, "randomUUID", uuid);
-  // Symmetric keys can be made of our own chance; for others there is no way to.
+  // Symmetric keys can be made from our random numbers; others cannot.
   const importKey = prototypeOf("SubtleCrypto")?.importKey;
   const HASH_BITS = { "SHA-1": 512, "SHA-256": 512, "SHA-384": 1024, "SHA-512": 1024 };
   method(prototypeOf("SubtleCrypto"), "generateKey", (self, [algorithm, ...rest], real) => {
@@ -280,7 +280,7 @@
     return names.get(self);
   };
   for (const kind of ["MediaStream", "MediaStreamTrack", "PaymentRequest"]) getter(prototypeOf(kind), "id", named);
-  // The address of a blob is pure chance. One that carries its content is not, and works the same.
+  // The address of a blob is random. A data URL with its content is not, and works the same.
   const RealRequest = XMLHttpRequest;
   const { open, send, overrideMimeType } = RealRequest.prototype;
   const { get: responseOf } = getOwnPropertyDescriptor(RealRequest.prototype, "responseText");
@@ -307,7 +307,7 @@
       return address;
     }
   });
-  // When memory is freed is chance, too.
+  // The time at which memory is freed is random, too.
   method(prototypeOf("FinalizationRegistry"), "register", () => undefined);
   const referred = new Set();
   const RealReference = WeakRef;
@@ -318,7 +318,7 @@
     },
   });
 
-  // --- what differs between machines, and what a browser on a desk has
+  // --- differences between machines, and features of a browser on a desk
   const machine = {
     hardwareConcurrency: 4,
     deviceMemory: 8,
@@ -378,8 +378,8 @@
   for (const name of ["resizeTo", "resizeBy", "moveTo", "moveBy", "close"]) method(window, name, () => undefined);
   if (!live) return;
 
-  // --- dialogs and windows are recorded and go no further. The sandbox of the document refuses the
-  // real ones, so a page that finds a way around these only loses the record.
+  // --- dialogs and windows are recorded and refused. The sandbox of the document refuses the real
+  // ones, so a page that finds a way around these only loses the record.
   const MOST_RECORDS = 60; // of one document
   const { stringify } = JSON;
   const cut = Function.prototype.call.bind(String.prototype.slice);
@@ -398,7 +398,7 @@
   });
   method(window, "print", () => record("print", ""));
 
-  // What a page does with a window that it believes to have opened must not make it stumble.
+  // Whatever a page does with the window that it believes to have opened must not fail.
   const nothing = new Proxy(function () {}, {
     get: (_, name) => {
       if (name === "closed") return true;
@@ -418,7 +418,7 @@
     try {
       full = new URL(full, document.baseURI).href;
     } catch {
-      // told as it was written
+      // recorded as it was written
     }
     record("window", full);
     return nothing;

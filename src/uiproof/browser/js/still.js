@@ -1,33 +1,46 @@
-// Ends all movement of a staged page without stopping its scripts: what is finite jumps to its end
-// (the page hears of it), what is endless goes back to its start. Says how many moved.
-// frames  how many real frames to wait for first, so that the browser's own work gets done
+// Ends all movement of a staged page without stopping its scripts: finite animations jump to their
+// end (with events), endless ones stop at their most visible moment. Returns how many moved.
+// frames  the number of real frames to wait for first, so that the browser's own work gets done
 async ({ frames }) => {
   const LONGEST_MS = 20000; // of an animation that is shown as it ends
-  const LOOKED_AT_MS = 1000; // when a longer one is shown
+  const LOOKED_AT_MS = 1000; // the moment at which a longer one is shown
   for (let i = 0; i < frames; i++) {
     await Promise.race([
       new Promise((resolve) => requestAnimationFrame(resolve)),
       new Promise((resolve) => setTimeout(resolve, 100)), // a page under a modal may have no frames
     ]);
   }
+  const MOMENTS = [0, 0.25, 0.5, 0.75]; // of an endless animation, as shares of its period
+  // The element's own style is not a moment of an endless animation: it is never visible.
+  const stopAtBest = (animation, { delay, duration }) => {
+    animation.pause();
+    const { target, pseudoElement } = animation.effect;
+    let [best, most] = [0, -1];
+    for (const share of MOMENTS) {
+      animation.currentTime = delay + share * Math.min(duration, LONGEST_MS);
+      const style = target && getComputedStyle(target, pseudoElement);
+      const seen = style?.visibility === "hidden" ? 0 : parseFloat(style?.opacity ?? 1);
+      if (seen > most + 0.01) [best, most] = [animation.currentTime, seen];
+      if (most > 0.99) break;
+    }
+    animation.currentTime = best;
+  };
   let moving = 0;
   const still = (document) => {
     const page = globalThis.uiproof.plain(document);
     for (const animation of page.getAnimations()) {
       if (!(animation.timeline instanceof page.defaultView.DocumentTimeline)) continue;
       const timing = animation.effect?.getComputedTiming();
+      if (!timing || ["finished", "paused"].includes(animation.playState)) continue;
       try {
-        if (timing && Number.isFinite(timing.endTime) && animation.playbackRate !== 0) {
-          if (animation.playState === "finished") continue;
+        if (Number.isFinite(timing.endTime) && animation.playbackRate !== 0) {
           if (timing.endTime > LONGEST_MS) {
-            // Nobody waits for its end.
-            if (animation.playState === "paused") continue;
-            animation.pause();
+            animation.pause(); // its end is too far away
             animation.currentTime = LOOKED_AT_MS;
           } else animation.finish();
-        } else {
-          animation.cancel();
-        }
+        } else if (animation.playbackRate !== 0 && timing.duration > 0) {
+          stopAtBest(animation, timing);
+        } else animation.pause();
         moving++;
       } catch {
         // an animation that cannot be ended stays where it is
@@ -48,7 +61,7 @@ async ({ frames }) => {
     for (const media of page.querySelectorAll("video, audio")) {
       media.pause();
       if (!media.controls) continue;
-      media.controls = false; // its buttons fade in and out on a clock that nobody can stop
+      media.controls = false; // its buttons fade in and out on a clock that cannot be stopped
       if (media.localName === "audio") {
         media.style.setProperty("display", "inline-block", "important");
         media.style.setProperty("visibility", "hidden", "important");

@@ -14,8 +14,8 @@ import pytest
 from browser_tools import GREEN, colour_at, shot
 
 from uiproof.browser import Limits, PageSource, Renderer
-from uiproof.browser.watchdog import Watchdog
-from uiproof.proctree import descendants, kill_tree, resident_mb
+from uiproof.browser.process import Watchdog
+from uiproof.process_tree import descendants, kill_tree, resident_mb
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 

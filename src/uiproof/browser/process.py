@@ -1,0 +1,168 @@
+"""A running Chromium: its process, the connection to it, and the watchdog that ends it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from uiproof.browser.chromium import SWITCHES, UNATTENDED, Chromium, confinement, find_chromium
+from uiproof.browser.devtools import BrowserError, DevTools
+from uiproof.errors import MissingDependencyError
+from uiproof.process_tree import ProcessTree, kill_tree, resident_mb
+from uiproof.scratch import ScratchFolder
+
+_START_SECONDS = 60
+_END_SECONDS = 3
+_WATCH_SECONDS = 0.25
+_STDERR_BYTES = 4_096  # that are kept
+
+
+class RunningBrowser:
+    """A headless Chromium that is driven over pipes; `close` leaves nothing of it behind."""
+
+    def __init__(self, memory_mb: int) -> None:
+        chromium = find_chromium()
+        self._scratch = ScratchFolder()
+        self._folder = self._scratch.path
+        self._kind = chromium.kind
+        self._confinement = confinement(chromium.path)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._watchdog: Watchdog | None = None
+        self._stderr = b""
+        theirs_in, ours_out = os.pipe()
+        ours_in, theirs_out = os.pipe()
+        _widen(ours_in)
+        self.tools = DevTools(ours_out, ours_in)
+        try:
+            try:
+                if self._confinement.user is not None:
+                    os.chown(self._folder, self._confinement.user, -1)
+                self._process = self._start(chromium.path, theirs_in, theirs_out)
+            finally:
+                os.close(theirs_in)
+                os.close(theirs_out)
+            self.pid = self._process.pid
+            self._connect(chromium)
+            self.watchdog = self._watchdog = Watchdog(self.pid, memory_mb)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def alive(self) -> bool:
+        """Return whether the process runs and the connection stands."""
+        running = self._process is not None and self._process.poll() is None
+        return running and self.tools.connected
+
+    def close(self) -> None:
+        """End the browser with all its processes and remove its files."""
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        if self._process is not None:
+            if self._kind == "chromium":  # it has files outside of its folder, and removes them
+                with suppress(BrowserError, subprocess.TimeoutExpired):
+                    self.tools.browser.post("Browser.close")
+                    self._process.wait(_END_SECONDS)
+            kill_tree(self._process.pid)
+            self._process.wait()
+        self.tools.close()
+        self._scratch.remove()
+
+    def _start(self, path: Path, commands: int, replies: int) -> subprocess.Popen[bytes]:
+        # The browser reads from descriptor 3 and writes to 4; a shell can put them there.
+        shell = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh")
+        profile = f"--user-data-dir={self._folder / 'profile'}"
+        switches = (*UNATTENDED, *SWITCHES, *self._confinement.switches, profile)
+        stderr, errors = os.pipe()
+        # Pages can make a browser write a lot: all of it is read, and only the end is kept.
+        self._reader = threading.Thread(target=self._read_stderr, args=(stderr,), daemon=True)
+        self._reader.start()
+        try:
+            return subprocess.Popen(
+                [*shell, *self._confinement.command, str(path), *switches],
+                stdin=commands,
+                stdout=replies,
+                stderr=errors,
+                env=self._confinement.environment(self._folder),
+                start_new_session=True,  # Ctrl-C is for us
+            )
+        finally:
+            os.close(errors)
+
+    def _connect(self, chromium: Chromium) -> None:
+        """Open the connection; raise `MissingDependencyError` where the browser does not start."""
+        try:
+            self.tools.start(until=time.monotonic() + _START_SECONDS)
+        except BrowserError as error:
+            raise MissingDependencyError(
+                f"{chromium.path} does not start: {self._last_line() or error}",
+                remedy="Install another browser, or name one in UIPROOF_CHROMIUM. If it says that "
+                "there is no usable sandbox, allow user namespaces to this user, or run as root.",
+            ) from error
+
+    def _read_stderr(self, stderr: int) -> None:
+        while text := os.read(stderr, 65_536):
+            self._stderr = (self._stderr + text)[-_STDERR_BYTES:]
+        os.close(stderr)
+
+    def _last_line(self) -> str:
+        self._reader.join(_END_SECONDS)
+        lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
+        return lines[-1].strip() if lines else ""
+
+
+class Watchdog:
+    """A thread that ends a browser that takes too long or too much memory.
+
+    - within `limit(seconds)` the browser is killed when the time is up, so that no call waits for
+      ever; `timed_out` says that this happened
+    - a process of the browser that holds more than `memory_mb` is killed; its page crashes
+    """
+
+    def __init__(self, pid: int, memory_mb: int) -> None:
+        self._pid = pid
+        self._memory_mb = memory_mb
+        self._deadline: float | None = None
+        self._stopped = threading.Event()
+        self.timed_out = False
+        threading.Thread(target=self._watch, name="browser-watchdog", daemon=True).start()
+
+    @contextmanager
+    def limit(self, seconds: float) -> Iterator[None]:
+        """Allow the browser so many seconds for the block; an outer limit stays in force."""
+        outer = self._deadline
+        deadline = time.monotonic() + seconds
+        self._deadline = deadline if outer is None else min(outer, deadline)
+        try:
+            yield
+        finally:
+            self._deadline = outer
+
+    def stop(self) -> None:
+        """Stop watching."""
+        self._stopped.set()
+
+    def _watch(self) -> None:
+        processes = ProcessTree(self._pid)
+        while not self._stopped.wait(_WATCH_SECONDS):
+            deadline = self._deadline
+            if deadline is not None and time.monotonic() > deadline:
+                self.timed_out = True
+                kill_tree(self._pid)
+                return
+            for pid in processes.members():
+                if resident_mb(pid) > self._memory_mb:
+                    kill_tree(pid)
+
+
+def _widen(pipe: int) -> None:
+    """Let a pipe hold a whole screenshot where the system has such pipes."""
+    import fcntl
+
+    with suppress(AttributeError, OSError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)  # type: ignore[attr-defined,unused-ignore]
