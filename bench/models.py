@@ -1,12 +1,11 @@
-"""How close requests to a model come to the ideal time when a provider fails all the time.
+"""Compare the time of requests to a failing provider with the ideal.
 
     python bench/models.py
 
 A server in a process of its own answers 429 to a third of all requests (with and without
-Retry-After), 500 to a tenth, and cuts one in twenty connections. The ideal is what the server
-spent on all requests, divided by the concurrency; nobody who makes the same requests can be
-faster. Every prompt must be answered, and none twice. What is slow without faults too is this
-machine: the SDK alone takes some milliseconds of processor time for each request.
+Retry-After), 500 to a tenth, and cuts one in twenty connections. The ideal is the time that the
+server spent on all requests, divided by the concurrency. Every prompt must be answered, and none
+twice. The column without faults shows what this machine adds.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "models"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from uiproof.models.chat import ModelOptions, connect
 from uiproof.models.types import Message, Request
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from multiprocessing.connection import Connection
 
-    from provider_formats import Asked
-    from provider_servers import Fault
+    from provider_servers import Asked, Fault
 
 
 def main() -> None:
@@ -63,15 +61,15 @@ def main() -> None:
 def measure(requests: int, concurrency: int, latency: float, seed: int | None) -> dict[str, float]:
     with server(latency, seed) as (address, stats):
         seconds = asyncio.run(ask_all(address, requests, concurrency))
-        told = stats()
-    if told["answered"] != requests:
-        raise SystemExit(f"{told['answered']} answers to {requests} requests")
-    ideal = told["handling_seconds"] / concurrency
-    return {**told, "ideal": ideal, "ratio": seconds / ideal}
+        counts = stats()
+    if counts["answered"] != requests:
+        raise SystemExit(f"{counts['answered']} answers to {requests} requests")
+    ideal = counts["handling_seconds"] / concurrency
+    return {**counts, "ideal": ideal, "ratio": seconds / ideal}
 
 
 async def ask_all(address: str, requests: int, concurrency: int) -> float:
-    """Ask that many different questions; the seconds from the first to the last answer."""
+    """Ask that many different questions; return the seconds from the first to the last answer."""
     with tempfile.TemporaryDirectory() as cache:
         model = connect(
             f"compatible:{address}#bench",
@@ -79,7 +77,7 @@ async def ask_all(address: str, requests: int, concurrency: int) -> float:
             settings=Settings(cache_dir=Path(cache)),
         )
         try:
-            # Starting the courier is no part of it.
+            # Imports and the first connection are no part of it.
             await model.ask(_request("warm up"))
             questions = iter(range(requests))
             began = time.perf_counter()
@@ -102,7 +100,7 @@ def _request(text: str) -> Request:
 
 @contextmanager
 def server(latency: float, seed: int | None) -> Iterator[tuple[str, Any]]:
-    """A server in a process of its own: its address, and a function that tells what happened."""
+    """Start a server in another process; yield its address, and a function for its counts."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, latency, seed))
@@ -147,14 +145,14 @@ def _serve(pipe: Connection, latency: float, seed: int | None) -> None:
         pipe.send(running.base_url("compatible"))
         try:
             while pipe.recv():
-                told = running.stats()
+                counts = running.stats()
                 pipe.send(
                     json.dumps(
                         {
                             "handling_seconds": sum(handling),
-                            "requests": told["requests"] - 1,
-                            "answered": told["answered"] - 1,
-                            "twice": told["answered_twice"],
+                            "requests": counts["requests"] - 1,
+                            "answered": counts["answered"] - 1,
+                            "twice": counts["answered_twice"],
                         }
                     )
                 )

@@ -71,7 +71,7 @@ def start(code: str, *args: object) -> subprocess.Popen[bytes]:
 
 
 def end(process: subprocess.Popen[bytes]) -> bytes:
-    """What a process has printed, once it has ended well."""
+    """Wait for a process, check its exit code, and return its output."""
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     return said

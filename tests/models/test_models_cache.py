@@ -1,8 +1,7 @@
-"""Stored answers: what goes in comes out, whoever else reads, writes, prunes or is killed."""
+"""Stored answers, while other processes read, write, prune or are killed."""
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import json
 import os
@@ -10,9 +9,7 @@ import random
 import shutil
 import signal
 import stat
-import threading
 import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -34,9 +31,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from uiproof.errors import InputError, StorageError, UsageError
-from uiproof.models.cache import ReplyCache
-from uiproof.models.cache_format import loaded
-from uiproof.models.cache_report import cache_table
+from uiproof.models.cache import ReplyCache, cache_table
 from uiproof.models.names import parse_name
 from uiproof.models.types import (
     Finish,
@@ -49,13 +44,13 @@ from uiproof.models.types import (
     SentImage,
     Usage,
 )
-from uiproof.quantities import parse_age, parse_size, size_text
+from uiproof.units import parse_age, parse_size, size_text
 
 OLD = 3600.0
 
 
 def files_in(cache: ReplyCache) -> list[Path]:
-    return [path for path in cache.folder.rglob("*") if path.is_file() and path.name != "locks"]
+    return [path for path in cache.folder.rglob("*") if path.is_file()]
 
 
 def size_of(cache: ReplyCache) -> int:
@@ -97,22 +92,14 @@ def test_what_goes_in_comes_out(tmp_path, reply, model):
     cache.put(key, reply, model=model)
     assert cache.get(key) == dataclasses.replace(reply, cached=True)
     (entry,) = cache.entries()
-    assert (entry.key, entry.model) == (key, model)
+    assert (entry.path, entry.model) == (path_of(cache, key), model)
     assert entry.input_tokens == reply.usage.input_tokens
-
-
-def test_an_answer_is_there_before_it_is_safe_from_a_power_cut(tmp_path):
-    cache = ReplyCache(tmp_path / "cache", max_bytes=10**6)
-    settle = cache.put_quickly(key_of("a"), answer("b"), model=MODEL)
-    assert ReplyCache(cache.folder).get(key_of("a")).text == "b"
-    settle()
-    assert ReplyCache(cache.folder).get(key_of("a")).text == "b"
 
 
 def test_nothing_is_touched_before_it_is_used(tmp_path):
     cache = ReplyCache(tmp_path / "cache", 1000)
     assert cache.get(key_of("question")) is None
-    assert list(cache.entries()) == cache.totals() == []
+    assert list(cache.entries()) == []
     assert cache.prune(everything=True) == (0, 0)
     assert not cache.folder.exists()
 
@@ -120,8 +107,7 @@ def test_nothing_is_touched_before_it_is_used(tmp_path):
 def test_only_the_user_may_read_what_is_stored(tmp_path):
     cache = ReplyCache(tmp_path / "new" / "cache")
     cache.put(key_of("question"), answer(), model=MODEL)
-    for path in [cache.folder, *cache.folder.rglob("*")]:
-        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+    assert stat.S_IMODE(cache.folder.stat().st_mode) == 0o700
 
 
 def test_an_entry_is_json_that_other_programs_can_read(tmp_path):
@@ -165,15 +151,6 @@ def test_damaged_and_foreign_files_are_misses_and_get_replaced(tmp_path):
     assert cache.get(other).text == "other"
 
 
-def test_an_answer_can_be_asked_for_that_is_no_older_than_a_moment(tmp_path):
-    cache = ReplyCache(tmp_path)
-    key = key_of("question")
-    before = time.time()
-    cache.put(key, answer(), model=MODEL)
-    assert cache.get(key, since=before)
-    assert cache.get(key, since=time.time() + 1) is None
-
-
 def test_everything_that_decides_about_an_answer_is_in_its_key(tmp_path):
     picture = tmp_path / "picture.png"
     picture.write_bytes(b"pixels")
@@ -212,10 +189,42 @@ def test_keys_stay_what_they_are_so_that_paid_answers_are_found_by_later_version
     )
 
 
+# A file as version 0.1.0 wrote it.
+EARLIER = (
+    b'{"format": 1, "key": "34c1721d543eaec747e39ba4a7abce167f0e0359dfa6976713a0b9acbc8e0ce8", '
+    b'"model": "compatible:http://localhost:1/v1#tiny", "created": 1794927880.4983907, '
+    b'"input_tokens": 1, "output_tokens": 2, "sha256": '
+    b'"5d6b41266a4f04830d57119d50014f6d480ecf39fdf0b9371f12214428e9c10c",\n'
+    b'"reply": {"text": "ja", "finish": "length", "usage": {"input_tokens": 1, "output_tokens": 2, '
+    b'"cached_input_tokens": 3, "reasoning_tokens": 4}, "model": "m", "network_seconds": 0.5, '
+    b'"queue_seconds": 0.0, "attempts": 1, "dropped": ["seed"], "images": [{"width": 9, '
+    b'"height": 8, "scale": 1.0, "pieces": [{"width": 9, "height": 8, "format": "png", '
+    b'"bytes": 70}]}], "raw": {"a": 1}}}\n'
+)
+
+
+def test_answers_of_earlier_versions_are_found(tmp_path):
+    cache = ReplyCache(tmp_path)
+    path = path_of(cache, key_of("question"))
+    path.parent.mkdir()
+    path.write_bytes(EARLIER)
+    assert cache.get(key_of("question")) == Reply(
+        "ja",
+        Finish.LENGTH,
+        Usage(1, 2, 3, 4),
+        model="m",
+        network_seconds=0.5,
+        dropped=("seed",),
+        images=(SentImage(9, 8, 1.0, (Piece(9, 8, "png", 70),)),),
+        cached=True,
+        raw={"a": 1},
+    )
+
+
 def test_a_request_is_loaded_once_for_its_key_and_for_sending(tmp_path):
     picture = tmp_path / "picture.png"
     picture.write_bytes(b"pixels")
-    request = loaded(ask("a", Image(picture)))
+    request = ask("a", Image(picture)).loaded()
     picture.write_bytes(b"edited")
     assert request == ask("a", Image(b"pixels"))
     with pytest.raises(InputError, match=r"gone\.png"):
@@ -247,75 +256,6 @@ except Exception as error:
     assert len(files_in(cache)) == 1
 
 
-def test_of_many_processes_that_want_the_same_answers_only_one_gets_each(tmp_path):
-    code = """
-async def get(cache, key):
-    async with cache.locked(key):
-        if cache.get(key) is None:
-            with (cache.folder.parent / "asked").open("a") as asked:
-                asked.write(key + "\\n")
-            await asyncio.sleep(random.random() / 50)
-            cache.put(key, answer(key), model=MODEL)
-async def all():
-    cache = ReplyCache(Path(args[0]), 10**9)
-    keys = [key_number(number) for number in range(40)] * 2
-    random.shuffle(keys)
-    await asyncio.gather(*(get(cache, key) for key in keys))
-asyncio.run(all())
-"""
-    for process in [start(code, tmp_path / "cache") for _ in range(8)]:
-        end(process)
-    asked = (tmp_path / "asked").read_text().split()
-    assert Counter(asked) == dict.fromkeys(map(key_number, range(40)), 1)
-
-
-def test_a_lock_is_kept_from_other_processes_and_free_when_its_holder_is_killed(tmp_path):
-    key = key_of("question")
-    hold = """
-async def hold():
-    async with ReplyCache(Path(args[0])).locked(args[1]):
-        print("held", flush=True)
-        await asyncio.sleep(60)
-asyncio.run(hold())
-"""
-
-    async def wait_for_lock(limit: float) -> bool:
-        try:
-            async with asyncio.timeout(limit), ReplyCache(tmp_path).locked(key):
-                return True
-        except TimeoutError:
-            return False
-
-    holder = start(hold, tmp_path, key)
-    assert holder.stdout.readline() == b"held\n"
-    assert not asyncio.run(wait_for_lock(0.3))
-    holder.kill()
-    holder.communicate()
-    assert asyncio.run(wait_for_lock(10))
-
-
-def test_a_lock_excludes_tasks_threads_and_other_objects_of_the_same_process(tmp_path):
-    inside = most = 0
-
-    async def work():
-        nonlocal inside, most
-        async with ReplyCache(tmp_path).locked(key_of("question")):
-            inside += 1
-            most = max(most, inside)
-            await asyncio.sleep(0.005)
-            inside -= 1
-
-    async def many():
-        await asyncio.gather(*(work() for _ in range(5)))
-
-    threads = [threading.Thread(target=lambda: asyncio.run(many())) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == 1
-
-
 def test_a_writer_that_is_killed_never_leaves_half_an_answer(tmp_path):
     code = """
 cache = ReplyCache(Path(args[0]), 10**9)
@@ -339,11 +279,6 @@ while True:
             if path_of(cache, key_number(number)).exists():
                 text = cache.get(key_number(number)).text
                 assert set(text) == {str(number)}
-    leftovers = list(cache.folder.rglob("*.tmp"))
-    for path in leftovers:
-        os.utime(path, (0, 0))
-    cache.prune(max_bytes=10**9)
-    assert not list(cache.folder.rglob("*.tmp"))
 
 
 def fill(cache: ReplyCache, count: int, *, size: int = 1000, age_step: float = 60) -> list[str]:
@@ -382,59 +317,32 @@ def test_pruning_by_age_and_by_model(tmp_path):
             cache.prune(**wrong)
 
 
-def test_pruning_spares_what_is_locked_new_or_not_ours(tmp_path):
+def test_pruning_spares_what_is_new_or_not_ours(tmp_path):
     cache = ReplyCache(tmp_path)
-    locked_key, old_key = fill(cache, 2)
+    (old_key,) = fill(cache, 1)
     new_key = key_of("new")
     cache.put(new_key, answer(), model=MODEL)
     foreign = path_of(cache, old_key).with_name("notes.json")
     foreign.write_text("mine")
     os.utime(foreign, (0, 0))
-
-    async def prune() -> int:
-        async with cache.locked(locked_key):
-            return cache.prune(max_bytes=0)[0]
-
-    assert asyncio.run(prune()) == 1
+    assert cache.prune(max_bytes=0)[0] == 1
     assert cache.get(old_key) is None
-    assert cache.get(locked_key)
     assert cache.get(new_key)
     assert foreign.exists()
 
 
-def test_the_limit_on_size_is_kept_while_writing(tmp_path):
+def test_the_limit_on_size_is_about_kept_while_writing(tmp_path):
     limit = 200_000
     cache = ReplyCache(tmp_path, limit)
-    largest = 0
-    for number in range(200):
+    for number in range(300):
         cache.put(key_number(number), answer("x" * 4000), model=MODEL)
         age(cache, key_number(number), OLD - number)
-        if number % 10 == 9:
-            largest = max(largest, size_of(cache))
-    assert limit / 2 < size_of(cache) <= largest <= limit
-    assert cache.get(key_number(199))
+    assert limit / 2 < size_of(cache) <= 1.5 * limit
+    assert cache.get(key_number(299))
     assert cache.get(key_number(0)) is None
 
 
-def test_a_limit_that_cannot_be_kept_does_not_cost_a_look_at_all_files_each_time(tmp_path):
-    cache = ReplyCache(tmp_path, 10_000)
-    looks = 0
-    files = cache._files
-
-    def counted(**options):
-        nonlocal looks
-        looks += 1
-        return files(**options)
-
-    cache._files = counted
-    began = time.monotonic()
-    for number in range(100):  # all of them new: none may go
-        cache.put(key_number(number), answer("x" * 1000), model=MODEL)
-    assert looks <= 2 + (time.monotonic() - began)
-    assert len(files_in(cache)) == 100
-
-
-def test_pruning_while_others_read_and_write_harms_nobody(tmp_path):
+def test_pruning_while_other_processes_read_and_write_does_no_harm(tmp_path):
     work = """
 cache = ReplyCache(Path(args[0]), 300_000)
 dice = random.Random(int(args[1]))
@@ -458,7 +366,7 @@ until = time.monotonic() + 1.5
 total = 0
 while time.monotonic() < until:
     total += cache.prune(max_bytes=100_000)[0] + cache.prune(older_than=500)[0]
-    list(cache.entries()), cache.totals()
+    list(cache.entries())
 print(total)
 """
     workers = [start(work, tmp_path, number) for number in range(3)]
@@ -472,13 +380,9 @@ def test_a_folder_that_is_deleted_while_in_use_is_made_again(tmp_path):
     cache = ReplyCache(tmp_path / "cache", 10**6)
     key = key_of("question")
 
-    async def use() -> None:
-        async with cache.locked(key):
-            cache.put(key, answer(), model=MODEL)
-
-    asyncio.run(use())
+    cache.put(key, answer(), model=MODEL)
     shutil.rmtree(cache.folder)
-    asyncio.run(use())
+    cache.put(key, answer(), model=MODEL)
     assert cache.get(key)
 
 
@@ -488,17 +392,12 @@ def test_what_is_stored_is_told_per_model(tmp_path):
     fill(cache, 3)
     cache.put(key_of("other"), dataclasses.replace(answer(), usage=Usage()), model="openai/other")
     path_of(cache, key_number(0)).write_bytes(b"damaged")
-    tiny, other = cache.totals()
-    assert (tiny.model, tiny.answers, tiny.input_tokens, tiny.output_tokens) == (MODEL, 2, 22, 10)
-    assert tiny.bytes == sum(path_of(cache, key_number(n)).stat().st_size for n in (1, 2))
-    assert tiny.oldest <= tiny.newest <= time.time()
-    assert (other.model, other.answers, other.input_tokens) == ("openai/other", 1, 0)
-    lines = cache_table(cache).splitlines()
-    assert " ".join(lines[0].split()) == "Model Answers Tokens in Tokens out Size Oldest Newest"
-    assert lines[1].split()[:4] == [MODEL, "2", "22", "10"]
-    assert lines[2].split()[0] == "openai/other"
-    assert lines[-1].startswith("3 answers, ")
-    assert "of at most 5.0 GB" in lines[-1]
+    _, header, tiny, other, *_, last = cache_table(cache).splitlines()
+    assert " ".join(header.split()) == "Model Answers Tokens in Tokens out Size Oldest Newest"
+    assert tiny.split()[:4] == [MODEL, "2", "22", "10"]
+    assert other.split()[:3] == ["openai/other", "1", "0"]
+    assert last.startswith("3 answers, ")
+    assert "of at most 5.0 GB" in last
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
-"""Asking a model: real couriers, real servers on loopback, a real cache."""
+"""Asking a model: real servers on loopback, a real cache."""
 
 import asyncio
 import io
 import json
 import os
 import random
+import shutil
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -12,13 +13,14 @@ from typing import Any
 
 import pytest
 from PIL import Image as Picture
-from provider_servers import Fault, ProviderServer
 
+from provider_servers import Fault, ProviderServer
 from uiproof.errors import (
     BudgetReachedError,
     MissingDependencyError,
     ModelAccessError,
     ModelError,
+    StorageError,
     UsageError,
 )
 from uiproof.models.budget import Budget
@@ -38,7 +40,7 @@ def _no_keys():
 
 @dataclass
 class Stage:
-    """A server, a model there with its courier, which takes seconds to start, and an event loop."""
+    """A server, a model there, and an event loop."""
 
     server: ProviderServer
     budget: Budget
@@ -73,7 +75,7 @@ def shared(tmp_path_factory):
 
 @pytest.fixture
 def stage(shared):
-    """All tests share the courier and the cache, so each asks something else."""
+    """All tests share the cache, so each asks something else."""
     shared.server.answer = lambda asked: f"answer to {asked.prompt}"
     shared.server.latency, shared.server.faults = 0.0, ()
     shared.server.log.clear()
@@ -148,7 +150,7 @@ def test_the_same_request_asked_twice_at_once_is_one_request(stage):
     assert {one.text for one in replies} == {"answer to same", "answer to other"}
 
 
-def test_one_who_loses_interest_takes_the_answer_from_nobody(stage):
+def test_cancelling_one_of_two_calls_leaves_the_other_its_answer(stage):
     stage.server.latency = 0.3
 
     async def main():
@@ -161,17 +163,79 @@ def test_one_who_loses_interest_takes_the_answer_from_nobody(stage):
     assert len(stage.server.log) == 1
 
 
-def test_what_everybody_lost_interest_in_is_answered_and_stored_all_the_same(stage):
+def test_a_request_whose_calls_were_all_cancelled_is_answered_and_stored_all_the_same(stage):
     stage.server.latency = 0.3
 
     async def main():
-        call = asyncio.create_task(stage.model.ask(question("for nobody")))
+        call = asyncio.create_task(stage.model.ask(question("cancelled")))
         await until_asked(stage.server)
         call.cancel()
-        return await stage.model.ask(question("for nobody"))
+        return await stage.model.ask(question("cancelled"))
 
-    assert stage.run(main()).text == "answer to for nobody"
+    assert stage.run(main()).text == "answer to cancelled"
     assert len(stage.server.log) == 1
+
+
+def test_closing_cancels_what_is_under_way_and_the_model_can_be_used_again(tmp_path):
+    with ProviderServer("yes", latency=lambda asked: 0.0 if asked.number else 30.0) as server:
+        name = f"compatible:{server.base_url('compatible')}#toy"
+        model = connect(name, settings=Settings(cache_dir=tmp_path))
+
+        async def main():
+            call = asyncio.create_task(model.ask(question("slow")))
+            await until_asked(server)
+            await model.close()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+
+        asyncio.run(main())
+        assert ask_once(model, "slow").text == "yes"
+
+
+def test_an_answer_that_cannot_be_stored_is_delivered_and_the_next_request_fails(stage, tmp_path):
+    model = connect(stage.model.name, settings=Settings(cache_dir=tmp_path))
+
+    async def main():
+        await model.ask(question("stored"))
+        shutil.rmtree(tmp_path / "models")
+        (tmp_path / "models").write_text("a file in place of the folder")
+        delivered = await model.ask(question("not stored"))
+        with pytest.raises(StorageError, match="cannot be written"):
+            await model.ask(question("another"))
+        await model.close()
+        return delivered
+
+    assert asyncio.run(main()).text == "answer to not stored"
+    assert len(stage.server.log) == 2
+
+
+def test_nothing_is_asked_where_no_answer_can_be_stored(stage, tmp_path):
+    (tmp_path / "models").write_text("a file in place of the folder")
+    model = connect(stage.model.name, settings=Settings(cache_dir=tmp_path))
+
+    async def main():
+        with pytest.raises(StorageError, match="cannot be written"):
+            await model.ask(question("not asked"))
+        await model.close()
+
+    asyncio.run(main())
+    assert not stage.server.log
+
+
+def test_a_server_never_gets_more_at_once_than_was_asked_for(stage, tmp_path):
+    stage.server.latency = 0.05
+    model = connect(
+        stage.model.name,
+        options=ModelOptions(concurrency=4),
+        settings=Settings(cache_dir=tmp_path),
+    )
+
+    async def main():
+        await asyncio.gather(*(model.ask(question(f"question {n}")) for n in range(40)))
+        await model.close()
+
+    asyncio.run(main())
+    assert stage.server.most_at_once == 4
 
 
 def test_a_model_is_usable_in_one_event_loop_after_the_other(stage, tmp_path):
@@ -230,7 +294,7 @@ def test_a_limit_on_requests_counts_failed_ones_but_nothing_from_the_cache(stage
     stage.budget.max_requests = stage.budget.requests + 2
     replies = stage.ask(*(question("limited") for _ in range(3)))
     assert [one.cached for one in replies] == [False, True, True]
-    with pytest.raises(BudgetReachedError, match="requests are made"):
+    with pytest.raises(BudgetReachedError, match="requests were made"):
         stage.ask(question("too much"))
     assert len(stage.server.log) == 2
 

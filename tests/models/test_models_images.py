@@ -16,11 +16,19 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from uiproof.errors import InputError
-from uiproof.models.images import ImageRule, measure, measure_all, prepare, prepare_all, rule_for
+from uiproof.models.images import ImageRule, measure_all, prepare_all, rule_for
 from uiproof.models.names import parse_name
 
 ANTHROPIC = rule_for(parse_name("anthropic/claude-sonnet-4-5"))
 SMALL = ImageRule("test", 100, 3, 40, 50_000, 100_000, 6)
+
+
+def prepare(data, rule):
+    return prepare_all([data], rule)[0]
+
+
+def measure(data, rule):
+    return measure_all([data], rule)[0]
 
 
 def encoded(image, form="PNG", **options):

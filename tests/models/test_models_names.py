@@ -23,7 +23,6 @@ from uiproof.models.names import (
     redacted,
     redacted_json,
     require_key,
-    require_sdk,
     secrets,
 )
 
@@ -91,7 +90,7 @@ def test_compatible_names_survive_a_round_trip(model, host, port, path, scheme):
     endpoint = parse_name(name)
     assert (endpoint.name, endpoint.model) == (name, model)
     assert parse_name(endpoint.name) == endpoint
-    assert endpoint.wire_url == endpoint.base_url
+    assert endpoint.full_url == endpoint.base_url
 
 
 @given(st.sampled_from(["openai", "anthropic", "google"]), MODELS)
@@ -102,7 +101,7 @@ def test_official_names_survive_a_round_trip(provider, model):
 
 
 @given(SECRETS, SECRETS, SECRETS, HOSTS)
-def test_secrets_in_an_address_are_in_nothing_but_the_wire_url(user, password, token, host):
+def test_secrets_in_an_address_are_in_nothing_but_the_full_url(user, password, token, host):
     user += "7"
     address = f"://{quote(user, safe='')}:{quote(password, safe='')}@{host}/v1"
     query = f"token={quote(token, safe='')}"
@@ -112,10 +111,10 @@ def test_secrets_in_an_address_are_in_nothing_but_the_wire_url(user, password, t
         for form in (secret, quote(secret, safe="")):
             assert form not in shown
             assert form not in redacted(f"before {form} after", endpoint)
-    assert quote(password, safe="") in endpoint.wire_url
-    assert query in endpoint.wire_url
+    assert quote(password, safe="") in endpoint.full_url
+    assert query in endpoint.full_url
     assert parse_name(endpoint.name) == endpoint
-    assert pickle.loads(pickle.dumps(endpoint)).wire_url == endpoint.wire_url
+    assert pickle.loads(pickle.dumps(endpoint)).full_url == endpoint.full_url
 
 
 @pytest.mark.parametrize(
@@ -185,7 +184,7 @@ def test_the_base_url_comes_from_the_variable_that_the_sdk_reads(monkeypatch):
     assert parse_name("anthropic/c").base_url == "http://proxy.example:10"
     google = parse_name("google/g")
     assert google.base_url == "http://proxy.example:11"
-    assert "Sesame99" in google.wire_url
+    assert "Sesame99" in google.full_url
     assert redacted("Sesame99") == "[key]"
     monkeypatch.setenv("OPENAI_BASE_URL", "proxy.example")
     with pytest.raises(UsageError, match="OPENAI_BASE_URL is not a web address"):
@@ -244,21 +243,6 @@ def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(monkeypatch):
     with pytest.raises(UsageError) as caught:
         require_key(parse_name("openai/gpt-4o"))
     assert "Söme" not in str(caught.value)
-
-
-def test_a_missing_sdk_is_explained(monkeypatch):
-    for name in EXAMPLES:
-        require_sdk(parse_name(name))
-    monkeypatch.setattr("uiproof.models.names.find_spec", lambda _: None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'uiproof\[anthropic\]'"):
-        require_sdk(parse_name("anthropic/claude-opus-4-5"))
-
-    def not_even_the_parent(_):
-        raise ModuleNotFoundError
-
-    monkeypatch.setattr("uiproof.models.names.find_spec", not_even_the_parent)
-    with pytest.raises(MissingDependencyError, match=r"uiproof\[google\]"):
-        require_sdk(parse_name("google/gemini-2.5-pro"))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

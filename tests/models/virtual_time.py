@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from uiproof.models.retries import Persistence
+from uiproof.models.retries import Retrier
 from uiproof.models.types import AttemptError, Finish, Reply
 
 T = TypeVar("T")
@@ -105,14 +105,14 @@ class Provider:
         return False
 
 
-async def ask_all(persistence: Persistence, provider: Provider, count: int, at_once: int) -> float:
+async def ask_all(retrier: Retrier, provider: Provider, count: int, at_once: int) -> float:
     """Ask so many times, so many at once; the seconds that it took."""
     clock = asyncio.get_running_loop().time
     began, left = clock(), iter(range(count))
 
     async def asker() -> None:
         for _ in left:
-            await persistence.call(provider.attempt)
+            await retrier.call(provider.attempt)
 
     async with asyncio.TaskGroup() as group:
         for _ in range(at_once):

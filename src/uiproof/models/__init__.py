@@ -1,4 +1,4 @@
-"""Asking chat models: messages of texts and pictures in, text out; never paid for twice.
+"""Ask chat models: messages of texts and pictures in, text out; no answer is paid for twice.
 
     from uiproof.models.chat import connect
     from uiproof.models.types import Image, Message, Request
@@ -7,5 +7,5 @@
     reply = await model.ask(Request((Message("user", ("What is this?", Image(path))),)))
     await model.close()
 
-`docs/models.md` says what a user has to know; `chat.py` begins with how the parts belong together.
+`docs/models.md` is for users; `chat.py` begins with how the modules belong together.
 """

@@ -1,4 +1,4 @@
-"""How much may be spent, shared by all runs of one command.
+"""A limit on costs and requests, shared by all runs of one command.
 
     budget = Budget(max_cost=5.0, max_requests=1000)
     async with budget.reserved(0.08) as reservation:   # the most that the request can cost
@@ -22,24 +22,19 @@ _DUST = 1e-9  # what adding up fractions of cents may be off
 
 @dataclass(slots=True)
 class Reservation:
-    """Money and one request, set aside for an attempt."""
+    """Money that is set aside for one attempt."""
 
     cost: float
-    requests: int = 1
 
     def settle(self, cost: float) -> None:
-        """It cost this much."""
+        """Note what the attempt cost."""
         self.cost = cost
-
-    def cancel(self) -> None:
-        """Nothing was asked after all: the answer was in the cache."""
-        self.cost, self.requests = 0.0, 0
 
 
 class Budget:
     """Limits on costs in US dollars and on requests; None is no limit.
 
-    `spent` and `requests` tell what is used up. It works in one event loop after the other.
+    `spent` and `requests` are what is used up. It works in one event loop after the other.
     """
 
     def __init__(self, max_cost: float | None = None, max_requests: int | None = None) -> None:
@@ -58,9 +53,9 @@ class Budget:
     async def reserved(self, cost: float = 0.0) -> AsyncIterator[Reservation]:
         """Set aside what one attempt can cost at most; at the end, count what it did cost.
 
-        Waits while attempts under way may turn out cheaper than feared, and raises
-        `BudgetReachedError` when there is nothing left to wait for. An attempt that ends without
-        `settle`, say because it was cancelled, counts in full: somebody may be charged for it.
+        Wait while attempts under way may turn out cheaper, and raise `BudgetReachedError` when
+        there is nothing left to wait for. An attempt that ends without `settle`, say because it
+        was cancelled, counts in full: it may be charged.
         """
         while not self._fits(cost):
             if not self._under_way:
@@ -75,7 +70,7 @@ class Budget:
             self._under_way -= 1
             self._set_aside = self._set_aside - cost if self._under_way else 0.0
             self.spent += reservation.cost
-            self.requests += reservation.requests
+            self.requests += 1
             self._wake()
 
     def _fits(self, cost: float) -> bool:
@@ -99,11 +94,11 @@ class Budget:
 
     def _reached(self, cost: float) -> BudgetReachedError:
         if self.max_requests is not None and self.requests >= self.max_requests:
-            what = f"{self.requests} requests are made; the limit is {self.max_requests}."
+            what = f"{self.requests} requests were made; the limit is {self.max_requests}."
             option = "--max-requests"
         else:
             what = (
-                f"{_dollars(self.spent)} are spent, and the next request may cost up to "
+                f"{_dollars(self.spent)} were spent, and the next request may cost up to "
                 f"{_dollars(cost)}; the limit is {_dollars(self.max_cost or 0.0)}."
             )
             option = "--max-cost"

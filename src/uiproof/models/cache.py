@@ -1,319 +1,111 @@
-"""Answers of models on disk, so that none is ever paid twice.
+"""Answers of models on disk: one that has arrived is never asked for again.
 
-cache = ReplyCache(settings.cache_dir / "models", max_bytes=5_000_000_000)
-key = cache.key(endpoint, request, rule)
-async with cache.locked(key):             # also against other processes
+    cache = ReplyCache(settings.cache_dir / "models", max_bytes=5_000_000_000)
+    key = cache.key(endpoint, request, rule)
     reply = cache.get(key)
-    if reply is None:
-        reply = ...                       # ask the model
-        cache.put(key, reply, model=endpoint.name)
+    cache.put(key, reply, model=endpoint.name)
 
-One file per answer: `<folder>/<first two digits of the key>/<key>.json`.
+One file per answer, `<folder>/<first two digits of the key>/<key>.json`: JSON in two lines, the
+facts that a listing needs with the digest of the second line, then the answer.
 """
 
 from __future__ import annotations
 
-import math
+import errno
+import hashlib
+import json
 import os
-import re
-import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from uiproof.errors import StorageError, UsageError
-from uiproof.models.cache_format import NOT_AN_ANSWER, decoded, decoded_facts, encoded, request_key
-from uiproof.models.cache_size import SizeLedger
-from uiproof.models.key_locks import KeyLocks
+from uiproof.files import BoundedCache, write_atomic
+from uiproof.models.types import Finish, Image, Piece, Reply, Request, SentImage, Usage
+from uiproof.units import size_text
 
 if TYPE_CHECKING:
     from uiproof.models.images import ImageRule
     from uiproof.models.names import Endpoint
-    from uiproof.models.types import Reply, Request
 
-_ENTRY_NAME = re.compile(r"([0-9a-f]{64})\.json")
-_TEMPORARY = ".tmp"
-_LONGEST_FACTS = 65_536
-_YOUNG_SECONDS = 60.0  # what was just written or read is not thrown away for its size
-_STALE_SECONDS = 3600.0  # no writer needs that long: a temporary file of this age was left behind
-_ROOM = 0.1  # of the limit: made at once, so that it is not looked for with every answer
-# Between attempts to make room that came to nothing: times what such an attempt takes, seconds.
-_REST, _SHORTEST_REST = 20.0, 1.0
+_FORMAT = 1
+_MAX_FACTS = 65_536  # bytes of the first line
+_YOUNG_SECONDS = 60.0  # what was just written or read is not deleted for its size
+# Raised when a file is read that is damaged or not ours.
+_NOT_AN_ANSWER = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Facts about one stored answer."""
 
-    key: str
+    path: Path
     model: str  # its public name
     created: float  # seconds since 1970
+    used: float
     bytes: int
     input_tokens: int | None
     output_tokens: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelTotals:
-    """What is stored of one model."""
-
-    model: str
-    answers: int
-    bytes: int
-    input_tokens: int
-    output_tokens: int
-    oldest: float  # seconds since 1970
-    newest: float
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class _File:
-    used: float  # first: what was not used for longest is the least
-    bytes: int
-    key: str
-
-
 class ReplyCache:
     """Stored answers, for any number of processes at once. Making this object touches no file.
 
-    Over `max_bytes`, those that were not used for longest are removed; None means no limit.
+    Over `max_bytes`, the least recently used ones are deleted; None means no limit.
     """
 
     def __init__(self, folder: Path, max_bytes: int | None = None) -> None:
-        self.folder = folder
-        self.max_bytes = max_bytes
+        self.folder, self.max_bytes = folder, max_bytes
 
     @staticmethod
     def key(endpoint: Endpoint, request: Request, rule: ImageRule) -> str:
-        """The name of a request's answer: the same for everything that must give the same answer.
+        """Return the digest of all that decides about an answer, without secrets of an address."""
+        parameters = asdict(request.parameters)
+        if parameters["temperature"] is not None:
+            parameters["temperature"] = float(parameters["temperature"])  # 0 is 0.0
+        messages = request.loaded().messages
+        content = {
+            "endpoint": [endpoint.provider, endpoint.base_url, endpoint.model],
+            "parameters": parameters,
+            "sample": request.sample,
+            "messages": [[one.role, [_part_key(part) for part in one.parts]] for one in messages],
+            "rule": rule.as_json() if request.pictures else None,
+        }
+        return hashlib.sha256(_json(content, sort_keys=True)).hexdigest()
 
-        It reads pictures that are given as paths; `loaded` reads them once for all.
-        """
-        return request_key(endpoint, request, rule)
-
-    def get(self, key: str, *, since: float | None = None) -> Reply | None:
-        """The stored answer, or None; with `since`, only one that was stored at that time or later.
-
-        A file that is damaged or not ours is as good as none.
-        """
-        path = self._path(key)
-        try:
-            reply = decoded(key, path.read_bytes(), since=since)
-        except (OSError, *NOT_AN_ANSWER):
+    def get(self, key: str) -> Reply | None:
+        """Return the stored answer; None where there is none, or a damaged file."""
+        # Reading marks it as used, which the limit on size goes by.
+        content = BoundedCache(self.folder, 0).read(_name(key))
+        if content is None:
             return None
-        if reply is not None:
-            with suppress(OSError):  # a cache that may only be read is useful too
-                os.utime(path)  # the mark of use, by which the limit on size goes
-        return reply
+        try:
+            return _decode(key, content)
+        except _NOT_AN_ANSWER:
+            return None
+
+    def prepare(self) -> None:
+        """Make the folder; raise `StorageError` where answers that are paid for can't be stored."""
+        with self._writing():
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, exist_ok=True)  # answers are the user's own
+            if not os.access(self.folder, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     def put(self, key: str, reply: Reply, *, model: str) -> None:
-        """Store an answer, in place of any older one; it is there entirely or not at all.
-
-        Raises `StorageError` where it cannot be written.
-        """
-        self.put_quickly(key, reply, model=model)()
-
-    def put_quickly(self, key: str, reply: Reply, *, model: str) -> Callable[[], None]:
-        """The same; what takes longer is left to the function that comes back, to be called once.
-
-        The answer is there for everybody already, and survives the end of this process. That
-        function makes it survive a power cut too, and makes room where the cache is too large.
-        """
-        content = encoded(key, reply, model)
-        path = self._path(key)
+        """Store an answer, in place of any older one; raise `StorageError` where that fails."""
+        content = _encode(key, reply, model)
+        path = self.folder / _name(key)
+        self.prepare()
         with self._writing():
-            before = _size(path)
-            try:
-                fd = _write(path, content)
-            except FileNotFoundError:
-                self._make_folder(path.parent)
-                fd = _write(path, content)
-
-        def settle() -> None:
-            with self._writing():
-                try:
-                    os.fsync(fd)
-                finally:
-                    os.close(fd)
-                ledger = SizeLedger(self._locks())
-                if ledger.add(len(content) - before, limit=self.max_bytes):
-                    self._make_room(ledger)
-
-        return settle
-
-    @asynccontextmanager
-    async def locked(self, key: str) -> AsyncIterator[None]:
-        """Keep everybody else, here and in other processes, from working on the same answer.
-
-        A lock that somebody holds is waited for. It is free when its holder dies.
-        """
-        with self._writing():
-            locks = self._locks()
-            await locks.wait_for(_number(key))
-        try:
-            yield
-        finally:
-            locks.release(_number(key))
-
-    def entries(self) -> Iterator[Entry]:
-        """Facts about all stored answers, one at a time, in no order; damaged ones are left out."""
-        return (entry for file in self._files() if (entry := self._entry(file)))
-
-    def totals(self) -> list[ModelTotals]:
-        """What is stored per model, ordered by name."""
-        found: dict[str, ModelTotals] = {}
-        for entry in self.entries():
-            one = found.get(entry.model)
-            found[entry.model] = ModelTotals(
-                model=entry.model,
-                answers=(one.answers if one else 0) + 1,
-                bytes=(one.bytes if one else 0) + entry.bytes,
-                input_tokens=(one.input_tokens if one else 0) + (entry.input_tokens or 0),
-                output_tokens=(one.output_tokens if one else 0) + (entry.output_tokens or 0),
-                oldest=min(one.oldest if one else math.inf, entry.created),
-                newest=max(one.newest if one else -math.inf, entry.created),
-            )
-        return [found[model] for model in sorted(found)]
-
-    def prune(
-        self,
-        *,
-        max_bytes: int | None = None,
-        older_than: float | None = None,
-        model: str | None = None,
-        everything: bool = False,
-    ) -> tuple[int, int]:
-        """Remove answers; returns how many, and their bytes.
-
-        `older_than` removes what was not used for so many seconds; `max_bytes` then the least
-        recently used until no more than that is left, but nothing of the last minute. With `model`
-        only answers of that model go. Answers that are being asked for right now stay.
-        """
-        chosen = (max_bytes, older_than, model) != (None, None, None)
-        if everything and chosen:
-            raise UsageError("Where all answers go there is nothing to choose by size, age, model.")
-        if not everything and not chosen:
-            raise UsageError(
-                "It is not said which answers to remove.",
-                remedy="Give a size, an age or a model, or say that all of them may go.",
-            )
-        if not self.folder.is_dir():
-            return 0, 0
-        if max_bytes is None and older_than is None:
-            older_than = -math.inf
-        with self._writing():
-            return self._prune(max_bytes, max_bytes, older_than=older_than, model=model)
-
-    def _make_room(self, ledger: SizeLedger) -> None:
-        assert self.max_bytes is not None
-        began = time.monotonic()
-        self._prune(self.max_bytes, int(self.max_bytes * (1 - _ROOM)))
-        in_vain = (ledger.total() or 0) > self.max_bytes  # most of it is new or locked
-        took = time.monotonic() - began
-        ledger.rest_for(max(_SHORTEST_REST, _REST * took) if in_vain else 0.0)
-
-    def _prune(
-        self,
-        limit: int | None,
-        target: int | None,
-        *,
-        older_than: float | None = None,
-        model: str | None = None,
-    ) -> tuple[int, int]:
-        """Remove what is too old, then, where `limit` is passed, down to `target`."""
-        now = time.time()
-        ledger = SizeLedger(self._locks())
-        noted_before = ledger.total()
-        size = 0
-        candidates: list[_File] = []
-        removed: list[int] = []
-        for file in self._files(clean_up=True):
-            size += file.bytes
-            if model is not None and ((entry := self._entry(file)) is None or entry.model != model):
-                continue
-            if older_than is not None and now - file.used >= older_than:
-                removed += self._remove(file)
-            elif limit is not None and now - file.used >= _YOUNG_SECONDS:
-                candidates.append(file)
-        size -= sum(removed)
-        if limit is not None and target is not None and size > limit:
-            for file in sorted(candidates):
-                if size <= target:
-                    break
-                gone = self._remove(file)
-                removed += gone
-                size -= sum(gone)
-        ledger.measured(size, noted_before)
-        return len(removed), sum(removed)
-
-    def _remove(self, file: _File) -> list[int]:
-        """Remove a file unless somebody needs it; its size if it went, else nothing."""
-        locks, path = self._locks(), self._path(file.key)
-        if not locks.take(_number(file.key)):
-            return []
-        try:
-            if path.stat().st_mtime != file.used:
-                return []  # somebody has used or replaced it since
-            path.unlink()
-        except FileNotFoundError:
-            return []  # somebody else prunes too
-        finally:
-            locks.release(_number(file.key))
-        return [file.bytes]
-
-    def _files(self, *, clean_up: bool = False) -> Iterator[_File]:
-        """All files of answers; with `clean_up`, what killed writers have left is removed."""
-        for number in range(256):
-            try:
-                found = os.scandir(self.folder / f"{number:02x}")
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            with found:
-                for one in found:
-                    name = _ENTRY_NAME.fullmatch(one.name)
-                    if not name and not one.name.endswith(_TEMPORARY):
-                        continue  # not ours
-                    try:
-                        status = one.stat(follow_symlinks=False)
-                    except FileNotFoundError:
-                        continue
-                    if name:
-                        yield _File(status.st_mtime, status.st_size, name[1])
-                    elif clean_up and time.time() - status.st_mtime > _STALE_SECONDS:
-                        Path(one.path).unlink(missing_ok=True)
-
-    def _entry(self, file: _File) -> Entry | None:
-        try:
-            with self._path(file.key).open("rb") as opened:
-                facts = decoded_facts(opened.readline(_LONGEST_FACTS))
-            return Entry(
-                key=file.key,
-                model=str(facts["model"]),
-                created=float(facts["created"]),
-                bytes=file.bytes,
-                input_tokens=facts["input_tokens"],
-                output_tokens=facts["output_tokens"],
-            )
-        except (OSError, *NOT_AN_ANSWER):
-            return None
-
-    def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.json"
-
-    def _locks(self) -> KeyLocks:
-        try:
-            return KeyLocks.of(self.folder / "locks")
-        except FileNotFoundError:
-            self._make_folder(self.folder)
-            return KeyLocks.of(self.folder / "locks")
-
-    def _make_folder(self, folder: Path) -> None:
-        self.folder.parent.mkdir(parents=True, exist_ok=True)
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
+            path.parent.mkdir(exist_ok=True)
+            write_atomic(path, content)
+        if self.max_bytes is not None:
+            BoundedCache(self.folder, max(self.max_bytes, 1)).after_write(len(content))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -326,31 +118,162 @@ class ReplyCache:
                 remedy="Make room there or make it writable, or point UIPROOF_CACHE elsewhere.",
             ) from error
 
+    def entries(self) -> Iterator[Entry]:
+        """Yield facts about all stored answers, in no order, without damaged ones."""
+        for path in self.folder.glob("[0-9a-f][0-9a-f]/*.json"):
+            with suppress(*_NOT_AN_ANSWER):
+                status = path.stat()
+                with path.open("rb") as opened:
+                    facts = _decode_facts(opened.readline(_MAX_FACTS))
+                yield Entry(
+                    path=path,
+                    model=str(facts["model"]),
+                    created=float(facts["created"]),
+                    used=status.st_mtime,
+                    bytes=status.st_size,
+                    input_tokens=facts["input_tokens"],
+                    output_tokens=facts["output_tokens"],
+                )
 
-def _number(key: str) -> int:
-    """The number of a key's lock: 62 bits, which leaves others for other purposes."""
-    return int(key[:16], 16) >> 2
+    def prune(
+        self,
+        *,
+        max_bytes: int | None = None,
+        older_than: float | None = None,
+        model: str | None = None,
+        everything: bool = False,
+    ) -> tuple[int, int]:
+        """Delete answers; return how many, and their bytes.
+
+        `older_than` deletes what was not used for so many seconds; `max_bytes` then the least
+        recently used until no more than that is left, but nothing of the last minute. With `model`
+        only answers of that model are deleted.
+        """
+        chosen = (max_bytes, older_than, model) != (None, None, None)
+        if everything and chosen:
+            raise UsageError("All answers and a selection of them cannot both be deleted.")
+        if not everything and not chosen:
+            raise UsageError(
+                "Nothing selected to delete.",
+                remedy="Give a size, an age or a model, or choose all answers.",
+            )
+        by_use = sorted(self.entries(), key=lambda entry: entry.used)
+        left, now = sum(entry.bytes for entry in by_use), time.time()
+        deleted = freed = 0
+        for entry in by_use:
+            if model is not None and entry.model != model:
+                continue
+            old = older_than is not None and now - entry.used >= older_than
+            too_much = max_bytes is not None and left > max_bytes
+            young = now - entry.used < _YOUNG_SECONDS
+            if old or (too_much and not young) or (max_bytes is None and older_than is None):
+                with suppress(FileNotFoundError):  # another process prunes too
+                    entry.path.unlink()
+                    deleted, freed = deleted + 1, freed + entry.bytes
+                left -= entry.bytes
+        return deleted, freed
 
 
-def _size(path: Path) -> int:
+def cache_table(cache: ReplyCache, *, width: int | None = None) -> str:
+    """Return the stored answers per model as a table for a terminal."""
+    from uiproof.tables import Table, console
+
+    by_model: dict[str, list[Entry]] = {}
+    for entry in cache.entries():
+        by_model.setdefault(entry.model, []).append(entry)
+    if not by_model:
+        return f"No answers are stored in {cache.folder}."
+    rows = []
+    for model, entries in sorted(by_model.items()):
+        created = [entry.created for entry in entries]
+        days = (datetime.fromtimestamp(day) for day in (min(created), max(created)))
+        rows.append(
+            (
+                model,
+                f"{len(entries):,}",
+                f"{sum(entry.input_tokens or 0 for entry in entries):,}",
+                f"{sum(entry.output_tokens or 0 for entry in entries):,}",
+                size_text(sum(entry.bytes for entry in entries)),
+                *(day.strftime("%Y-%m-%d") for day in days),
+            )
+        )
+    answers = sum(map(len, by_model.values()))
+    size = size_text(sum(entry.bytes for entries in by_model.values() for entry in entries))
+    limit = "" if cache.max_bytes is None else f" of at most {size_text(cache.max_bytes)}"
+    header = ("Model", "Answers", "Tokens in", "Tokens out", "Size", "Oldest", "Newest")
+    note = f"{answers:,} answers, {size}{limit}, in {cache.folder}"
+    return console([Table("Stored answers", header, tuple(rows), (note,))], width=width)
+
+
+def _name(key: str) -> str:
+    return f"{key[:2]}/{key}.json"
+
+
+def _part_key(part: str | Image) -> tuple[str, str]:
+    if isinstance(part, str):
+        return "text", part
+    return "image", hashlib.sha256(part.read()).hexdigest()
+
+
+def _encode(key: str, reply: Reply, model: str) -> bytes:
+    answer = {one.name: getattr(reply, one.name) for one in fields(reply) if one.name != "cached"}
+    answer |= {"usage": asdict(reply.usage), "images": [asdict(one) for one in reply.images]}
     try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
+        second = _json(answer)
+    except (ValueError, TypeError, RecursionError) as error:
+        # It is paid for: better without the raw answer than not at all.
+        second = _json({**answer, "raw": {"not_stored": f"{type(error).__name__}: {error}"}})
+    second = b'"reply": ' + second + b"}\n"
+    facts = {
+        "format": _FORMAT,
+        "key": key,
+        "model": model,
+        "created": time.time(),
+        "input_tokens": reply.usage.input_tokens,
+        "output_tokens": reply.usage.output_tokens,
+        "sha256": hashlib.sha256(second).hexdigest(),
+    }
+    return _json(facts).removesuffix(b"}") + b",\n" + second
 
 
-def _write(path: Path, content: bytes) -> int:
-    """Write a file that only the user may read, never seen half written; its open descriptor.
+def _decode(key: str, content: bytes) -> Reply | None:
+    """Return the answer in a file; None where it is damaged or has another key."""
+    first, _, second = content.partition(b"\n")
+    facts = _decode_facts(first)
+    if facts["key"] != key or facts["sha256"] != hashlib.sha256(second).hexdigest():
+        return None
+    answer = json.loads("{" + second.decode("utf-8", "surrogatepass"))["reply"]
+    known = {one.name for one in fields(Reply)}
+    values = {name: value for name, value in answer.items() if name in known}
+    values |= {
+        "finish": Finish(values["finish"]),
+        "usage": Usage(**values["usage"]),
+        "dropped": tuple(values["dropped"]),
+        "images": tuple(
+            SentImage(**{**one, "pieces": tuple(Piece(**piece) for piece in one["pieces"])})
+            for one in values["images"]
+        ),
+        "cached": True,
+    }
+    return Reply(**values)
 
-    After a power cut the file may be there without its content, which `decoded` notices.
-    """
-    fd, temporary = tempfile.mkstemp(dir=path.parent, suffix=_TEMPORARY)
-    try:
-        while content:
-            content = content[os.write(fd, content) :]
-        os.replace(temporary, path)  # noqa: PTH105 - a text, as it comes from mkstemp
-    except BaseException:
-        os.close(fd)
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return fd
+
+def _decode_facts(first_line: bytes) -> dict[str, Any]:
+    text = first_line.rstrip(b",\n").decode("utf-8", "surrogatepass") + "}"
+    facts: dict[str, Any] = json.loads(text)
+    if facts["format"] != _FORMAT:
+        raise ValueError("an answer in the format of another version")
+    return facts
+
+
+def _json(value: Any, *, sort_keys: bool = False) -> bytes:
+    text = json.dumps(
+        value, ensure_ascii=False, allow_nan=False, sort_keys=sort_keys, default=_as_dict
+    )
+    return text.encode("utf-8", "surrogatepass")  # models write lone surrogates at times
+
+
+def _as_dict(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")

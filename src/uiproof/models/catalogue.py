@@ -1,25 +1,23 @@
-"""What is known about models: prices, limits, which parameters they take, how they count images.
+"""Facts about models: prices, limits, the parameters they take, how they count tokens of pictures.
 
-The figures are in `catalogue.json`, with the date on which they were read and where. They age:
-a file of the same form, named by `UIPROOF_PRICES`, is laid over ours field by field.
+The figures are in `catalogue.json`, with their date and source. A file of the same form, named by
+`UIPROOF_PRICES`, overrides them field by field.
 
     {"models": {"openai/gpt-4o": {"input": 2.5, "cached_input": 1.25, "output": 10},
                 "Qwen/Qwen2.5-VL-7B-Instruct": {"input": 0, "output": 0}}}
 
-Prices are in US dollars per million tokens. What is in neither file is unknown, and costs then
-are None, never a guess.
+Prices are in US dollars per million tokens. Without a price, costs are None, never a guess.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from uiproof.errors import UsageError
 from uiproof.models.names import Endpoint
@@ -28,8 +26,7 @@ from uiproof.settings import Settings
 
 _OURS = Path(__file__).with_name("catalogue.json")
 _VARIABLE = "UIPROOF_PRICES"
-# What providers append to the name of a model for one version of it. Anything else, as in
-# gpt-4o-mini, is another model.
+# Suffixes for a version of a model. Anything else, as in gpt-4o-mini, is another model.
 _VERSION = re.compile(
     r"-\d{4}-\d\d-\d\d|-\d{8}|-\d{3,4}|-0|-latest|-(?:preview|exp)(?:-\d[\d-]*)?|@.+"
 )
@@ -48,7 +45,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class ImageTokenRule:
-    """How a model counts the tokens of a picture; `tokens.py` says what the kinds mean."""
+    """The rule by which a model counts the tokens of a picture; `tokens.py` has the kinds."""
 
     kind: ImageKind
     base: int = 0
@@ -60,7 +57,7 @@ class ImageTokenRule:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known about a model; None is unknown."""
+    """Facts about a model; None is unknown."""
 
     name: str = ""  # of the entry in our catalogue or the user's; empty where there is none
     price: Price | None = None
@@ -75,10 +72,10 @@ class ModelFacts:
 
 
 def facts(endpoint: Endpoint) -> ModelFacts:
-    """What is known about the model at an endpoint.
+    """Return the facts about the model at an endpoint.
 
-    Servers of others are unknown, even where they offer a model of a name that we know: their
-    prices are their own. The user's file may name them.
+    Other servers have prices of their own, even for a model that the catalogue has: only the
+    user's file says something about them.
     """
     ours = _read(_OURS, _OURS.stat().st_mtime_ns)
     theirs = _users_file()
@@ -104,9 +101,9 @@ def facts(endpoint: Endpoint) -> ModelFacts:
 
 
 def cost(endpoint: Endpoint, usage: Usage, known: ModelFacts | None = None) -> float | None:
-    """What a request cost in US dollars; None where the tokens or the prices are unknown.
+    """Return the cost of a request in US dollars; None where tokens or prices are unknown.
 
-    `known` are the facts of the endpoint, for who has looked them up already.
+    `known` are the facts of the endpoint, if they were looked up already.
     """
     known = known or facts(endpoint)
     price = known.price
@@ -132,7 +129,7 @@ def _price(entry: Mapping[str, Any]) -> Price | None:
 
 @dataclass(frozen=True, slots=True)
 class _Catalogue:
-    """A file that has been read and found to be in order."""
+    """A file that was read and is valid."""
 
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     image_rules: Mapping[str, ImageTokenRule] = field(default_factory=dict)
@@ -141,7 +138,7 @@ class _Catalogue:
 
 
 def _matching(catalogue: _Catalogue, name: str) -> str | None:
-    """The longest name in a catalogue that is this one, but for the mark of a version."""
+    """Return the longest name in a catalogue that equals this one up to a version suffix."""
     names = (
         known
         for known in catalogue.models
@@ -170,93 +167,79 @@ def _read(path: Path, _changed: int) -> _Catalogue:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise _malformed(path, "", f"cannot be read as JSON: {error}") from None
-    check = _Check(path)
-    check.fields(content, "", ("as_of", "source", "image_rules", "models"), needed=("models",))
-    rules = content.get("image_rules", {})
-    check.object(rules, "image_rules")
-    for name, rule in rules.items():
-        check.image_rule(rule, f"image_rules.{name}")
-    image_rules = {name: ImageTokenRule(**rule) for name, rule in rules.items()}
-    known_rules = set(image_rules)
+        raise _malformed(path, f"cannot be read as JSON: {error}") from None
+    known_rules: set[str] = set()
     if path != _OURS:
-        known_rules |= set(_read(_OURS, _OURS.stat().st_mtime_ns).image_rules)
-    check.object(content["models"], "models")
-    for name, model in content["models"].items():
-        check.model(model, f"models.{name}", known_rules)
-    words = {word: content.get(word, "") for word in ("as_of", "source")}
-    for word, text in words.items():
-        check.that(isinstance(text, str), word, "must be text")
-    return _Catalogue(content["models"], image_rules, **words)
+        known_rules = set(_read(_OURS, _OURS.stat().st_mtime_ns).image_rules)
+        _validate(path, content, known_rules)
+    rules = content.get("image_rules", {})
+    return _Catalogue(
+        content["models"],
+        {name: ImageTokenRule(**rule) for name, rule in rules.items()},
+        as_of=content.get("as_of", ""),
+        source=content.get("source", ""),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """Checks the form of a file, and says where it is wrong."""
+def _validate(path: Path, content: Any, known_rules: set[str]) -> None:
+    """Raise `UsageError` that names the first mistake in a user's file."""
+    from pydantic import BaseModel, ConfigDict, Field, ValidationError  # takes long to import
 
-    path: Path
+    class Strict(BaseModel):
+        model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    def that(self, good: bool, where: str, why: str) -> None:
-        if not good:
-            raise _malformed(self.path, where, why)
+    Number = Annotated[float, Field(ge=0)]  # noqa: N806 - a type
+    Whole = Annotated[int, Field(ge=0)]  # noqa: N806
 
-    def object(self, value: Any, where: str) -> None:
-        self.that(isinstance(value, dict), where, "must be an object")
+    class Prices(Strict):
+        input: Number | None = None
+        cached_input: Number | None = None
+        output: Number | None = None
 
-    def fields(
-        self, value: Any, where: str, allowed: tuple[str, ...], needed: tuple[str, ...] = ()
-    ) -> None:
-        self.object(value, where)
-        for name in value:
-            why = f"is not a field that is known here; those are {', '.join(allowed)}"
-            self.that(name in allowed, f"{where}.{name}".strip("."), why)
-        for name in needed:
-            self.that(name in value, f"{where}.{name}".strip("."), "is missing")
+    class LongPrices(Strict):
+        above: Whole
+        input: Number
+        cached_input: Number | None = None
+        output: Number
 
-    def number(self, value: Any, where: str, *, whole: bool = False) -> None:
-        kinds = int if whole else (int, float)
-        good = isinstance(value, kinds) and not isinstance(value, bool)
-        good = good and math.isfinite(value) and value >= 0
-        self.that(good, where, f"must be a {'whole ' if whole else ''}number of 0 or more")
+    class Model(Prices):
+        max_output_tokens: Whole | None = None
+        temperature: bool = True
+        seed: bool = True
+        image_rule: str | None = None
+        long: LongPrices | None = None
 
-    def prices(self, value: Mapping[str, Any], where: str) -> None:
-        for name in ("input", "cached_input", "output"):
-            if name in value:
-                self.number(value[name], f"{where}.{name}")
+    class Rule(Strict):
+        kind: ImageKind
+        base: Whole = 0
+        tile: Whole = 0
+        most: Whole = 0
+        multiplier: Number = 1.0
+        side: Whole = 0
 
-    def model(self, value: Any, where: str, rules: set[str]) -> None:
-        prices = ("input", "cached_input", "output")
-        others = ("max_output_tokens", "temperature", "seed", "image_rule", "long")
-        self.fields(value, where, (*prices, *others))
-        self.prices(value, where)
-        if "max_output_tokens" in value:
-            self.number(value["max_output_tokens"], f"{where}.max_output_tokens", whole=True)
-        for name in ("temperature", "seed"):
-            good = isinstance(value.get(name, True), bool)
-            self.that(good, f"{where}.{name}", "must be true or false")
-        if "image_rule" in value:
-            rule = value["image_rule"]
-            good = isinstance(rule, str) and rule in rules
-            self.that(good, f"{where}.image_rule", f"must be one of {', '.join(sorted(rules))}")
-        if "long" in value:
-            place = f"{where}.long"
-            self.fields(value["long"], place, ("above", *prices), ("above", "input", "output"))
-            self.prices(value["long"], place)
-            self.number(value["long"]["above"], f"{place}.above", whole=True)
+    class File(Strict):
+        as_of: str = ""
+        source: str = ""
+        image_rules: dict[str, Rule] = {}  # noqa: RUF012 - pydantic copies it
+        models: dict[str, Model]
 
-    def image_rule(self, value: Any, where: str) -> None:
-        names = tuple(one.name for one in fields(ImageTokenRule))
-        self.fields(value, where, names, needed=("kind",))
-        kinds = cast(tuple[str, ...], ImageKind.__args__)  # type: ignore[attr-defined]
-        self.that(value["kind"] in kinds, f"{where}.kind", f"must be one of {', '.join(kinds)}")
-        for name in names[1:]:
-            if name in value:
-                self.number(value[name], f"{where}.{name}", whole=name != "multiplier")
+    if not isinstance(content, dict):
+        raise _malformed(path, "it is not a JSON object")
+    try:
+        file = File.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise _malformed(path, f"{place}: {first['msg']}".removeprefix(": ")) from None
+    rules = known_rules | set(file.image_rules)
+    for name, model in file.models.items():
+        if model.image_rule is not None and model.image_rule not in rules:
+            allowed = ", ".join(sorted(rules))
+            raise _malformed(path, f"models.{name}.image_rule: must be one of {allowed}")
 
 
-def _malformed(path: Path, where: str, why: str) -> UsageError:
-    place = f"{where} in {path}" if where else str(path)
+def _malformed(path: Path, why: str) -> UsageError:
     return UsageError(
-        f"The price file has a mistake: {place} {why}.",
+        f"The price file {path} has a mistake: {why}.",
         remedy=f"Correct it, or unset {_VARIABLE}.",
     )

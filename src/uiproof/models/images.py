@@ -1,10 +1,9 @@
-"""Pictures as each provider takes them: sent untouched wherever that is possible.
+"""Prepare pictures for a provider: they are sent untouched wherever that is possible.
 
 A picture that is too tall for a provider is split into equal bands from top to bottom, or scaled
 (`tall="scale"`); one that is too wide is scaled; one that has too many bytes becomes a JPEG, and
-smaller if need be. What was done is in the `SentImage`, and the rule is written into the run.
-
-The same bytes in give the same bytes out.
+smaller if need be. What was done is in the `SentImage`, and the rule is written into the run. The
+same bytes in give the same bytes out.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MAX_PIXELS = 89_000_000  # just below Pillow's own limit; decoded, 356 MB at mos
 _JPEG_QUALITIES = (90, 80, 70)
 _SHRINK = 0.75  # by step, where not even the lowest quality is small enough
 _MEGABYTE = 1_000_000
-_AT_ONCE = BoundedSemaphore(2)  # conversions, which take up to 600 MB for the largest pages
+_CONVERSIONS = BoundedSemaphore(2)  # each takes up to 600 MB for the largest pages
 
 Format = Literal["png", "jpeg", "webp"]
 Tall = Literal["split", "scale"]
@@ -38,19 +37,24 @@ Prepared = tuple[list[tuple[str, bytes]], SentImage]  # (MIME type, bytes) by pi
 
 @dataclass(frozen=True, slots=True)
 class ImageRule:
-    """What a provider takes, and what is done with pictures beyond it."""
+    """The limits of a provider, and what is done with pictures beyond them.
+
+    The defaults are for servers whose limits are unknown. Where a provider publishes no largest
+    side it is that of Anthropic, so that all models get a page in the same pieces. Of each request,
+    a megabyte is left for everything but pictures.
+    """
 
     provider: str
-    max_side: int  # pixels
-    many: int  # with more pictures than this in a request …
-    max_side_of_many: int  # … this is the largest side
-    max_bytes: int  # of one picture in base64
-    max_request_bytes: int  # of all pictures in base64
-    max_images: int  # in one request
+    max_side: int = 8000  # pixels
+    many: int = 500  # with more pictures than this in a request …
+    max_side_of_many: int = 8000  # … this is the largest side
+    max_bytes: int = 19 * _MEGABYTE  # of one picture in base64
+    max_request_bytes: int = 19 * _MEGABYTE  # of all pictures in base64
+    max_images: int = 500  # in one request
     tall: Tall = "split"
 
     def as_json(self) -> dict[str, Any]:
-        """The rule in plain keys, for the manifest of a run."""
+        """Return the rule in plain keys, for the manifest of a run."""
         return {
             **asdict(self),
             "untouched": "PNG, JPEG and WebP of 8 bits that are within the limits",
@@ -63,69 +67,38 @@ class ImageRule:
         }
 
 
-# Where no largest side is published it is that of Anthropic, so that all models get a page in the
-# same pieces. Of each request, a megabyte is left for everything but pictures.
 _RULES = {
     "openai": ImageRule(
-        provider="openai",
-        max_side=8000,  # not published
-        many=500,
-        max_side_of_many=8000,
+        "openai",
         max_bytes=20 * _MEGABYTE,
         max_request_bytes=49 * _MEGABYTE,  # published: 50 MB
-        max_images=500,
     ),
     "anthropic": ImageRule(
-        provider="anthropic",
-        max_side=8000,
+        "anthropic",
         many=20,
         max_side_of_many=2000,
         max_bytes=5 * 2**20,  # its error messages count in base64
         max_request_bytes=31 * _MEGABYTE,  # published: 32 MB
         max_images=100,  # 600 with the models of a long context
     ),
-    "google": ImageRule(
-        provider="google",
-        max_side=8000,  # not published
-        many=3000,
-        max_side_of_many=8000,
-        max_bytes=19 * _MEGABYTE,
-        max_request_bytes=19 * _MEGABYTE,  # published: 20 MB of inline data
-        max_images=3000,
-    ),
-    "compatible": ImageRule(  # nobody can know what such a server takes
-        provider="compatible",
-        max_side=8000,
-        many=500,
-        max_side_of_many=8000,
-        max_bytes=19 * _MEGABYTE,
-        max_request_bytes=19 * _MEGABYTE,
-        max_images=500,
-    ),
+    # Published: 20 MB of inline data.
+    "google": ImageRule("google", many=3000, max_images=3000),
 }
 
 
-# It has no limits of its own, and its boxes are fractions of what it was sent.
-_RULES["omniparser"] = replace(_RULES["compatible"], provider="omniparser")
-
-
 def rule_for(endpoint: Endpoint, tall: Tall = "split") -> ImageRule:
-    """The rule of a provider; `tall` says what becomes of pages that are too tall for it."""
-    return replace(_RULES[endpoint.provider], tall=tall)
-
-
-def prepare(data: bytes, rule: ImageRule) -> Prepared:
-    """One picture as it goes over the wire; `prepare_all` for those of a whole request."""
-    return prepare_all([data], rule)[0]
+    """Return the rule of a provider; `tall` is for pages that are too tall for it."""
+    rule = _RULES.get(endpoint.provider) or ImageRule(endpoint.provider)
+    return replace(rule, tall=tall)
 
 
 def prepare_all(images: Sequence[bytes], rule: ImageRule) -> list[Prepared]:
-    """The pictures of one request, each as a list of pieces and what was done to it.
+    """Return the pictures of one request, each as a list of pieces and what was done to it.
 
-    All together they keep to the provider's limits. Raises `InputError` for what is no picture,
-    and where there are more than the provider takes.
+    All together they keep to the provider's limits. Raise `InputError` for data that is no
+    picture, and for more pictures than the provider takes.
     """
-    sources = [_look_at(data) for data in images]
+    sources = [_inspect(data) for data in images]
     rule = _by_count(sources, rule)
     prepared = [_prepare(source, rule) for source in sources]
     limit = _limit_per_piece([sent for _, sent in prepared], rule)
@@ -138,30 +111,25 @@ def prepare_all(images: Sequence[bytes], rule: ImageRule) -> list[Prepared]:
     ]
 
 
-def measure(data: bytes, rule: ImageRule) -> SentImage:
-    """What `prepare` would do, from the head of the file alone: sizes in bytes are estimates."""
-    return measure_all([data], rule)[0]
-
-
 def measure_all(images: Sequence[bytes], rule: ImageRule) -> list[SentImage]:
-    """What `prepare_all` would do, from the heads of the files alone."""
-    sources = [_look_at(data) for data in images]
+    """Return what `prepare_all` would do, from the headers of the files; bytes are estimates."""
+    sources = [_inspect(data) for data in images]
     rule = _by_count(sources, rule)
     return [_estimate(source, rule) for source in sources]
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What the head of a picture file says."""
+    """A picture file and what its header says."""
 
     data: bytes = field(repr=False)
     width: int
     height: int
-    format: Format | None  # None where every provider gets it converted
+    format: Format | None  # None: to be converted for every provider
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _Layout:
     """The size that a picture is brought to, and the heights of its bands."""
 
     width: int
@@ -171,7 +139,7 @@ class _Plan:
 
 @contextmanager
 def _opened(data: bytes) -> Iterator[Image.Image]:
-    """The picture in a file; whatever is wrong with it becomes an `InputError`."""
+    """Open the picture in a file; whatever is wrong with it becomes an `InputError`."""
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -186,7 +154,7 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
         ) from None
     except UnidentifiedImageError:
         raise InputError(
-            "The picture is in no format that models take, or its head is damaged.",
+            "The picture is in no format that models take, or its header is damaged.",
             remedy="Give a PNG, JPEG or WebP file.",
         ) from None
     except Exception as error:  # damaged files make Pillow raise almost anything
@@ -203,7 +171,7 @@ def _check_size(width: int, height: int) -> None:
         )
 
 
-def _look_at(data: bytes) -> _Source:
+def _inspect(data: bytes) -> _Source:
     with _opened(data) as image:
         formats: dict[str | None, Format] = {"PNG": "png", "JPEG": "jpeg", "WEBP": "webp"}
         form = formats.get(image.format)
@@ -211,7 +179,7 @@ def _look_at(data: bytes) -> _Source:
         turned = _orientation(image)
         if turned >= 5:  # lies on its side
             width, height = height, width
-        # Servers differ in what they make of these, so all of them get the same plain picture.
+        # Servers differ in how they read these, so all of them get the same plain picture.
         deep = form == "png" and data[24] > 8  # bits per channel
         if turned != 1 or deep or image.mode == "CMYK" or getattr(image, "is_animated", False):
             form = None
@@ -219,16 +187,16 @@ def _look_at(data: bytes) -> _Source:
 
 
 def _orientation(image: Image.Image) -> int:
-    # Cameras write it into JPEG files. In a PNG it would take decoding to find it.
+    # Cameras write it into JPEG files. To find it in a PNG would take decoding.
     found = image.getexif().get(0x0112, 1) if image.format == "JPEG" else 1
     return found if isinstance(found, int) and 1 <= found <= 8 else 1
 
 
 def _by_count(sources: Sequence[_Source], rule: ImageRule) -> ImageRule:
-    """The rule for as many pictures as there are, pieces counted."""
+    """Return the rule for as many pictures as there are, pieces counted."""
 
     def count() -> int:
-        return sum(len(_plan(s.width, s.height, rule).bands) for s in sources)
+        return sum(len(_layout(s.width, s.height, rule).bands) for s in sources)
 
     if count() > rule.many:
         rule = replace(rule, max_side=min(rule.max_side, rule.max_side_of_many))
@@ -242,7 +210,7 @@ def _by_count(sources: Sequence[_Source], rule: ImageRule) -> ImageRule:
     return rule
 
 
-def _plan(width: int, height: int, rule: ImageRule, factor: float = 1.0) -> _Plan:
+def _layout(width: int, height: int, rule: ImageRule, factor: float = 1.0) -> _Layout:
     scale = min(factor, rule.max_side / width)
     if rule.tall == "scale":
         scale = min(scale, rule.max_side / height)
@@ -250,26 +218,26 @@ def _plan(width: int, height: int, rule: ImageRule, factor: float = 1.0) -> _Pla
     count = math.ceil(new_height / rule.max_side)
     rows, left_over = divmod(new_height, count)
     bands = tuple(rows + (1 if number < left_over else 0) for number in range(count))
-    return _Plan(new_width, new_height, bands)
+    return _Layout(new_width, new_height, bands)
 
 
-def _is_untouched(source: _Source, plan: _Plan, rule: ImageRule) -> bool:
+def _is_untouched(source: _Source, layout: _Layout, rule: ImageRule) -> bool:
     return (
         source.format is not None
-        and plan == _Plan(source.width, source.height, (source.height,))
+        and layout == _Layout(source.width, source.height, (source.height,))
         and _base64(len(source.data)) <= rule.max_bytes
     )
 
 
 def _prepare(source: _Source, rule: ImageRule) -> Prepared:
-    if source.format and _is_untouched(source, _plan(source.width, source.height, rule), rule):
+    if source.format and _is_untouched(source, _layout(source.width, source.height, rule), rule):
         with _opened(source.data) as image:
-            # Whether the file is whole. The checksums of a PNG say so in a hundredth of the time.
+            # Check that the file is whole; for a PNG, checksums take a hundredth of the time.
             image.verify() if source.format == "png" else image.load()
         piece = Piece(source.width, source.height, source.format, len(source.data))
         sent = SentImage(source.width, source.height, 1.0, (piece,))
         return [(f"image/{source.format}", source.data)], sent
-    with _AT_ONCE:
+    with _CONVERSIONS:
         files, sent = _converted(source, rule)
     return list(files), sent
 
@@ -280,14 +248,14 @@ def _converted(source: _Source, rule: ImageRule) -> tuple[tuple[tuple[str, bytes
         image.load()
         pixels = _plain(image)
     for form, quality, factor in _attempts(source):
-        plan = _plan(source.width, source.height, rule, factor)
-        encoded = _encode(pixels, plan, form, quality, rule.max_bytes)
+        layout = _layout(source.width, source.height, rule, factor)
+        encoded = _encode(pixels, layout, form, quality, rule.max_bytes)
         if encoded:
             pieces = tuple(
-                Piece(plan.width, rows, form, len(data))
-                for rows, data in zip(plan.bands, encoded, strict=True)
+                Piece(layout.width, rows, form, len(data))
+                for rows, data in zip(layout.bands, encoded, strict=True)
             )
-            sent = SentImage(source.width, source.height, _scale(source, plan), pieces)
+            sent = SentImage(source.width, source.height, _scale(source, layout), pieces)
             return tuple((f"image/{form}", data) for data in encoded), sent
     raise InputError(
         f"A picture of {source.width} x {source.height} pixels cannot be brought down to "
@@ -297,7 +265,7 @@ def _converted(source: _Source, rule: ImageRule) -> tuple[tuple[tuple[str, bytes
 
 
 def _attempts(source: _Source) -> Iterator[tuple[Format, int, float]]:
-    """Formats, qualities and sizes in the order in which they are tried."""
+    """Yield formats, qualities and sizes in the order in which they are tried."""
     if source.format != "jpeg":  # what has been through JPEG only grows as a PNG
         yield "png", 0, 1.0
     for quality in _JPEG_QUALITIES:
@@ -309,7 +277,7 @@ def _attempts(source: _Source) -> Iterator[tuple[Format, int, float]]:
 
 
 def _plain(image: Image.Image) -> Image.Image:
-    """The pixels as grey, RGB or RGBA of 8 bits, upright, first frame only."""
+    """Return the pixels as grey, RGB or RGBA of 8 bits, upright, first frame only."""
     from PIL import ImageOps
 
     if image.format == "JPEG":
@@ -318,22 +286,22 @@ def _plain(image: Image.Image) -> Image.Image:
         image = image.point(lambda value: value / 257).convert("L")
     opaque = "L" if image.mode in ("1", "L") else "RGB"
     mode = "RGBA" if image.has_transparency_data else opaque
-    # Converting to the mode that it has would only copy it, and it may be large.
+    # Converting to the same mode would copy it, and it may be large.
     return image if image.mode == mode else image.convert(mode)
 
 
 def _encode(
-    pixels: Image.Image, plan: _Plan, form: Format, quality: int, max_bytes: int
+    pixels: Image.Image, layout: _Layout, form: Format, quality: int, max_bytes: int
 ) -> list[bytes] | None:
-    """The bands of a plan, or None where one of them has too many bytes."""
+    """Return the bands of a layout; None where one of them has too many bytes."""
     from PIL import Image
 
-    if pixels.size != (plan.width, plan.height):
-        pixels = pixels.resize((plan.width, plan.height), Image.Resampling.LANCZOS)
+    if pixels.size != (layout.width, layout.height):
+        pixels = pixels.resize((layout.width, layout.height), Image.Resampling.LANCZOS)
     encoded: list[bytes] = []
     top = 0
-    for rows in plan.bands:
-        band = pixels.crop((0, top, plan.width, top + rows))
+    for rows in layout.bands:
+        band = pixels.crop((0, top, layout.width, top + rows))
         band.info.clear()  # colour profiles, comments: nothing that a model sees
         top += rows
         buffer = io.BytesIO()
@@ -358,30 +326,31 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def _estimate(source: _Source, rule: ImageRule) -> SentImage:
-    plan = _plan(source.width, source.height, rule)
+    layout = _layout(source.width, source.height, rule)
     form: Format = source.format or "png"
     total = len(source.data)
-    if not _is_untouched(source, plan, rule):
+    if not _is_untouched(source, layout, rule):
         form = "jpeg" if form == "jpeg" else "png"
-        total = round(total * plan.width * plan.height / (source.width * source.height))
-    sizes = [max(1, total * rows // plan.height) for rows in plan.bands]
+        total = round(total * layout.width * layout.height / (source.width * source.height))
+    sizes = [max(1, total * rows // layout.height) for rows in layout.bands]
     if any(_base64(size) > rule.max_bytes for size in sizes):
         form, sizes = "jpeg", [min(size, rule.max_bytes // 4 * 3) for size in sizes]
     pieces = tuple(
-        Piece(plan.width, rows, form, size) for rows, size in zip(plan.bands, sizes, strict=True)
+        Piece(layout.width, rows, form, size)
+        for rows, size in zip(layout.bands, sizes, strict=True)
     )
-    return SentImage(source.width, source.height, _scale(source, plan), pieces)
+    return SentImage(source.width, source.height, _scale(source, layout), pieces)
 
 
-def _scale(source: _Source, plan: _Plan) -> float:
+def _scale(source: _Source, layout: _Layout) -> float:
     # From the longer side, where rounding to whole pixels matters less.
     if source.width >= source.height:
-        return plan.width / source.width
-    return plan.height / source.height
+        return layout.width / source.width
+    return layout.height / source.height
 
 
 def _limit_per_piece(sent: Sequence[SentImage], rule: ImageRule) -> int:
-    """The most bytes a piece may have so that all of them fit into one request."""
+    """Return the most bytes that a piece may have so that all of them fit into one request."""
     sizes = sorted(_base64(piece.bytes) for image in sent for piece in image.pieces)
     left = rule.max_request_bytes
     for number, size in enumerate(sizes):
@@ -393,5 +362,5 @@ def _limit_per_piece(sent: Sequence[SentImage], rule: ImageRule) -> int:
 
 
 def _base64(size: int) -> int:
-    """How long so many bytes are in base64."""
+    """Return the length of so many bytes in base64."""
     return (size + 2) // 3 * 4

@@ -1,12 +1,12 @@
-"""Which model is meant, where it is reached, and which key opens it.
+"""Names of models, their addresses and keys, and the redaction of secrets.
 
     openai/gpt-4o
     anthropic/claude-sonnet-4-5
     google/gemini-2.5-pro
     compatible:http://localhost:8000/v1#Qwen/Qwen2.5-VL-7B-Instruct
 
-Secrets never become part of a name: not the keys, and not what an address carries for its
-user, as in `https://user:password@host/v1?token=…`.
+Secrets never become part of a name: neither keys, nor users, passwords and queries of an address,
+as in `https://user:password@host/v1?token=…`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.util import find_spec
 from typing import Any, Literal, cast
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
@@ -33,11 +32,11 @@ EXAMPLES = (
     "compatible:http://localhost:8000/v1#Qwen/Qwen2.5-VL-7B-Instruct",
 )
 REDACTED = "[key]"
-_DEEPEST = 100  # levels of a JSON value; no provider's answer has a tenth of that
+_MAX_DEPTH = 100  # levels of a JSON value; no provider's answer has a tenth of that
 
 _COMPATIBLE = "compatible:"
 _OMNIPARSER = "omniparser:"
-_BASE_URLS = {  # provider -> the variable that its SDK reads, and the official address
+_BASE_URLS = {  # provider -> the variable that its SDK reads too, and the official address
     "openai": ("OPENAI_BASE_URL", "https://api.openai.com/v1"),
     "anthropic": ("ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
     "google": ("GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com"),
@@ -47,25 +46,17 @@ _KEYS = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "google": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
-# Services that speak OpenAI's protocol and always want a key of their own.
+# Services that speak OpenAI's protocol and have keys of their own.
 _KEYS_BY_HOST = (
     (re.compile(r"(?:.+\.)?openrouter\.ai"), "OPENROUTER_API_KEY"),
     (re.compile(r"dashscope[a-z0-9-]*\.aliyuncs\.com"), "DASHSCOPE_API_KEY"),
 )
 _OTHER_HOSTS_KEY = "UIPROOF_API_KEY"
-_SDKS = {
-    "openai": ("openai", "openai"),
-    "compatible": ("openai", "openai"),
-    "anthropic": ("anthropic", "uiproof[anthropic]"),
-    "google": ("google.genai", "uiproof[google]"),
-    "omniparser": ("httpx", "httpx"),
-}
-# What people export where a server wants no key. To blot out such words would spoil every
-# text they occur in (`display: none`).
+# Values for servers that want no key. To redact such words would spoil texts (`display: none`).
 _PLACEHOLDERS = frozenset(
     ("none", "null", "empty", "dummy", "fake", "test", "local", "token", "ollama", "vllm")
 )
-# Parts of a query that tell nothing to anybody.
+# Parts of a query that are no secret.
 _OPEN_QUERY = frozenset(("api-version", "api_version", "version", "model"))
 
 
@@ -73,7 +64,7 @@ _OPEN_QUERY = frozenset(("api-version", "api_version", "version", "model"))
 class Endpoint:
     """A model at an address.
 
-    `base_url` has no secrets and is part of what identifies an answer; `wire_url` is where
+    `base_url` has no secrets and is part of what identifies an answer; `full_url` is where
     requests go and must not be written down.
     """
 
@@ -84,7 +75,7 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """How the user calls it, without secrets: `openai/gpt-4o`."""
+        """Return its public name, without secrets: `openai/gpt-4o`."""
         if self.provider == "compatible":
             return f"{_COMPATIBLE}{self.base_url}#{self.model}"
         if self.provider == "omniparser":
@@ -92,8 +83,8 @@ class Endpoint:
         return f"{self.provider}/{self.model}"
 
     @property
-    def wire_url(self) -> str:
-        """The address with everything that the user put into it."""
+    def full_url(self) -> str:
+        """Return the address with its secrets."""
         return self.secret_url or self.base_url
 
     def __str__(self) -> str:
@@ -101,15 +92,14 @@ class Endpoint:
 
 
 def is_model_name(text: str) -> bool:
-    """Whether this is meant as the name of a model; `parse_name` says if it is a good one."""
+    """Return whether this is meant as the name of a model; `parse_name` checks it."""
     return text.startswith((_COMPATIBLE, *(f"{provider}/" for provider in _BASE_URLS)))
 
 
 def parse_name(text: str) -> Endpoint:
-    """The endpoint that a name such as `openai/gpt-4o` stands for.
+    """Return the endpoint of a name such as `openai/gpt-4o`.
 
-    Official providers may be sent elsewhere by the variable that their SDK knows, such as
-    `OPENAI_BASE_URL`.
+    Variables such as `OPENAI_BASE_URL` send the requests of a provider elsewhere.
     """
     if text.startswith(_OMNIPARSER):
         address = text.removeprefix(_OMNIPARSER)
@@ -118,8 +108,8 @@ def parse_name(text: str) -> Endpoint:
     if text.startswith(_COMPATIBLE):
         address, _, model = text.removeprefix(_COMPATIBLE).partition("#")
         base_url, secret_url = _parse_url(address, "The address of a compatible model")
-        # A second # is one in a password that was not written as %23: better to stop here
-        # than to show half of the password as the name of a model.
+        # A second # may belong to a password and should be %23. Without this check half of the
+        # password would be shown as the name of a model.
         if not _is_model(model) or "#" in model:
             raise UsageError(
                 f"After {_COMPATIBLE}{base_url} the name of the model is missing or malformed.",
@@ -143,21 +133,20 @@ def _is_model(text: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    """A name that could not be read, without what might be a secret in it."""
+    """Return a malformed name for an error, without possible secrets in it."""
     if "@" in text or "?" in text or len(text) > 100:
-        return "What was given"
+        return "The text"
     return repr(text)
 
 
 def _parse_url(address: str, what: str) -> tuple[str, str]:
-    """An address without its secrets, and with them where it has some."""
+    """Return an address without its secrets, and in full where it has some."""
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port = None, None
-    # Addresses with these characters are read differently by different programs, which is
-    # how a key ends up at a host that nobody meant.
+    # Programs disagree about addresses with these characters, so a key could reach another host.
     odd = not address.isprintable() or any(c in address for c in " \\#")
     if not host or odd or parts.scheme not in ("http", "https"):
         raise UsageError(
@@ -182,7 +171,7 @@ def _key_variables(endpoint: Endpoint) -> tuple[str, ...]:
 
 
 def api_key(endpoint: Endpoint) -> str | None:
-    """The key for an endpoint from the environment, None where there is none.
+    """Return the key for an endpoint from the environment; None where there is none.
 
     A compatible server never gets the key of OpenAI: its own is in `UIPROOF_API_KEY`, for
     OpenRouter and DashScope in `OPENROUTER_API_KEY` and `DASHSCOPE_API_KEY`.
@@ -192,7 +181,7 @@ def api_key(endpoint: Endpoint) -> str | None:
 
 
 def require_key(endpoint: Endpoint) -> str:
-    """The key for an endpoint, `none` for servers that may do without one."""
+    """Return the key for an endpoint; `none` for servers that may do without one."""
     key = api_key(endpoint)
     variable = _key_variables(endpoint)[0]
     if key is None and variable == _OTHER_HOSTS_KEY:
@@ -204,41 +193,27 @@ def require_key(endpoint: Endpoint) -> str:
         )
     if not (key.isascii() and key.isprintable()):
         raise UsageError(
-            f"The key for {endpoint.name} has characters in it that no key has.",
+            f"The key for {endpoint.name} has invalid characters.",
             remedy=f"Copy it again: export {variable}=…",
         )
     return key
 
 
 def key_variable(endpoint: Endpoint) -> str:
-    """The environment variable in which the key for an endpoint belongs."""
+    """Return the environment variable for the key of an endpoint."""
     return _key_variables(endpoint)[0]
 
 
 def is_official(endpoint: Endpoint) -> bool:
-    """Whether an endpoint is at its provider's own address."""
+    """Return whether an endpoint is at its provider's own address."""
     return endpoint.base_url == _BASE_URLS.get(endpoint.provider, ("", ""))[1]
 
 
-def require_sdk(endpoint: Endpoint) -> None:
-    """Make sure that the package which talks to this provider is installed."""
-    module, package = _SDKS[endpoint.provider]
-    try:
-        found = find_spec(module) is not None
-    except ModuleNotFoundError:  # not even the package around it
-        found = False
-    if not found:
-        raise MissingDependencyError(
-            f"{endpoint.name} needs the package {module}, which is not installed.",
-            remedy=f"Get it: pip install '{package}'",
-        )
-
-
 def secrets(endpoint: Endpoint | None = None) -> tuple[str, ...]:
-    """Everything that must not be written down: keys, and the secret parts of addresses."""
+    """Return everything that must not be written down: keys, secret parts of addresses."""
     key_names = [name for names in _KEYS.values() for name in names]
     key_names += [name for _, name in _KEYS_BY_HOST] + [_OTHER_HOSTS_KEY]
-    key_names.append("ANTHROPIC_AUTH_TOKEN")  # never used here, but their SDK knows it
+    key_names.append("ANTHROPIC_AUTH_TOKEN")  # not used here, but a secret of their SDK
     addresses = [os.environ.get(name, "") for name, _ in _BASE_URLS.values()]
     addresses += [endpoint.secret_url] if endpoint else []
     found = [os.environ.get(name, "") for name in key_names]
@@ -261,7 +236,7 @@ def _url_secrets(address: str) -> Iterable[str]:
     if at:
         user, _, password = user_info.partition(":")
         yield from (user_info, unquote(user_info), password, unquote(password))
-        # A plain word beside a password, such as `admin`, would be blotted out of every text.
+        # A plain word beside a password, such as `admin`, occurs in many texts.
         if not password or not unquote(user).isalpha():
             yield from (user, unquote(user))
     if any(name not in _OPEN_QUERY for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
@@ -274,17 +249,17 @@ def _url_secrets(address: str) -> Iterable[str]:
 
 
 def redacted(text: str, endpoint: Endpoint | None = None) -> str:
-    """A text with `[key]` for every secret, in clear, URL-encoded or in base64."""
+    """Return a text with `[key]` for every secret, in clear, URL-encoded or in base64."""
     return _without(secret_forms(endpoint), text)
 
 
 def redacted_json(value: Any, endpoint: Endpoint | None = None) -> Any:
-    """The same for all texts in a JSON value, names of fields included."""
-    return _json_without(secret_forms(endpoint), value, _DEEPEST)
+    """Redact all texts in a JSON value, names of fields included."""
+    return _json_without(secret_forms(endpoint), value, _MAX_DEPTH)
 
 
 def secret_forms(endpoint: Endpoint | None = None) -> frozenset[str]:
-    """All secrets in all forms in which programs write them."""
+    """Return all secrets in all forms in which programs write them."""
     return _written_forms(secrets(endpoint))
 
 
@@ -324,7 +299,6 @@ def _occurrences(form: str, text: str) -> Iterable[tuple[int, int]]:
 
 @lru_cache(maxsize=64)
 def _written_forms(values: tuple[str, ...]) -> frozenset[str]:
-    """How secrets look where programs write them."""
     forms: set[str] = set()
     for value in values:
         raw = value.encode("utf-8", "surrogateescape")  # a variable may hold any bytes
@@ -336,7 +310,7 @@ def _written_forms(values: tuple[str, ...]) -> frozenset[str]:
 
 
 def _base64_forms(value: bytes) -> set[str]:
-    """A secret in base64: alone, and inside something longer such as `user:secret`."""
+    """Return a secret in base64: alone, and inside something longer such as `user:secret`."""
     whole = base64.b64encode(value).decode()
     forms = {whole, whole.rstrip("=")}
     for before in range(3):

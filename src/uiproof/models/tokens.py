@@ -1,8 +1,7 @@
-"""How many tokens a request will have, before it is sent: estimates for dry runs and budgets.
+"""Estimate the tokens of a request before it is sent, for dry runs and budgets.
 
-What was used in the end is what the provider says; these are within some ten percent for English
-texts and follow the published rules for pictures. Newer tokenizers of Anthropic make about a
-third more of the same text.
+The estimates are within some ten percent for English texts and follow the published rules for
+pictures. Newer tokenizers of Anthropic make about a third more of the same text.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from uiproof.models.names import Endpoint
 from uiproof.models.types import Piece, Request, SentImage
 
 _CHARACTERS_PER_TOKEN = 4  # English prose and HTML alike
-_PER_MESSAGE = 4  # its role and its borders
+_PER_MESSAGE = 4  # its role and delimiters
 # Chinese, Japanese and Korean: about a token for a character.
 _DENSE = re.compile(
     "[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
-# For models that the catalogue does not know: the rule of their provider's latest that it does,
-# and for servers of others a guess after Qwen, which makes a token of 28 x 28 pixels.
+# For models that are not in the catalogue: the rule of their provider's latest model, and for
+# other servers that of Qwen, a token for 28 x 28 pixels.
 _DEFAULTS = {
     "openai": ImageTokenRule("patches", most=2500, multiplier=1.2),
     "anthropic": ImageTokenRule("claude", side=2576, most=4784),
@@ -33,13 +32,13 @@ _DEFAULTS = {
 
 
 def text_tokens(text: str) -> int:
-    """About how many tokens a text has: a quarter of its characters, CJK counted one each."""
+    """Return about how many tokens a text has: a quarter of its characters, one for each of CJK."""
     dense = sum(1 for _ in _DENSE.finditer(text)) if not text.isascii() else 0
     return dense + math.ceil((len(text) - dense) / _CHARACTERS_PER_TOKEN)
 
 
 def image_tokens(endpoint: Endpoint, sent: SentImage) -> int:
-    """How many tokens a picture has in the pieces in which it is sent."""
+    """Return how many tokens a picture has in the pieces in which it is sent."""
     rule = facts(endpoint).image_rule or _DEFAULTS[endpoint.provider]
     return sum(_piece_tokens(piece, rule) for piece in sent.pieces)
 
@@ -47,7 +46,7 @@ def image_tokens(endpoint: Endpoint, sent: SentImage) -> int:
 def request_tokens(
     endpoint: Endpoint, request: Request, sent_images: Sequence[SentImage] = ()
 ) -> int:
-    """About how many tokens of input a request has, its pictures included."""
+    """Return about how many tokens of input a request has, its pictures included."""
     texts = sum(
         _PER_MESSAGE + sum(text_tokens(part) for part in message.parts if isinstance(part, str))
         for message in request.messages

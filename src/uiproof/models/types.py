@@ -1,12 +1,14 @@
-"""What is said to a model, and what comes back."""
+"""Requests to models, their replies, and failed attempts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
+
+from uiproof.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +18,7 @@ class Image:
     source: Path | bytes = field(repr=False)
 
     def read(self) -> bytes:
-        """The bytes of the file."""
+        """Return the bytes of the file."""
         return self.source if isinstance(self.source, bytes) else self.source.read_bytes()
 
 
@@ -30,7 +32,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """How a model is to answer; None leaves the choice to the provider."""
+    """Parameters of an answer; None leaves the choice to the provider."""
 
     max_tokens: int = 16_384
     temperature: float | None = 0.0
@@ -45,9 +47,46 @@ class Request:
     parameters: Parameters = Parameters()
     sample: int = 0  # the same conversation with another number is another request
 
+    @property
+    def pictures(self) -> list[Image]:
+        """Return all pictures in their order."""
+        return [part for one in self.messages for part in one.parts if isinstance(part, Image)]
+
+    @property
+    def is_small(self) -> bool:
+        """Return whether all pictures are in memory and small: not worth a thread."""
+        return all(
+            isinstance(one.source, bytes) and len(one.source) < 500_000 for one in self.pictures
+        )
+
+    def loaded(self) -> Request:
+        """Return the request with the bytes of its pictures in place of their paths.
+
+        What is hashed is then what is sent, even if the files change meanwhile.
+        """
+        return replace(
+            self,
+            messages=tuple(
+                replace(one, parts=tuple(_loaded(part) for part in one.parts))
+                for one in self.messages
+            ),
+        )
+
+
+def _loaded(part: str | Image) -> str | Image:
+    if isinstance(part, str) or isinstance(part.source, bytes):
+        return part
+    try:
+        return Image(part.read())
+    except OSError as error:
+        raise InputError(
+            f"{part.source} cannot be read: {error.strerror or error}.",
+            remedy="Check that it exists and its permissions.",
+        ) from error
+
 
 class Finish(StrEnum):
-    """Why a model stopped."""
+    """The reason why a model stopped."""
 
     STOP = "stop"  # it was done
     LENGTH = "length"  # it ran into the token limit
@@ -67,7 +106,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One picture as it went over the wire."""
+    """One picture file as it was sent."""
 
     width: int
     height: int
@@ -77,7 +116,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class SentImage:
-    """What became of a picture on its way: scaled by a factor, split into pieces, encoded anew."""
+    """A picture as it was sent: scaled by a factor, split into pieces, encoded anew."""
 
     width: int
     height: int
@@ -87,14 +126,14 @@ class SentImage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered, and what it took."""
+    """An answer, and what it took."""
 
     text: str
     finish: Finish
     usage: Usage = Usage()
     model: str = ""  # the exact model that answered, as the provider calls it
     network_seconds: float = 0.0  # of the attempt that succeeded
-    queue_seconds: float = 0.0  # everything else: waiting for a turn, attempts in vain, pauses
+    queue_seconds: float = 0.0  # everything else: waiting, failed attempts, pauses
     attempts: int = 1
     cached: bool = False
     dropped: tuple[str, ...] = ()  # parameters that the model does not take
@@ -104,13 +143,14 @@ class Reply:
 
 AttemptKind = Literal[
     "rate_limited",  # too many requests, or overloaded: slow down and try again
-    "server",  # an error of theirs
+    "server",  # the server, or a gateway in front of it, is down
+    "fault",  # HTTP 500: the server is there, and failed with this request
     "connection",  # refused, cut, reset
     "timeout",
-    "malformed",  # an answer that is none: not JSON, wrong content type, no choices, too large
+    "malformed",  # not JSON, wrong content type, no choices, too large
     "rejected",  # this request will never work: too large, a bad parameter
     "no_access",  # no request will work: wrong key, no such model
-    "quota",  # no request will work until somebody pays
+    "quota",  # no request will work until the account can pay
 ]
 
 
@@ -124,6 +164,3 @@ class AttemptError(Exception):
         self.kind = kind
         self.message = message
         self.retry_after = retry_after  # seconds, where the server said so
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.kind, self.message), {"retry_after": self.retry_after}
