@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from uiproof.benchmarks.design2code.blocks import find_blocks
-from uiproof.benchmarks.design2code.views import measure, photograph
+from uiproof.benchmarks.design2code.pages import measure, photograph
 from uiproof.browser import PageSource, Renderer
-from uiproof.browser.text_capture import POOL, TextCapture, TextNode
+from uiproof.browser.page import POOL, TextCapture, TextNode
 from uiproof.vision.images import decode, encode_png
 
 
@@ -177,7 +177,7 @@ def test_screenshots_are_of_the_kind_that_is_decoded_quickly(look, monkeypatch):
     def slowly(_):
         raise AssertionError("Chromium writes its pictures in another way now")
 
-    monkeypatch.setattr("uiproof.vision.screenshots.decode", slowly)
+    monkeypatch.setattr("uiproof.vision.images.decode", slowly)
     (block,) = look(
         "<p>Seen</p>", "body { height: 3000px; background: linear-gradient(red, blue) }"
     ).blocks

@@ -10,17 +10,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from uiproof.benchmarks.design2code import repetition
+from uiproof.benchmarks.design2code import cleanup as repetition
 from uiproof.benchmarks.design2code.cleanup import (
-    clean_generated,
-    drop_repeated_elements,
-    wrap_fragment,
-)
-from uiproof.benchmarks.design2code.repetition import (
     _is_readable,
     _readable_kinds,
     _without_tags,
+    clean_generated,
     cut_repetition,
+    drop_repeated_elements,
+    wrap_fragment,
 )
 
 markup = st.text(st.sampled_from("<>/ab\n \r&;"), max_size=60)

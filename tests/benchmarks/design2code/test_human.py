@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from uiproof.benchmarks.design2code import human
-from uiproof.benchmarks.design2code.human import coefficients, human_score, preference_probability
+from uiproof.benchmarks.design2code import scores as human
+from uiproof.benchmarks.design2code.scores import coefficients, human_score, preference_probability
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 WEIGHTS = Path(human.__file__).with_name("human_weights.json")

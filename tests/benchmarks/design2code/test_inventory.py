@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from uiproof.benchmarks.design2code.pages import measure, photograph
 from uiproof.benchmarks.design2code.strict import seen_contents
-from uiproof.benchmarks.design2code.views import measure, photograph
 from uiproof.browser import PageSource, Renderer
 
 PIXEL = "data:image/gif;base64,R0lGODdhAQABAIAAAP8AAP8AACwAAAAAAQABAAACAkQBADs="

@@ -20,7 +20,7 @@ from uiproof.browser import PageSource, Renderer
 from uiproof.browser.tab import Tab
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import ReferenceRenderError
-from uiproof.proctree import kill_tree
+from uiproof.process_tree import kill_tree
 from uiproof.vision.images import decode, read
 
 DEMO = Path(uiproof.__file__).parent / "demo" / "design2code"

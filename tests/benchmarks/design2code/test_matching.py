@@ -12,9 +12,16 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from uiproof.benchmarks.design2code.blocks import TextBlock
-from uiproof.benchmarks.design2code.matching import Match, Matching, match_blocks, merge_same_box
-from uiproof.benchmarks.design2code.similarity import LetterCounts, TextSimilarity, ratio
-from uiproof.boxes import Box
+from uiproof.benchmarks.design2code.matching import (
+    LetterCounts,
+    Match,
+    Matching,
+    TextSimilarity,
+    match_blocks,
+    merge_same_box,
+    ratio,
+)
+from uiproof.geometry import Box
 
 # --- The algorithm as it is described, with no thought for speed --------------------------------
 

@@ -14,7 +14,7 @@ import uiproof
 from uiproof.benchmarks.design2code import BENCHMARK
 from uiproof.benchmarks.design2code.cases import Question, cases
 from uiproof.benchmarks.design2code.judge import Design2CodeJudge
-from uiproof.benchmarks.design2code.prompting import PROMPTS, Prompted
+from uiproof.benchmarks.design2code.methods import PROMPTS, Prompted
 from uiproof.browser import PageSource
 from uiproof.engine.context import Context
 from uiproof.engine.rundir import RunDirectory
@@ -292,7 +292,7 @@ def test_a_question_without_a_screenshot_cannot_be_asked(model, answered):
 def test_the_benchmark_offers_the_prompts_and_direct_is_the_default(model):
     assert list(BENCHMARK.prompts) == ["direct", "text-augmented", "self-revision"]
     assert all(BENCHMARK.prompts.values())
-    assert isinstance(BENCHMARK.prompted(model, "direct"), Prompted)
+    assert isinstance(BENCHMARK.method("a/b", connect=lambda _: model, prompt="direct"), Prompted)
 
 
 def test_a_run_with_self_revision_shows_the_model_what_scoring_sees(server, tmp_path, monkeypatch):

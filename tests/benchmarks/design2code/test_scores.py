@@ -21,7 +21,7 @@ from uiproof.benchmarks.design2code.scores import (
     position_similarity,
     strict_block_scores,
 )
-from uiproof.boxes import Box
+from uiproof.geometry import Box
 
 BLACK, WHITE = (0.0, 0.0, 0.0), (255.0, 255.0, 255.0)
 NOTHING = BlockScores(0.0, 0.0, 0.0, 0.0)

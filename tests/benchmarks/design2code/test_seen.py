@@ -84,6 +84,8 @@ SMALL = """<!DOCTYPE html><html><body style="margin: 20px; font: 18px sans-serif
 <svg width="200" height="90"><circle cx="60" cy="45" r="40" fill="#080"></circle></svg>
 </body></html>"""
 
+LONG = SMALL.replace("</body>", "<p>One more line of words</p>" * 30 + "</body>")
+
 HIDING = {
     "cover": cover("background: #fff"),
     "black cover": cover("background: #000"),
@@ -133,6 +135,23 @@ HIDING_TEXT = {
     "modal": "<dialog id=d><p>.</p></dialog><style>::backdrop { background: #fff }</style>"
     "<script>d.showModal()</script>",
     "shown tomorrow": css("@keyframes x { from { opacity: 0 } } body { animation: x 1e5s }"),
+    "never shown": css(
+        "@keyframes x { from, to { opacity: 0 } } body { animation: x 5s infinite }"
+    ),
+    "not shown yet": css(
+        "@keyframes x { from { opacity: 0 } } body { animation: x 1s paused both }"
+    ),
+    "shown where nothing scrolls": css(
+        "@keyframes x { from, to { opacity: 0 } } body > * { animation: x linear both }"
+        "body > * { animation-timeline: scroll(root) } html { min-height: 200vh }"
+    ),
+    "shown at the end of scrolling": css(
+        "@keyframes x { from, 99% { opacity: 0 } } body > * { animation: x linear both }"
+        "body > * { animation-timeline: scroll(root) } html { min-height: 400vh }"
+    ),
+    "shown without scripts": css("@media (scripting: enabled) { body { opacity: 0 } }"),
+    "painted over by its outline": css("* { -webkit-text-stroke: 1em #fff }"),
+    "far below": css("body { padding-top: 20000px !important }"),
 }
 
 
@@ -143,6 +162,21 @@ def test_text_that_nobody_can_read_does_not_pay(scores, page, how):
     hidden = scores(page, page, HIDING_TEXT[how])
     assert hidden["human"] <= 0.25, hidden
     assert all(hidden["strict"][name] <= 0.25 for name in BLOCKS), hidden["strict"]
+
+
+def test_what_appears_where_it_is_scrolled_to_is_seen(scores):
+    fading = (
+        "@keyframes x { from { opacity: 0 } } p { animation: x linear both; "
+        "animation-timeline: view(); animation-range: entry }"
+    )
+    assert scores(LONG, LONG, css(fading))["strict"]["text"] == pytest.approx(1)
+
+
+def test_texts_on_one_heap_do_not_pay(scores):
+    lines = "".join(f"<p>Line {number} of a page of words</p>" for number in range(12))
+    heap = css("p { position: absolute; left: 9px; top: 9px }")
+    hidden = scores(lines, lines, heap)["strict"]
+    assert all(hidden[name] <= 0.05 for name in BLOCKS), hidden
 
 
 COLOURS = {
@@ -331,6 +365,26 @@ def test_pictures_and_controls_that_leave_no_pixels_do_not_count(scores):
 
 
 # Honest pages
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        '<div style="height: 1500px"></div>',
+        '<svg width="1200" height="1500" style="position: absolute; left: 0; top: 0">'
+        '<rect width="1200" height="1500" fill="none"/></svg>',
+    ],
+    ids=["space", "an empty drawing"],
+)
+def test_an_empty_end_does_not_make_a_page_as_high_as_the_reference(scores, what):
+    honest, hostile = scores(LONG, SMALL), scores(LONG, SMALL, what)
+    assert hostile["strict"]["page_height"] <= honest["strict"]["page_height"] + 0.002
+
+
+def test_the_height_of_a_page_that_shows_something_else_does_not_pay(scores):
+    bar = '<div style="width: 300px; height: 18px; margin: 20px; background: #888"></div>'
+    assert scores(LONG, bar * 30)["strict"]["page_height"] < 0.25
+    assert scores(LONG, LONG)["strict"]["page_height"] == 1
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (DEMO / "reference").glob("*.html")))

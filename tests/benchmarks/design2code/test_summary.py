@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from uiproof.benchmarks.design2code.human import human_score
+from uiproof.benchmark import CaseError, Record
+from uiproof.benchmarks.design2code.scores import human_score
 from uiproof.benchmarks.design2code.summary import KEYS, METRICS, PAPER, STRICT, summarise
-from uiproof.engine.types import CaseError, Record
 
 
 def scored(case_id, value, clip=None, **rest):
@@ -29,16 +29,16 @@ def failed(case_id, code="render", clip=None):
 
 
 def test_means_have_intervals_and_what_was_not_measured_is_null():
-    summary = summarise(scored(str(i), v) for i, v in enumerate([0.5, 0.7, 0.9]))
+    summary = summarise(scored(str(i), v) for i, v in enumerate([0.5, 0.7, 0.9] * 3))
     block = summary["scores"]["paper"]["block_match"]
     assert block["mean"] == pytest.approx(0.7)
     assert 0.5 <= block["low"] < 0.7 < block["high"] <= 0.9
-    assert block["n"] == 3
+    assert (block["n"], block["clusters"], block["no_interval"]) == (9, 9, None)
     assert summary["scores"]["paper"]["clip"] is None
     assert summary["scores"]["paper"]["final"] is None
     assert summary["scores"]["strict"]["mean_without_clip"]["mean"] == pytest.approx(0.7)
     assert summary["scores"]["human"]["variant"] == "without_clip"
-    assert (summary["benchmark"], summary["n"], summary["failed"]) == ("design2code", 3, 0)
+    assert (summary["benchmark"], summary["n"], summary["failed"]) == ("design2code", 9, 0)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
 
 
@@ -93,7 +93,11 @@ def test_no_cases_one_case_and_only_failed_cases():
     assert (nothing["n"], nothing["scores"]["human"]) == (0, None)
     assert nothing["scores"]["paper"]["text"] is None
     one = summarise([scored("1", 0.8)])["scores"]["paper"]["text"]
-    assert one == {"mean": 0.8, "low": None, "high": None, "n": 1}
+    few = "fewer than 8 clusters"
+    assert one == {
+        **{"mean": 0.8, "low": None, "high": None, "n": 1},
+        **{"clusters": 1, "no_interval": few},
+    }
     broken = summarise([failed("1"), failed("2")])
     assert broken["scores"]["paper"]["text"]["mean"] == 0
     assert broken["scores"]["paper"]["clip"] is None

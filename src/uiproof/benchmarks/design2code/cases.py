@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from uiproof.engine.types import Case
+from uiproof.benchmark import Case
 from uiproof.errors import InputError
 
 PLACEHOLDER = "rick.jpg"  # the image that stands for every image of a published page
@@ -15,7 +15,7 @@ _PAGE_SUFFIXES = (".html", ".htm")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a method sees of a page."""
+    """The part of a page that a method sees."""
 
     screenshot: Path | None = None  # a PNG of the whole page; made by the judge
     texts: tuple[str, ...] = ()  # all texts of the page, for the text-augmented prompt
@@ -32,13 +32,13 @@ Design2CodeCase = Case[Question, Truth]
 
 
 def recognises(path: Path) -> bool:
-    """Whether a path is a page or a folder that holds pages."""
+    """Return whether a path is a page or a folder that holds pages."""
     # With an `action.json` it is a page of Interaction2Code that has its source beside it.
     return not (path / "action.json").is_file() and bool(pages_in(path))
 
 
 def pages_in(path: Path) -> dict[str, Path]:
-    """The pages of a folder by their stems, in natural order; or the one page that a file is."""
+    """Return the pages of a folder by stem, in natural order; for a file, that page alone."""
     if path.is_file():
         return {path.stem: path} if path.suffix.lower() in _PAGE_SUFFIXES else {}
     if not path.is_dir():
@@ -58,7 +58,7 @@ def pages_in(path: Path) -> dict[str, Path]:
 
 
 def cases(path: Path) -> Iterable[Design2CodeCase]:
-    """The cases of a folder in the published layout (`N.html` with `rick.jpg`), or of one page."""
+    """Yield the cases of a folder in the published layout, or of one page."""
     pages = pages_in(path)
     if not pages:
         raise InputError(
@@ -69,5 +69,5 @@ def cases(path: Path) -> Iterable[Design2CodeCase]:
 
 
 def _natural(stem: str) -> tuple[int, int, str]:
-    """Numbers in their order before names in theirs."""
+    """Return numbers in their order before names in theirs."""
     return (0, int(stem), "") if stem.isdecimal() else (1, 0, stem)

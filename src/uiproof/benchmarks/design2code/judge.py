@@ -12,42 +12,42 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from uiproof.benchmark import Judge, Score
 from uiproof.benchmarks.design2code.blocks import TextBlock, blocks_as_json
 from uiproof.benchmarks.design2code.cases import PLACEHOLDER, Design2CodeCase, Question, Truth
 from uiproof.benchmarks.design2code.cleanup import clean_generated
-from uiproof.benchmarks.design2code.human import human_score
 from uiproof.benchmarks.design2code.matching import (
     Matching,
+    TextSimilarity,
     match_blocks,
     match_with_itself,
 )
-from uiproof.benchmarks.design2code.scores import (
-    BlockScores,
-    block_scores,
-    colors,
-    positions,
-)
-from uiproof.benchmarks.design2code.similarity import TextSimilarity
-from uiproof.benchmarks.design2code.strict import (
-    StrictScores,
-    above_blank,
-    commonest_colour,
-    strict_scores,
-)
-from uiproof.benchmarks.design2code.views import (
+from uiproof.benchmarks.design2code.pages import (
     PageView,
     Photographs,
     ReferenceViews,
     measure,
     photograph,
 )
+from uiproof.benchmarks.design2code.scores import (
+    BlockScores,
+    block_scores,
+    colors,
+    human_score,
+    positions,
+)
+from uiproof.benchmarks.design2code.strict import (
+    StrictScores,
+    above_blank,
+    commonest_colour,
+    strict_scores,
+)
 from uiproof.benchmarks.page_files import generated_page, reference_page
 from uiproof.benchmarks.withholding import SCRIPTS, Withheld
 from uiproof.browser import Limits, PageSource, Renderer
-from uiproof.browser.fingerprint import fingerprint
-from uiproof.browser.keeping import keep_page
+from uiproof.browser.chromium import fingerprint
+from uiproof.browser.source import keep_page
 from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import Judge, Score
 from uiproof.errors import InputError, MissingDependencyError
 
 MOST_REFERENCE_BYTES = 500_000_000  # of pictures of reference pages, where no run keeps them
@@ -96,7 +96,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         return replace(score, artifacts=kept)
 
     def picture(self, case: Design2CodeCase, answer: PageSource) -> bytes:
-        """A screenshot of a generated page, the very one that its scores are taken from."""
+        """Return a screenshot of a generated page, the very one that its scores are taken from."""
         reference = reference_page(PageSource.from_file(case.truth.page))
         with self._renderer.open(_as_scored(generated_page(answer), reference)) as page:
             return page.screenshot()
@@ -135,14 +135,14 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         return score, ours
 
     def failure(self, case: Design2CodeCase | None) -> Score:  # noqa: ARG002 - all score the same
-        """Nothing was made, so nothing is right."""
+        """Return a score of 0 in everything."""
         paper = paper_scores(BlockScores(0.0, 0.0, 0.0, 0.0), None)
         strict = StrictScores(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, None)
         return Score({"paper": paper, "strict": _strict_as_json(strict), "human": 0.0})
 
     @property
     def references_made(self) -> int:
-        """How many reference pages had to be rendered so far; others were known already."""
+        """Return how many reference pages had to be rendered so far; others were known already."""
         return self._references.rendered
 
     def close(self) -> None:
@@ -176,7 +176,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             raise MissingDependencyError(error.message, remedy=error.remedy) from error
 
     def _paper_clip(self, ours: PageView, theirs: PageView) -> float | None:
-        """Cosine of the two pages without their texts, as in the paper."""
+        """Return cosine of the two pages without their texts, as in the paper."""
         if self._clip is None:
             return None
         a, b = (self._glance(view, view.blocks) for view in (ours, theirs))
@@ -185,7 +185,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
     def _seen_clip(
         self, ours: PageView, theirs: PageView
     ) -> tuple[float, float] | tuple[None, None]:
-        """The same without the texts that are seen; and so that a blank page has 0."""
+        """Return the same without the texts that are seen; and so that a blank page has 0."""
         if self._clip is None:
             return None, None
         our, their = (self._glance(view, view.seen_blocks) for view in (ours, theirs))
@@ -199,18 +199,18 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         return similarity, above_blank(similarity, blank)
 
     def _glance(self, view: PageView, blocks: tuple[TextBlock, ...]) -> _Glance:
-        """Kept with the page: a reference page is compared with many others."""
-        from uiproof.vision.clip import design2code_clip_view
+        """Return a page's embedding, stored with the page because references are compared often."""
+        from uiproof.vision.clip import inpainted_view
 
         boxes = tuple(sorted({(b.box.x, b.box.y, b.box.w, b.box.h) for b in blocks}))
         glances: dict[Any, _Glance] = view.memo.setdefault("glances", {})
         if boxes not in glances:
-            picture = design2code_clip_view(view.rgb, [block.box for block in blocks])
+            picture = inpainted_view(view.rgb, [block.box for block in blocks])
             glances[boxes] = _Glance(self._clip.embed(picture), commonest_colour(picture))
         return glances[boxes]
 
     def _embed_blank(self, colour: Colour) -> Any:
-        """What CLIP sees of a page in one colour: the same for every size, and mostly white."""
+        """Return the embedding of a page in one colour, which is the same for every size."""
         import numpy as np
 
         from uiproof.vision.clip import SIDE
@@ -232,7 +232,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         """Write what a report shows of a case; returns where it is, inside the run."""
         folder = run.artifact_dir(case_id)
         (folder / "generated.png").write_bytes(generated.png)
-        # Without what it may not see: whoever reads the report should see what was scored.
+        # Without withheld files, so that the report shows what was scored.
         seen = answer if answer.folder is None else _without_the_truth(answer, reference)
         keep_page(seen, folder / "generated.html")
         kept = {
@@ -245,14 +245,14 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
 
 @dataclass(frozen=True, slots=True)
 class _Glance:
-    """What CLIP sees of a page without its texts, and the colour that most of that has."""
+    """The embedding of a page without its texts, and its commonest colour."""
 
     embedding: Any
     colour: Colour
 
 
 def _alike(a: Any, b: Any) -> float:
-    """The cosine of two embeddings as a score: exactly 1 for equal ones, never below 0."""
+    """Return the cosine of two embeddings as a score: exactly 1 for equal ones, never below 0."""
     import numpy as np
 
     from uiproof.vision.clip import clip_similarity
@@ -261,7 +261,7 @@ def _alike(a: Any, b: Any) -> float:
 
 
 def paper_scores(blocks: BlockScores, clip: float | None) -> dict[str, float | None]:
-    """The five scores of the paper and their means; `final` is None without CLIP."""
+    """Return the five scores of the paper and their means; `final` is None without CLIP."""
     four = (blocks.block_match, blocks.text, blocks.position, blocks.color)
     return {
         **asdict(blocks),
@@ -285,7 +285,7 @@ def _human(paper: Mapping[str, Any]) -> float:
 
 
 def _details(matching: Matching, ours: PageView, theirs: PageView) -> dict[str, Any]:
-    """What a report draws: the merged blocks and which of them were matched."""
+    """Return what a report draws: the merged blocks and which of them were matched."""
     kept = matching.kept()
     matches = [
         [
@@ -313,13 +313,13 @@ def _side(view: PageView, blocks: Any) -> dict[str, Any]:
 
 
 def _as_scored(answer: PageSource, reference: PageSource) -> PageSource:
-    """The generated page, cleaned up and without access to the reference page."""
+    """Return the generated page, cleaned up and without access to the reference page."""
     cleaned = clean_generated(answer.text, reference.text)
     return _without_the_truth(answer.with_text(cleaned), reference)
 
 
 def _without_the_truth(answer: PageSource, reference: PageSource) -> PageSource:
-    """The generated page, kept from showing reference pages.
+    """Return the generated page, kept from showing reference pages.
 
     A page from a model has no folder: it may use the placeholder image of the reference's. A page
     in, above or below the folder of the reference may use the assets there, but no page, no

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from math import exp, fsum
+from typing import Any, Literal
 
 import numpy as np
 
 from uiproof.benchmarks.design2code.blocks import TextBlock
 from uiproof.benchmarks.design2code.matching import Match, Matching
-from uiproof.boxes import Box
+from uiproof.geometry import Box
 from uiproof.vision.colour import Floats, ciede2000, srgb_to_lab
 
 _FARTHEST_COLOR = 100  # the CIEDE2000 difference at and above which colours have nothing in common
@@ -19,7 +22,7 @@ _FARTHEST_COLOR = 100  # the CIEDE2000 difference at and above which colours hav
 
 @dataclass(frozen=True, slots=True)
 class BlockScores:
-    """How well the text blocks of a generated page match those of the reference; all in 0-1."""
+    """Scores of the text blocks of a generated page against the reference; all in 0-1."""
 
     block_match: float
     text: float
@@ -31,7 +34,7 @@ _NOTHING_MATCHED = BlockScores(0.0, 0.0, 0.0, 0.0)
 
 
 def block_scores(matching: Matching) -> BlockScores:
-    """The scores as the paper's reference implementation computes them.
+    """Return the scores as the paper's reference implementation computes them.
 
     `block_match` is the area of matched blocks over the area of all blocks, on both pages together;
     `text`, `position` and `color` are plain means over matched pairs only, so that they say nothing
@@ -54,7 +57,7 @@ def block_scores(matching: Matching) -> BlockScores:
 
 
 def strict_block_scores(matching: Matching) -> BlockScores:
-    """The scores with everything that found no partner, on either page, counted as 0.
+    """Return the scores with everything that found no partner, on either page, counted as 0.
 
     With A the generated and B the reference blocks, and sums over matched pairs (a, b):
 
@@ -96,7 +99,7 @@ def strict_block_scores(matching: Matching) -> BlockScores:
 
 
 def _worth(ours: TextBlock, theirs: TextBlock) -> float:
-    """What a match is worth: 1, or less where our text is harder to read than theirs."""
+    """Return what a match is worth: 1, or less where our text is harder to read than theirs."""
     if ours.legibility >= theirs.legibility:
         return 1.0
     return ours.legibility / theirs.legibility
@@ -107,18 +110,18 @@ def _weighted(weights: Sequence[float], values: Iterable[float]) -> float:
 
 
 def clamped(score: float | np.floating[Any]) -> float:
-    """A score without what rounding adds to it: never below 0 or above 1."""
+    """Return a score without what rounding adds to it: never below 0 or above 1."""
     return min(max(float(score), 0.0), 1.0)
 
 
 def position_similarity(a: Box, b: Box) -> float:
-    """1 minus how far apart the centres are, across or down, whichever is more."""
-    (ax, ay), (bx, by) = a.center, b.center
+    """Return 1 minus the larger of the horizontal and vertical distance of the centres."""
+    (ax, ay), (bx, by) = a.centre, b.centre
     return 1 - max(abs(bx - ax), abs(by - ay))
 
 
 def color_similarity(rgb_a: tuple[float, float, float], rgb_b: tuple[float, float, float]) -> float:
-    """1 for the same colour, falling with the CIEDE2000 difference to 0 at a difference of 100."""
+    """Return 1 for equal colours, falling to 0 at a CIEDE2000 difference of 100."""
     return float(_color_similarities([rgb_a], [rgb_b])[0])
 
 
@@ -135,12 +138,12 @@ def _blocks(matching: Matching, kept: Sequence[Match]) -> list[tuple[TextBlock, 
 
 
 def positions(matching: Matching, kept: Sequence[Match]) -> list[float]:
-    """`position_similarity` of each of some pairs."""
+    """Return the `position_similarity` of each pair."""
     return [position_similarity(a.box, b.box) for a, b in _blocks(matching, kept)]
 
 
 def colors(matching: Matching, kept: Sequence[Match]) -> Floats:
-    """`color_similarity` of each of some pairs."""
+    """Return the `color_similarity` of each pair."""
     pairs = _blocks(matching, kept)
     if not pairs:
         return np.zeros(0)
@@ -163,3 +166,59 @@ def _unmatched_area(matching: Matching) -> float:
 def _share(part: float, whole: float) -> float:
     # Blocks without any extent leave nothing to be missed.
     return part / whole if whole else 1.0
+
+
+Variant = Literal["with_clip", "without_clip"]
+
+
+def human_score(
+    block_match: float, text: float, position: float, color: float, clip: float | None
+) -> float:
+    """Return the weighted mean of the scores: 1 is perfect, 0 is nothing.
+
+    Without a CLIP score the weights of the variant without CLIP are used. The two variants are
+    different scales: never average or compare one with the other.
+    """
+    scores = {
+        "block_match": block_match,
+        "text": text,
+        "position": position,
+        "color": color,
+        "clip": clip,
+    }
+    weights = coefficients(variant(clip))
+    # Summed up in the same way above and below, so that all ones give exactly 1.
+    best = _weighted_sum(dict.fromkeys(weights, 1.0), weights)
+    return min(max(_weighted_sum(scores, weights) / best, 0.0), 1.0)
+
+
+def preference_probability(a: Mapping[str, float | None], b: Mapping[str, float | None]) -> float:
+    """Predict the share of people who prefer page a to page b, both of one reference.
+
+    Takes the `paper` scores of both, as records hold them. CLIP counts if both have it.
+    """
+    both = None if a.get("clip") is None or b.get("clip") is None else 0.0
+    weights = coefficients(variant(both))
+    return 1 / (1 + exp(_weighted_sum(b, weights) - _weighted_sum(a, weights)))
+
+
+def variant(clip: float | None) -> Variant:
+    """Return which weights go with a CLIP score that was measured, or was not."""
+    return "without_clip" if clip is None else "with_clip"
+
+
+@cache
+def coefficients(variant: Variant) -> Mapping[str, float]:
+    """Return the fitted logistic coefficients, by score."""
+    data = json.loads(files(__package__).joinpath("human_weights.json").read_text("utf-8"))
+    return {name: float(weight) for name, weight in data[variant]["coefficients"].items()}
+
+
+def _weighted_sum(scores: Mapping[str, float | None], weights: Mapping[str, float]) -> float:
+    total = 0.0
+    for name, weight in weights.items():
+        score = scores.get(name)
+        if score is None:
+            raise ValueError(f"the score {name} is needed and was not measured")
+        total += weight * score
+    return total

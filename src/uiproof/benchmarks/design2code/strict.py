@@ -14,13 +14,11 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from uiproof.benchmarks.design2code.blocks import TextBlock
-from uiproof.benchmarks.design2code.glyphs import LegibleText, PixelRect
-from uiproof.benchmarks.design2code.matching import match_by_place
+from uiproof.benchmarks.design2code.blocks import LegibleText, PixelRect, TextBlock
+from uiproof.benchmarks.design2code.matching import TextSimilarity, match_by_place
+from uiproof.benchmarks.design2code.pages import PageView
 from uiproof.benchmarks.design2code.scores import BlockScores, strict_block_scores
-from uiproof.benchmarks.design2code.similarity import TextSimilarity
-from uiproof.benchmarks.design2code.views import PageView
-from uiproof.boxes import Box
+from uiproof.geometry import Box
 from uiproof.vision.images import Rgb
 from uiproof.vision.ssim import content_ssim, grayscale
 
@@ -31,6 +29,7 @@ FRAME = 3  # pixels around a picture or a control that are compared with it
 EDGE_SHARE = 0.2  # how much of its outline must be an edge for a surface to be seen
 EDGE_SAMPLES = 24  # pixels of each side of a surface that are looked at
 LAYOUT_CELL = 4  # pixels; layout is compared on a grid of such cells
+MATCHED_SHARE = 0.5  # of the text or the layout must match, or the height of a page pays less
 SSIM_SCALE = 0.5  # structure is compared at half size, so that single pixels matter less
 
 Gray = npt.NDArray[np.uint8]
@@ -51,7 +50,7 @@ class StrictScores:
 
     @property
     def mean_without_clip(self) -> float:
-        """The mean of the seven scores that are always measured."""
+        """Return the mean of the seven scores that are always measured."""
         return fmean(
             (
                 *(self.block_match, self.text, self.position, self.color),
@@ -61,13 +60,13 @@ class StrictScores:
 
     @property
     def final(self) -> float | None:
-        """The mean of all eight; None where CLIP was not measured."""
+        """Return the mean of all eight; None where CLIP was not measured."""
         return None if self.clip is None else (self.mean_without_clip * 7 + self.clip) / 8
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is really seen on a page, in page pixels."""
+    """The things on a page that can be seen, in page pixels."""
 
     texts: tuple[LegibleText, ...]
     images: tuple[PixelRect, ...]
@@ -76,12 +75,12 @@ class Contents:
 
     @property
     def classes(self) -> tuple[tuple[PixelRect, ...], ...]:
-        """The boxes of each kind of thing."""
+        """Return the boxes of each kind of thing."""
         return tuple(box for box, *_ in self.texts), self.images, self.controls, self.surfaces
 
     @property
     def bottom(self) -> float:
-        """Where the lowest thing ends; 0 for an empty page."""
+        """Return where the lowest thing ends; 0 for an empty page."""
         return max((y + h for boxes in self.classes for _, y, _, h in boxes), default=0.0)
 
 
@@ -102,20 +101,27 @@ def strict_scores(
     width = max(generated.size[0], reference.size[0])
     height = max(generated.size[1], reference.size[1])
     blocks = _block_scores(ours, theirs, width, height, similarity or TextSimilarity())
+    layout = layout_overlap(ours.classes, theirs.classes, width, height)
+    our_height, their_height = (
+        min(contents.bottom, _painted_height(gray))
+        for contents, gray in ((ours, our_gray), (theirs, their_gray))
+    )
+    # The height of a page that shows something else is nothing to be paid for.
+    matched = min(max(blocks.block_match, layout) / MATCHED_SHARE, 1.0)
     return StrictScores(
         block_match=blocks.block_match,
         text=blocks.text,
         position=blocks.position,
         color=blocks.color,
-        layout=layout_overlap(ours.classes, theirs.classes, width, height),
-        page_height=_ratio(ours.bottom, theirs.bottom),
+        layout=layout,
+        page_height=_ratio(our_height, their_height) * matched,
         ssim=structure(our_gray, their_gray) if empty in (0, 2) else 0.0,
         clip=clip,
     )
 
 
 def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
-    """What of a page's inventory leaves pixels that can be seen."""
+    """Return what of a page's inventory leaves pixels that can be seen."""
     gray = grayscale(view.rgb) if gray is None else gray
     inventory = view.inventory
     texts = [box for box, *_ in inventory.texts]
@@ -137,13 +143,27 @@ def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
 
 
 def _painted(gray: Gray) -> PixelRect | None:
-    """The box around everything that is seen to differ from a page's commonest brightness."""
-    commonest = int(np.bincount(gray.ravel(), minlength=256).argmax())
-    ys, xs = np.nonzero(cv2.absdiff(gray, np.full_like(gray, commonest)) >= EDGE_CONTRAST)
+    """Return the box around everything that differs from a page's commonest brightness."""
+    ys, xs = np.nonzero(cv2.absdiff(gray, np.full_like(gray, _commonest(gray))) >= EDGE_CONTRAST)
     if len(ys) == 0:
         return None
     left, top = float(xs.min()), float(ys.min())
     return left, top, float(xs.max()) + 1 - left, float(ys.max()) + 1 - top
+
+
+def _painted_height(gray: Gray) -> float:
+    """Return where the empty end of a page begins: rows of its commonest brightness alone."""
+    background = _commonest(gray)
+    lightest, darkest = (
+        cv2.reduce(gray, 1, kind).ravel() for kind in (cv2.REDUCE_MAX, cv2.REDUCE_MIN)
+    )
+    is_empty = (lightest < background + EDGE_CONTRAST) & (darkest > background - EDGE_CONTRAST)
+    painted = np.flatnonzero(~is_empty)
+    return float(painted[-1] + 1) if len(painted) else 0.0
+
+
+def _commonest(gray: Gray) -> int:
+    return int(np.bincount(gray.ravel(), minlength=256).argmax())
 
 
 def layout_overlap(
@@ -152,7 +172,7 @@ def layout_overlap(
     width: int,
     height: int,
 ) -> float:
-    """Area where both pages have the same kind of thing, over the area where either has it.
+    """Return area where both pages have the same kind of thing, over the area where either has it.
 
     Both areas are summed over the kinds: text, pictures, controls and surfaces.
     """
@@ -165,19 +185,19 @@ def layout_overlap(
 
 
 def structure(generated: Rgb | Gray, reference: Rgb | Gray) -> float:
-    """Structural similarity of what the two pages show, at half size, laid over each other."""
+    """Return the structural similarity of two pages at half size, laid over each other."""
     return content_ssim(_half(generated), _half(reference))
 
 
 def above_blank(similarity: float, blank: float) -> float:
-    """How far a similarity is from that of a blank page (0) on the way to sameness (1)."""
+    """Return how far a similarity is from that of a blank page (0) on the way to sameness (1)."""
     if blank >= 1:
         return 1.0 if similarity >= 1 else 0.0
     return min(max((similarity - blank) / (1 - blank), 0.0), 1.0)
 
 
 def commonest_colour(page: Rgb) -> tuple[int, int, int]:
-    """What most of a page has for its colour, by a sample of its pixels."""
+    """Return what most of a page has for its colour, by a sample of its pixels."""
     pixels = page.reshape(-1, 3)
     sample = pixels[:: max(len(pixels) // 100_000, 1)].astype(np.uint32)
     packed = sample @ np.array([65536, 256, 1], np.uint32)
@@ -223,7 +243,7 @@ def _grid(boxes: Iterable[PixelRect], width: int, height: int) -> npt.NDArray[np
 
 
 def _span(start: float, length: float, cells: int) -> slice:
-    """The cells that something covers in one direction: to the nearest edges, one at least."""
+    """Return the cells that something covers in one direction, at least one."""
     first = min(round(start / LAYOUT_CELL), cells - 1)
     return slice(first, max(round((start + length) / LAYOUT_CELL), first + 1))
 
@@ -231,14 +251,14 @@ def _span(start: float, length: float, cells: int) -> slice:
 def _standing_out(
     rgb: Rgb, gray: Gray, boxes: Sequence[PixelRect], others: Sequence[PixelRect] = ()
 ) -> tuple[PixelRect, ...]:
-    """The pictures or controls that are seen: by their outline, or by contents of their own."""
+    """Return the pictures or controls that are seen, by their outline or their contents."""
     outlined = set(_with_edges(rgb, [(box, None) for box in boxes], VISIBLE_CONTRAST))
     edges = np.array([(x, y, x + w, y + h) for x, y, w, h in others]).reshape(-1, 4)
     return tuple(box for box in boxes if box in outlined or _has_contents(gray, box, edges))
 
 
 def _has_contents(gray: Gray, box: PixelRect, others: npt.NDArray[np.float64]) -> bool:
-    """Whether there is more contrast in a box, beside other things in it, than just around it.
+    """Return whether a box has more contrast inside, apart from other things, than around it.
 
     A pattern that covers a thing and its surroundings does not show the thing.
     """
@@ -270,7 +290,7 @@ def _with_edges(
     surfaces: Sequence[tuple[PixelRect, tuple[int, int, int] | None]],
     contrast: int = EDGE_CONTRAST,
 ) -> tuple[PixelRect, ...]:
-    """The surfaces whose outline is seen: pixels differ just inside and just outside of it.
+    """Return the surfaces whose outline is seen: pixels differ just inside and just outside of it.
 
     Where a surface is all of one colour, those outside must differ from that colour too, so that
     what lies on an unseen surface and reaches its edge does not make it seen.
@@ -310,7 +330,7 @@ def _with_edges(
 def _places_along(
     first: npt.NDArray[np.int64], end: npt.NDArray[np.int64], limit: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Up to `EDGE_SAMPLES` pixels along each of some sides; which of them count, each one once."""
+    """Return up to `EDGE_SAMPLES` pixels along each side, and which of them count."""
     step = (end - 1 - first) / (EDGE_SAMPLES - 1)
     places = first[:, None] + np.arange(EDGE_SAMPLES) * step[:, None]
     places[:, -1] = end - 1

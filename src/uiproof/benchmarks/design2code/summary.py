@@ -1,4 +1,4 @@
-"""What a Design2Code run amounts to: means with intervals over all of its cases.
+"""The summary of a Design2Code run: means with intervals over all of its cases.
 
 A failed case is in every mean with the scores that the judge gives to a failure, and where a
 failure has no score (nothing was rendered, so CLIP saw nothing) it counts as 0. A score that was
@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from uiproof.benchmarks.design2code.human import variant
-from uiproof.engine.types import Record
-from uiproof.registry import Metric
+from uiproof.benchmark import Metric, Record, look_up
+from uiproof.benchmarks.design2code.scores import variant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +24,11 @@ STRICT = (
     *("clip", "final", "mean_without_clip"),
 )
 KEYS = (*(f"paper.{name}" for name in PAPER), *(f"strict.{name}" for name in STRICT), "human")
+_UNIT, _SIGNED = (0.0, 1.0), (-1.0, 1.0)
+_CAN_BE_NEGATIVE = (
+    *("paper.clip", "paper.final", "human"),
+    *("strict.clip", "strict.final", "strict.ssim", "strict.mean_without_clip"),
+)
 
 METRICS = (
     Metric("paper.block_match", "Block"),
@@ -32,15 +36,16 @@ METRICS = (
     Metric("paper.position", "Position"),
     Metric("paper.color", "Color"),
     Metric("paper.clip", "CLIP", bounds=(-1.0, 1.0)),  # the cosine of an angle
-    Metric("paper.final", "Final", bounds=(-1.0, 1.0)),
-    Metric("paper.mean_without_clip", "Mean w/o CLIP"),
-    Metric("strict.mean_without_clip", "Strict w/o CLIP", bounds=(-1.0, 1.0)),  # SSIM is in it
+    Metric("paper.final", "Final", bounds=(-1.0, 1.0), ranks=True),
+    Metric("paper.mean_without_clip", "Mean w/o CLIP", ranks=True),
+    # SSIM is in it, which can be negative.
+    Metric("strict.mean_without_clip", "Strict w/o CLIP", bounds=(-1.0, 1.0), ranks=True),
     Metric("human", "Human", bounds=(-1.0, 1.0)),
 )
 
 
 def summarise(records: Iterable[Record]) -> dict[str, Any]:
-    """The content of `summary.json`; reads the records once and keeps only their numbers."""
+    """Return the content of `summary.json`; reads the records once and keeps only their numbers."""
     columns = {key: array("d") for key in KEYS}
     failed = array("b")
     flags: Counter[str] = Counter()
@@ -49,7 +54,7 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
     variants: Counter[str] = Counter()
     for record in records:
         for key, column in columns.items():
-            value = _look_up(record.scores, key)
+            value = look_up(record.scores, key)
             column.append(float("nan") if value is None else float(value))
         failed.append(record.status == "failed")
         flags.update(record.flags)
@@ -59,10 +64,14 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
             seconds[stage] += taken
         if record.status == "scored" and record.scores.get("human") is not None:
             # A failure is 0 on either scale, so only scored cases tell which one was used.
-            variants[variant(_look_up(record.scores, "paper.clip"))] += 1
+            variants[variant(look_up(record.scores, "paper.clip"))] += 1
     import numpy as np  # not above: naming a benchmark must not cost what summing it up does
 
-    means = {key: _mean(np.array(column), np.array(failed)) for key, column in columns.items()}
+    limits = {key: _SIGNED if key in _CAN_BE_NEGATIVE else _UNIT for key in KEYS}
+    means = {
+        key: _mean(np.array(column), np.array(failed), limits[key])
+        for key, column in columns.items()
+    }
     return {
         "benchmark": "design2code",
         "n": len(failed),
@@ -78,17 +87,12 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
     }
 
 
-def _look_up(scores: Mapping[str, Any], key: str) -> float | None:
-    value: Any = scores
-    for name in key.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value  # type: ignore[no-any-return]  # journals hold numbers or null here
-
-
-def _mean(values: np.ndarray[Any, Any], failed: np.ndarray[Any, Any]) -> dict[str, Any] | None:
+def _mean(
+    values: np.ndarray[Any, Any], failed: np.ndarray[Any, Any], within: tuple[float, float]
+) -> dict[str, Any] | None:
     import numpy as np
 
-    from uiproof.stats.intervals import bootstrap_mean
+    from uiproof.stats.intervals import clustered_mean
 
     missing = np.isnan(values)
     if missing.all():
@@ -97,7 +101,7 @@ def _mean(values: np.ndarray[Any, Any], failed: np.ndarray[Any, Any]) -> dict[st
     if unmeasured.any():
         measured = len(values) - int(unmeasured.sum())
         return _without_mean(measured, f"measured for {measured} of {len(values)} cases only")
-    interval = bootstrap_mean(np.where(missing, 0.0, values))
+    interval = clustered_mean(np.where(missing, 0.0, values), within=within)
     return None if interval is None else interval._asdict()
 
 

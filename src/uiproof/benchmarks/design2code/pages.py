@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,22 +11,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from uiproof import pruning
-from uiproof.benchmarks.design2code.blocks import TextBlock, find_blocks, seen_blocks
-from uiproof.benchmarks.design2code.glyphs import (
+from uiproof.benchmarks.design2code.blocks import (
     Glyphs,
     LegibleText,
     ListedText,
     PixelRect,
+    TextBlock,
+    end_of_page,
+    find_blocks,
+    seen_blocks,
 )
-from uiproof.boxes import Box
 from uiproof.browser import PageSource, Renderer
-from uiproof.browser.glyphs import MISSING_GLYPHS, missing_glyphs
-from uiproof.browser.page import FAULT_FLAGS
-from uiproof.browser.text_capture import TextCapture, capture_text
+from uiproof.browser.page import (
+    FAULT_FLAGS,
+    MISSING_GLYPHS,
+    TextCapture,
+    capture_text,
+    missing_glyphs,
+)
 from uiproof.errors import ReferenceRenderError
-from uiproof.vision.images import Rgb
-from uiproof.vision.screenshots import decode_screenshot
+from uiproof.files import BoundedCache, write_atomic
+from uiproof.geometry import Box
+from uiproof.vision.images import Rgb, decode_screenshot
 
 MOST_PIXELS_KEPT = 60_000_000  # of reference pages in memory: about twenty-five ordinary ones
 MOST_THINGS = 20_000  # texts, pictures, controls and surfaces that are listed of one page
@@ -35,7 +40,7 @@ MOST_THINGS = 20_000  # texts, pictures, controls and surfaces that are listed o
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What is on a page besides recoloured text, in page pixels."""
+    """Texts, images, controls and surfaces of a page, in page pixels."""
 
     texts: tuple[ListedText, ...] = ()
     images: tuple[PixelRect, ...] = ()
@@ -45,7 +50,7 @@ class Inventory:
 
 @dataclass(frozen=True, slots=True)
 class Photographs:
-    """What the browser gave us of a page; everything after this is arithmetic."""
+    """The pictures and lists that the browser makes of a page."""
 
     png: bytes
     capture: TextCapture
@@ -68,12 +73,12 @@ class PageView:
 
     @cached_property
     def rgb(self) -> Rgb:
-        """The pixels of the page."""
+        """Return the pixels of the page."""
         return decode_screenshot(self.png)
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height in pixels."""
+        """Return width and height in pixels."""
         return self.rgb.shape[1], self.rgb.shape[0]
 
 
@@ -97,6 +102,14 @@ def measure(photographs: Photographs) -> PageView:
     capture, inventory = photographs.capture, photographs.inventory
     glyphs = Glyphs.read(capture, rgb)
     seen = glyphs.seen_texts(inventory.texts, capture.places)
+    if (end := end_of_page(rgb)) < len(rgb):
+        seen = tuple(text for text in seen if text.box[1] < end)
+        inventory = Inventory(
+            texts=tuple(one for one in inventory.texts if one[0][1] < end),
+            images=tuple(box for box in inventory.images if box[1] < end),
+            controls=tuple(box for box in inventory.controls if box[1] < end),
+            surfaces=tuple(one for one in inventory.surfaces if one[0][1] < end),
+        )
     view = PageView(
         png=photographs.png,
         blocks=tuple(find_blocks(capture, rgb, glyphs)),
@@ -126,7 +139,7 @@ class ReferenceViews:
         take: Callable[[PageSource], Photographs],
         threads: ThreadPoolExecutor,
     ) -> Future[PageView]:
-        """The view of a page; measuring goes on in a thread while the caller renders the next."""
+        """Return the view of a page; a thread measures it while the caller renders the next."""
         if source.key in self._views:
             self._views.move_to_end(source.key)
             return self._views[source.key]
@@ -154,18 +167,18 @@ class ReferenceViews:
         return sum(view.result().size[0] * view.result().size[1] for view in done)
 
     def picture(self, source: PageSource) -> Path | None:
-        """Where the page's screenshot is kept."""
+        """Return where the page's screenshot is kept."""
         return None if self._folder is None else self._folder / f"{source.key}.png"
 
     def _measure_and_store(self, key: str, photographs: Photographs) -> PageView:
         view = measure(photographs)
         if self._folder is not None:
-            # What is bounded lies in somebody's scratch folder, which is gone with its owner.
+            # A bounded folder is in a scratch folder, which is gone with its owner.
             self._folder.mkdir(parents=self._most_bytes is None, exist_ok=True)
-            _write(self._folder / f"{key}.png", view.png)
-            _write(self._folder / f"{key}.json", json.dumps(_as_json(view)).encode())
+            write_atomic(self._folder / f"{key}.png", view.png)
+            write_atomic(self._folder / f"{key}.json", json.dumps(_as_json(view)).encode())
             if self._most_bytes is not None:
-                pruning.written(self._folder, len(view.png), self._most_bytes)
+                BoundedCache(self._folder, self._most_bytes).after_write(len(view.png))
         return view
 
     def _read(self, key: str) -> PageView | None:
@@ -178,13 +191,6 @@ class ReferenceViews:
         except (FileNotFoundError, ValueError, KeyError):  # a key is missing in older ones
             return None
         return None if FAULT_FLAGS.intersection(view.flags) else view  # older versions kept those
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file so that other workers see all of it or nothing."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(data)
-    partial.replace(path)
 
 
 def _inventory(found: dict[str, Any]) -> Inventory:

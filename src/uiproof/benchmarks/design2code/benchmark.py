@@ -1,0 +1,160 @@
+"""Design2Code as a `Benchmark`; its modules are only imported when they are needed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from uiproof.benchmark import (
+    Benchmark,
+    Case,
+    ChatTask,
+    Judge,
+    JudgeOptions,
+    Method,
+    Served,
+    deferred,
+)
+from uiproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from uiproof.annotation import Annotation
+    from uiproof.benchmark import Connect
+    from uiproof.browser import Renderer
+    from uiproof.settings import Settings
+
+_ROOM = "uiproof.benchmarks.design2code"
+
+
+class Design2Code(Benchmark):
+    """Rebuild a page from its screenshot."""
+
+    name = "design2code"
+    layout = "a folder with N.html and the images it uses, such as rick.jpg; N.png may be there."
+    claims_references = True
+    examples: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "": (
+            "uiproof score design2code reference/ generated/  your own pages",
+            "uiproof run --dataset design2code-demo --method blueprint",
+        ),
+        "score design2code": (
+            "uiproof score design2code reference.html generated.html",
+            "uiproof score design2code reference/ generated/ --json scores.json",
+            "uiproof score design2code reference/ generated/ --out runs/mine",
+        ),
+        "run": (
+            "uiproof run --dataset design2code-demo --method blueprint",
+            "uiproof run --dataset design2code --method replay:predictions/ --out runs/mine "
+            "--limit 50",
+            "uiproof run --dataset design2code --method openai/gpt-4o --prompt direct --dry-run",
+            "uiproof run --dataset design2code --method openai/gpt-4o --prompt direct "
+            "--prompt self-revision --max-cost 20",
+            "uiproof run --dataset design2code --method blueprint --shard 3/16 --out shards/3",
+            "uiproof run --dataset s3://bucket/pages --method replay:s3://bucket/predictions",
+        ),
+    }
+    bundled: ClassVar[Mapping[str, Path]] = {
+        "design2code-demo": Path(__file__).parents[2] / "demo" / "design2code" / "reference"
+    }
+
+    metrics = deferred(f"{_ROOM}.summary:METRICS")
+    methods = deferred(f"{_ROOM}.methods:METHODS")
+    prompts = deferred(f"{_ROOM}.methods:PROMPTS")
+    recognises = deferred(f"{_ROOM}.cases:recognises")
+    cases = deferred(f"{_ROOM}.cases:cases")
+    summarise = deferred(f"{_ROOM}.summary:summarise")
+    reference_case = deferred(f"{_ROOM}.serving:reference_case")
+    analyses = deferred(f"{_ROOM}.view:analyses")
+    answer = deferred(f"{_ROOM}.serving:answer")
+
+    def method(
+        self,
+        name: str,
+        *,
+        connect: Connect,
+        prompt: str | None = None,
+        protocol: str | None = None,  # noqa: ARG002 - it has none
+        settings: Settings | None = None,  # noqa: ARG002
+    ) -> Method[Any, Any]:
+        """Make a built-in method, or a model that is asked with a prompt."""
+        from uiproof.benchmarks.design2code.methods import Prompted, method
+
+        return method(name) if prompt is None else Prompted(connect(name), prompt)
+
+    def replay(self, dataset: Path, answers: Path, *, quiet: bool = False) -> Method[Any, Any]:
+        """Make a method that answers with the pages of the same names."""
+        from uiproof.benchmarks.design2code.cases import pages_in
+        from uiproof.benchmarks.design2code.methods import Replay
+        from uiproof.remote.mirror import shown
+
+        if dataset.is_dir() != answers.is_dir():
+            raise UsageError(
+                f"{shown(dataset)} and {shown(answers)} are a file and a folder.",
+                remedy="Give two files, or two folders that hold pages of the same names.",
+            )
+        wanted, given = set(pages_in(dataset)), set(pages_in(answers))
+        if dataset.is_dir() and wanted and given and not wanted & given:
+            raise UsageError(
+                f"No page of {shown(answers)} has the name of one of {shown(dataset)}.",
+                remedy="Pages belong together by their names: 1.html is compared with 1.html.",
+            )
+        if dataset.is_dir() and (strangers := sorted(given - wanted)) and not quiet:
+            logging.getLogger("uiproof").warning(
+                "Generated pages without a reference, which are not scored (%d): %s",
+                len(strangers),
+                ", ".join(strangers[:5]) + (", …" if len(strangers) > 5 else ""),
+            )
+        return Replay(answers)
+
+    def judge(self, run: Path, options: JudgeOptions) -> Judge[Any, Any, Any]:  # noqa: ARG002
+        """Make the judge of both profiles."""
+        from uiproof.benchmarks.design2code.judge import Design2CodeJudge
+
+        return Design2CodeJudge(run)
+
+    def served(self) -> Served:
+        """Return how requests describe a reference."""
+        from uiproof.benchmarks.design2code.serving import SERVED
+
+        return SERVED
+
+    def scoring_judge(
+        self,
+        folder: Path,
+        options: JudgeOptions,  # noqa: ARG002
+        renderer: Callable[[], Renderer],
+    ) -> Judge[Any, Any, Any]:
+        """Make a judge that also takes pages as references."""
+        from uiproof.benchmarks.design2code.serving import PageJudge
+
+        return PageJudge(references=folder, renderer=renderer())
+
+    def warm_up(self) -> tuple[Case[Any, Any], Any]:
+        """Return a page that is compared with itself."""
+        from uiproof.benchmarks.design2code.serving import WARM_UP
+
+        return Case("warm-up", None, WARM_UP), WARM_UP
+
+    def chat_task(self) -> ChatTask:
+        """Return how inspect_ai runs it: answers are HTML."""
+        from uiproof.benchmarks.design2code.serving import chat_task
+
+        return chat_task(self)
+
+    def annotation(self) -> Annotation:
+        """Return the comparison of whole pages."""
+        from uiproof.annotation import Annotation
+
+        return Annotation()
+
+    def fingerprint(self, options: JudgeOptions) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the browser, the fonts and the weights of CLIP."""
+        from uiproof.browser.chromium import fingerprint
+        from uiproof.vision.clip import weights_digest
+
+        return {**fingerprint(), "clip": weights_digest()}
+
+
+BENCHMARK = Design2Code()
