@@ -7,9 +7,9 @@ from pathlib import Path
 
 from PIL import Image
 
+from uiproof.benchmark import Case
 from uiproof.benchmarks.grounding.cases import cases
-from uiproof.benchmarks.grounding.loaders import find_loader
-from uiproof.engine.types import Case
+from uiproof.benchmarks.grounding.published_sets import find_loader
 
 W, H = 400, 200
 # Boxes [x1, y1, x2, y2] all over the image, so that no two conventions can be confused.

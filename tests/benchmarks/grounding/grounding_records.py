@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from uiproof.benchmarks.grounding.answers import Answer, AssistedFinding, Look
-from uiproof.benchmarks.grounding.cases import Question, Truth
+from uiproof.benchmark import Case, CaseError, Record
+from uiproof.benchmarks.grounding.cases import Answer, AssistedFinding, Look, Question, Truth
 from uiproof.benchmarks.grounding.data import AnnotatedElement, ElementType
 from uiproof.benchmarks.grounding.judge import GroundingJudge
-from uiproof.boxes import Box
-from uiproof.engine.types import Case, CaseError, Record
+from uiproof.geometry import Box
 
 WIDTH, HEIGHT = 1000, 1000
 WHOLE_LOOK = Look(Box(0, 0, 1, 1), (WIDTH, HEIGHT))

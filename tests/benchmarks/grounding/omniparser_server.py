@@ -21,10 +21,15 @@ from PIL import Image
 
 
 class OmniParserServer:
-    """with OmniParserServer(latency=0.05) as server: server.url, server.parsed."""
+    """with OmniParserServer(latency=0.05) as server: server.url, server.parsed.
 
-    def __init__(self, latency=0.0, broken=False):
-        self.latency, self.broken = latency, broken
+    `mischief(number, items)` is given the number of the request and the elements, and returns
+    other elements, or an HTTP status to fail with.
+    """
+
+    def __init__(self, latency=0.0, broken=False, mischief=None):
+        self.latency, self.broken, self.mischief = latency, broken, mischief
+        self.requests = 0
         self.parsed = Counter()  # pictures by digest that were answered well
         self.failed = Counter()
         self._one_at_a_time = threading.Lock()
@@ -40,6 +45,9 @@ class OmniParserServer:
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                if self.path != "/parse/":
+                    self.reply(404, {"detail": "Not Found"})
+                    return
                 status, content = server.parse(base64.b64decode(body["base64_image"]))
                 self.reply(status, content)
 
@@ -66,12 +74,12 @@ class OmniParserServer:
     def parse(self, content):
         digest = hashlib.sha256(content).hexdigest()
         with self._one_at_a_time:
+            number, self.requests = self.requests, self.requests + 1
             time.sleep(self.latency)
             found = [] if self.broken else boxes(content)
         if not found:
             self.failed[digest] += 1
             return 500, {"detail": "Internal Server Error"}
-        self.parsed[digest] += 1
         items = [
             {
                 "type": "icon",
@@ -82,6 +90,12 @@ class OmniParserServer:
             }
             for box in found
         ]
+        if self.mischief is not None:
+            items = self.mischief(number, items)
+        if isinstance(items, int):
+            self.failed[digest] += 1
+            return items, {"detail": "no luck"}
+        self.parsed[digest] += 1
         return 200, {"som_image_base64": "", "parsed_content_list": items, "latency": self.latency}
 
 

@@ -7,7 +7,7 @@ import io
 import numpy as np
 from PIL import Image, ImageDraw
 
-from uiproof.benchmarks.grounding.grounders.base import Picture
+from uiproof.benchmarks.grounding.pictures import Picture
 
 SQUARE = 12  # pixels
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from grounding_layouts import CORNERS, picture, screenspot_pro
 
+from uiproof.benchmark import BrokenCase, Case
 from uiproof.benchmarks.design2code.cases import recognises as recognises_pages
 from uiproof.benchmarks.grounding.cases import Question, cases, recognises
 from uiproof.benchmarks.grounding.data import (
@@ -21,9 +22,8 @@ from uiproof.benchmarks.grounding.data import (
     Sample,
     write_dataset,
 )
-from uiproof.boxes import Box
-from uiproof.engine.types import BrokenCase, Case
 from uiproof.errors import InputError
+from uiproof.geometry import Box
 
 
 def element(number, **more):
@@ -131,6 +131,62 @@ def test_what_cannot_be_loaded_is_a_broken_case_and_never_dropped(tmp_path):
     assert all(isinstance(error, str) and "  " not in error for error in broken.values())
 
 
+def broken_in_all_ways(folder):
+    """Four samples of three elements, and something wrong with each of them."""
+    dataset(folder, samples=7, difficulty="easy")
+    (folder / "samples" / "s5.png").unlink()
+    picture(folder / "samples" / "s6.png", (401, 200))
+
+    def spoil(content):
+        samples = content["samples"]
+        del samples[0]["width"]
+        samples[1]["id"] = "s0"
+        samples[2]["image_path"] = "../../secret.png"
+        samples[3]["elements"][0] = {**samples[3]["elements"][0], "id": "e1"}
+        samples[3]["elements"][2]["element_type"] = "icon"
+        samples[3]["elements"][2]["bbox"] = [0.1, 0.1, 30, 20]
+        samples[4]["metadata"] = "easy"
+
+    return edited(folder, spoil)
+
+
+def test_every_element_of_a_broken_sample_stays_a_case(tmp_path):
+    folder = broken_in_all_ways(tmp_path)
+    found = list(cases(folder))
+    assert len(found) == 21 == len(cases(folder))
+    assert len({case.id for case in found}) == 21
+    broken = [case for case in found if isinstance(case, BrokenCase)]
+    assert len(broken) == 20  # all but one of the fourth sample
+    assert {case.id for case in broken} >= {"s0/e0", "s0#2/e2", "s2/e1", "s3/e1#2", "s5/e0"}
+    known = {case.id: case.known.truth for case in broken}
+    # The size that is not annotated is that of the image, where there is one.
+    assert (known["s0/e0"].width, known["s0/e0"].height) == (400, 200)
+    assert known["s2/e1"].element.bbox == element(1).bbox
+    assert known["s2/e1"].tags == {"difficulty": "easy"}
+    assert known["s3/e2"].element.bbox.area == 0  # it cannot be read
+    assert known["s3/e2"].element.element_type == ElementType.ICON
+    assert all(pickle.loads(pickle.dumps(case)).known == case.known for case in broken)
+
+
+def test_broken_elements_count_as_wrong_in_the_cells_they_belong_to(tmp_path, monkeypatch):
+    import uiproof
+
+    folder = broken_in_all_ways(tmp_path / "set")
+    monkeypatch.chdir(tmp_path)
+    run = uiproof.run(folder, "centre", out=tmp_path / "run", executor="inline", quiet=True)
+    summary = run.summary
+    assert (summary["n"], summary["failed"]) == (21, 20)
+    assert summary["scores"]["accuracy"]["n"] == 21
+    assert {name: cell["n"] for name, cell in summary["by_type"].items()} == {
+        "button": 20,
+        "icon": 1,
+    }
+    # Elements are 20 x 10 px. One box cannot be read, so that it has no size.
+    assert {name: cell["n"] for name, cell in summary["by_size"].items()} == {"small": 20}
+    assert summary["by_tag"]["difficulty"]["cells"]["easy"]["n"] == 18
+    uiproof.write_report([run], tmp_path / "report.html")
+
+
 def test_images_are_looked_at_only_when_their_case_comes(tmp_path):
     folder = dataset(tmp_path)
     iterator = iter(cases(folder))
@@ -220,7 +276,7 @@ def test_a_damaged_annotations_file_is_recognised_and_says_what_is_wrong(tmp_pat
 
 
 def test_a_folder_that_is_no_data_set_is_an_error_with_a_remedy(tmp_path):
-    with pytest.raises(InputError, match=r"not a grounding data set.*grounding-data\.md"):
+    with pytest.raises(InputError, match=r"not a known grounding data set.*grounding-data\.md"):
         cases(tmp_path)
 
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -60,13 +62,16 @@ def pixels(file):
 )
 def test_three_charts_have_the_described_names_and_sizes(tmp_path, metrics):
     files = draw_charts(metrics, tmp_path / "charts")
-    assert [file.name for file in files] == list(SIZES)
-    for file in files:
+    svgs = [name.replace(".png", ".svg") for name in SIZES]
+    assert sorted(file.name for file in files) == sorted([*SIZES, *svgs])
+    for file in (tmp_path / "charts").glob("*.svg"):
+        assert ElementTree.parse(file).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    for file in (tmp_path / "charts").glob("*.png"):
         with Image.open(file) as image:
             assert image.size == SIZES[file.name]
             assert image.format == "PNG"
             assert image.info["dpi"] == pytest.approx((150, 150), abs=0.1)
-    assert sorted(file.name for file in (tmp_path / "charts").iterdir()) == sorted(SIZES)
+    assert {file.name for file in (tmp_path / "charts").iterdir()} == {*SIZES, *svgs}
 
 
 def test_nothing_is_drawn_of_nothing(tmp_path):
@@ -79,11 +84,16 @@ def test_longer_bars_are_higher_rates_and_those_of_assisted_methods_are_hatched(
     blue = [0x00, 0x72, 0xB2]  # the first colour
     filled = []
     for number, one in enumerate(runs):
-        files = draw_charts([one], tmp_path / str(number))
+        draw_charts([one], tmp_path / str(number))
+        files = [tmp_path / str(number) / name for name in SIZES]
         filled.append([(np.abs(pixels(file) - blue) < 3).all(axis=2).sum() for file in files])
     low, high, shown = filled
     assert high[0] == pytest.approx(3 * low[0], rel=0.1)
-    assert all(hatched < 0.9 * solid for hatched, solid in zip(shown, high, strict=True))
+    assert all(hatched < 0.9 * solid for hatched, solid in zip(shown[:2], high[:2], strict=True))
+    drawing = (tmp_path / "2" / "detection_rate_overall.svg").read_text()
+    [pattern] = re.findall(r"<pattern.*?</pattern>", drawing, re.DOTALL)
+    assert len(set(re.findall(r"(?:fill=\"|stroke: )(#\w+)", pattern))) == 2
+    assert shown[2] < high[2]  # most of a point's colour is in its whiskers
 
 
 def test_drawing_leaves_no_state_behind_and_needs_no_screen(tmp_path):
@@ -96,3 +106,27 @@ def test_drawing_leaves_no_state_behind_and_needs_no_screen(tmp_path):
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=120)
+
+
+def test_points_have_names_and_axes_end_where_the_points_do(tmp_path):
+    draw_charts([run("first", 0.5, latency=0.1), run("second", 0.75, latency=0.2)], tmp_path)
+    chart = (tmp_path / "accuracy_vs_latency.svg").read_text()
+    written = re.findall(r"<text[^>]*>([^<]+)</text>", chart)
+    assert {"first", "second"} <= set(written)
+    numbers = [float(text) for text in written if text.replace(".", "").isdigit()]
+    assert 0 < max(numbers) < 1000  # and not as far as the guide line at 2,000 ms
+    assert "dashed" not in chart
+
+
+def test_names_of_points_do_not_cover_each_other(tmp_path):
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+    from uiproof.benchmarks.grounding.charts import _against_latency
+
+    figure = Figure(figsize=(10, 8), layout="constrained")
+    _against_latency(figure, [run(f"a longer name {i}", 0.5 + i / 48) for i in range(6)])
+    figure.draw_without_rendering()
+    boxes = [Text.get_window_extent(text) for text in figure.axes[0].texts]
+    assert len(boxes) == 6
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])

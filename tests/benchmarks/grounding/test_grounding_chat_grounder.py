@@ -5,28 +5,24 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import sys
-from pathlib import Path
 
 import pytest
 from seeing_server import pixel_error, screenshot, seen
 
-from uiproof.benchmarks.grounding.contracts import parse_contract, smart_resize
-from uiproof.benchmarks.grounding.grounders.chat import (
+from provider_servers import Fault, ProviderServer
+from uiproof.benchmarks.grounding.coordinates import parse_contract, smart_resize
+from uiproof.benchmarks.grounding.grounders import (
     DECLINED,
     SCALED,
     TRUNCATED,
     ChatGrounder,
     family_name,
 )
-from uiproof.benchmarks.grounding.searches import make_search
-from uiproof.boxes import Box
+from uiproof.benchmarks.grounding.methods import make_search
 from uiproof.engine.context import Context
 from uiproof.errors import MethodError, ModelError, UsageError
+from uiproof.geometry import Box
 from uiproof.models.chat import connect
-
-sys.path.append(str(Path(__file__).parents[2] / "models"))
-from provider_servers import Fault, ProviderServer
 
 SIZE, TARGET = (1920, 1080), (1233, 217)
 RESIZED = "resized:28:78400:12845056,xy,point"

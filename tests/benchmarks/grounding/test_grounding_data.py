@@ -19,8 +19,8 @@ from uiproof.benchmarks.grounding.data import (
     read_samples,
     write_dataset,
 )
-from uiproof.boxes import Box
 from uiproof.errors import InputError
+from uiproof.geometry import Box
 
 ELEMENT = {
     "id": "e1",
@@ -155,9 +155,9 @@ def test_one_bad_entry_spoils_nothing_but_itself(tmp_path):
     broken = {item.id: str(item.error) for item in items if isinstance(item, BrokenItem)}
     good = [item for item in items if isinstance(item, Sample)]
     assert [(sample.id, len(sample.elements)) for sample in good] == [("s1", 1), ("s3", 1)]
-    assert list(broken) == ["s1/e2", "s1/e1#2", "s2", "s1#2", "#4"]
+    assert list(broken) == ["s1/e2", "s1/e1#2", "s2/e1", "s1#2/e1", "#4"]
     assert "sample s1, element e2" in broken["s1/e2"]
-    assert "more than once" in broken["s1#2"]
+    assert "more than once" in broken["s1#2/e1"]
 
 
 json_values = st.recursive(

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from uiproof.benchmarks.grounding.contracts import (
+from uiproof.benchmarks.grounding.coordinates import (
     Contract,
     Order,
     Space,
@@ -13,8 +13,8 @@ from uiproof.benchmarks.grounding.contracts import (
     smart_resize,
 )
 from uiproof.benchmarks.grounding.diagnose import Replayed, diagnose, numbers_say
-from uiproof.boxes import Box
 from uiproof.errors import UsageError
+from uiproof.geometry import Box
 
 SCREENS = ((1920, 1080), (2560, 1440), (1366, 768), (3840, 2160), (1170, 2532))
 WRITTEN = ("({}, {})", "[{}, {}]", "click(start_box='({},{})')", "<point>{} {}</point>")
@@ -51,7 +51,7 @@ def answers_of(contract, seed, *, n=60, skill=0.6, screens=SCREENS, form=None):
         target = Box(rng.uniform(0, 1 - w), rng.uniform(0, 1 - h), w, h)
         x, y = rng.random(), rng.random()
         if rng.random() < skill:
-            x, y = (rng.gauss(c, 0.2 * size) for c, size in zip(target.center, (w, h), strict=True))
+            x, y = (rng.gauss(c, 0.2 * size) for c, size in zip(target.centre, (w, h), strict=True))
         pair = written(contract, min(max(x, 0), 1), min(max(y, 0), 1), width, height)
         raw = (form or rng.choice(WRITTEN)).format(*pair)
         raw = raw if rng.random() > 0.05 else "It is over there."

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from math import dist, nan
 from pathlib import Path
@@ -9,14 +10,19 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from uiproof.benchmarks.grounding.answers import Answer, AssistedFinding, Look
-from uiproof.benchmarks.grounding.cases import Question, Truth
+from uiproof.benchmark import Case, Record
+from uiproof.benchmarks.grounding.cases import Answer, AssistedFinding, Look, Question, Truth
 from uiproof.benchmarks.grounding.data import AnnotatedElement, ElementType
-from uiproof.benchmarks.grounding.judge import GroundingJudge
-from uiproof.benchmarks.grounding.verdicts import NEAR, Kind, distance_to_polygon, hits, verdict
-from uiproof.boxes import Box, PixelBox
-from uiproof.engine.journal import decode, encode
-from uiproof.engine.types import Case, Record
+from uiproof.benchmarks.grounding.judge import (
+    NEAR,
+    ClickVerdict,
+    GroundingJudge,
+    distance_to_polygon,
+    is_hit,
+    judge_answer,
+)
+from uiproof.engine.rundir import decode, encode
+from uiproof.geometry import Box, PixelBox
 
 WIDTH, HEIGHT = 1000, 500
 
@@ -46,8 +52,8 @@ def outline(*corners):
 
 @pytest.mark.parametrize("corner", [(100, 100), (200, 100), (200, 150), (100, 150), (150, 120)])
 def test_a_click_inside_or_on_the_edge_is_a_hit(corner):
-    found = verdict(click(*corner), truth())
-    assert (found.kind, found.correct, found.distance_px) == (Kind.HIT, True, 0.0)
+    found = judge_answer(click(*corner), truth())
+    assert (found.verdict, found.correct, found.distance_px) == (ClickVerdict.HIT, True, 0.0)
     assert found.element_id == "target"
 
 
@@ -61,74 +67,79 @@ def test_whole_pixels_hit_exactly_as_whole_numbers_compare(data):
     box = PixelBox(left, top, right, bottom).normalised(width, height)
     target = AnnotatedElement("e", box, "", ElementType.TEXT, "")
     expected = left <= x <= right and top <= y <= bottom
-    assert hits(target, (x / width, y / height), width, height) is expected
+    assert is_hit(target, (x / width, y / height), width, height) is expected
 
 
 def test_a_click_on_another_element_names_the_smallest_one_there():
     window, button = element("window", (0, 0, 900, 400)), element("other", (400, 200, 500, 260))
-    found = verdict(click(450, 230), truth(None, window, button))
-    assert (found.kind, found.element_id) == (Kind.WRONG_ELEMENT, "other")
+    found = judge_answer(click(450, 230), truth(None, window, button))
+    assert (found.verdict, found.element_id) == (ClickVerdict.WRONG_ELEMENT, "other")
     assert found.distance_px == pytest.approx(dist((450, 230), (200, 150)))
-    assert verdict(click(150, 120), truth(None, window)).kind == Kind.HIT
-    assert verdict(click(210, 120), truth(None, window)).element_id == "window"
+    assert judge_answer(click(150, 120), truth(None, window)).verdict == ClickVerdict.HIT
+    assert judge_answer(click(210, 120), truth(None, window)).element_id == "window"
 
 
 def test_near_and_far_are_told_apart_by_the_diagonal():
     radius = NEAR * dist((0, 0), (WIDTH, HEIGHT))
-    near, far = (verdict(click(200 + radius + more, 120), truth()) for more in (-0.01, 0.01))
-    assert (near.kind, far.kind) == (Kind.NEAR_MISS, Kind.MISS)
+    near, far = (judge_answer(click(200 + radius + more, 120), truth()) for more in (-0.01, 0.01))
+    assert (near.verdict, far.verdict) == (ClickVerdict.NEAR_MISS, ClickVerdict.MISS)
     assert near.distance_px == pytest.approx(radius - 0.01)
     # Off a corner the distance goes across.
-    assert verdict(click(203, 154), truth()).distance_px == pytest.approx(5)
+    assert judge_answer(click(203, 154), truth()).distance_px == pytest.approx(5)
 
 
 @pytest.mark.parametrize("point", [(-1, 120), (1001, 120), (150, -0.5), (150, 501)])
 def test_a_point_that_is_not_on_the_screenshot_is_reported_and_not_moved(point):
-    found = verdict(click(*point), truth(element(box=(0, 0, 1000, 500))))
-    assert (found.kind, found.correct) == (Kind.OUTSIDE, False)
+    found = judge_answer(click(*point), truth(element(box=(0, 0, 1000, 500))))
+    assert (found.verdict, found.correct) == (ClickVerdict.OUTSIDE, False)
     assert found.distance_px >= 0.5
-    assert verdict(click(1000, 500), truth(element(box=(0, 0, 1000, 500)))).kind == Kind.HIT
+    assert (
+        judge_answer(click(1000, 500), truth(element(box=(0, 0, 1000, 500)))).verdict
+        == ClickVerdict.HIT
+    )
 
 
 def test_refusals_are_right_only_where_nothing_is_there():
     nothing = truth(element(box=(0, 0, 0, 0), refusal=True), element("other", (0, 0, 9, 9)))
-    assert verdict(Answer(refused=True), nothing).kind == Kind.CORRECT_REFUSAL
-    assert verdict(Answer(refused=True), nothing).correct
-    assert verdict(click(0, 0), nothing).kind == Kind.FALSE_POINT
-    assert verdict(Answer(), nothing).kind == Kind.UNPARSEABLE
-    found = verdict(Answer(refused=True), truth())
-    assert (found.kind, found.correct, found.distance_px) == (Kind.REFUSED, False, None)
+    assert judge_answer(Answer(refused=True), nothing).verdict == ClickVerdict.CORRECT_REFUSAL
+    assert judge_answer(Answer(refused=True), nothing).correct
+    assert judge_answer(click(0, 0), nothing).verdict == ClickVerdict.FALSE_POINT
+    assert judge_answer(Answer(), nothing).verdict == ClickVerdict.UNPARSEABLE
+    found = judge_answer(Answer(refused=True), truth())
+    assert (found.verdict, found.correct, found.distance_px) == (ClickVerdict.REFUSED, False, None)
     # What is not there cannot be clicked by mistake.
-    assert verdict(click(0, 0), truth(None, nothing.element)).kind == Kind.MISS
+    assert judge_answer(click(0, 0), truth(None, nothing.element)).verdict == ClickVerdict.MISS
 
 
 @pytest.mark.parametrize("answer", [Answer(), Answer(point=(nan, 0.5)), Answer(point=(9e999, 0))])
 def test_what_cannot_be_understood_is_unparseable(answer):
-    assert verdict(answer, truth()).kind == Kind.UNPARSEABLE
+    assert judge_answer(answer, truth()).verdict == ClickVerdict.UNPARSEABLE
 
 
 def test_a_box_clicks_its_middle_and_is_compared_with_the_box_of_the_element():
-    found = verdict(Answer(box=element(box=(100, 100, 150, 150)).bbox), truth())
-    assert (found.kind, found.iou) == (Kind.HIT, pytest.approx(0.5))
-    aside = verdict(Answer(box=element(box=(170, 100, 270, 150)).bbox), truth())
-    assert (aside.kind, aside.iou) == (Kind.NEAR_MISS, pytest.approx(30 / 170))
+    found = judge_answer(Answer(box=element(box=(100, 100, 150, 150)).bbox), truth())
+    assert (found.verdict, found.iou) == (ClickVerdict.HIT, pytest.approx(0.5))
+    aside = judge_answer(Answer(box=element(box=(170, 100, 270, 150)).bbox), truth())
+    assert (aside.verdict, aside.iou) == (ClickVerdict.NEAR_MISS, pytest.approx(30 / 170))
     assert aside.distance_px == pytest.approx(20)
-    assert verdict(click(150, 120), truth()).iou is None
+    assert judge_answer(click(150, 120), truth()).iou is None
 
 
 def test_the_clickable_area_counts_beside_what_is_drawn():
     target = element(clickable=element(box=(90, 90, 190, 160)).bbox)
     for point in [(92, 92), (199, 120), (150, 120)]:
-        assert verdict(click(*point), truth(target)).kind == Kind.HIT
-    assert verdict(click(199, 158), truth(target)).kind == Kind.NEAR_MISS
+        assert judge_answer(click(*point), truth(target)).verdict == ClickVerdict.HIT
+    assert judge_answer(click(199, 158), truth(target)).verdict == ClickVerdict.NEAR_MISS
 
 
 def test_an_outline_counts_instead_of_the_box_around_it():
     triangle = element(polygon=outline((100, 100), (200, 100), (100, 150)))
-    assert verdict(click(110, 110), truth(triangle)).kind == Kind.HIT
-    assert verdict(click(150, 125), truth(triangle)).kind == Kind.HIT  # on the slanted edge
-    found = verdict(click(200, 150), truth(triangle))
-    assert found.kind == Kind.MISS
+    assert judge_answer(click(110, 110), truth(triangle)).verdict == ClickVerdict.HIT
+    assert (
+        judge_answer(click(150, 125), truth(triangle)).verdict == ClickVerdict.HIT
+    )  # on the slanted edge
+    found = judge_answer(click(200, 150), truth(triangle))
+    assert found.verdict == ClickVerdict.MISS
     assert found.distance_px == pytest.approx(100 * 50 / dist((0, 0), (100, 50)))
 
 
@@ -273,3 +284,11 @@ def test_a_failure_of_an_assisted_run_is_one_under_its_own_rule(tmp_path):
     score = GroundingJudge(tmp_path).failure(case())
     assert score.scores == {"detected": 0.0, "blind_hit": 0.0, "iou": None, "distance_px": None}
     assert "accuracy" in GroundingJudge(tmp_path / "nowhere").failure(None).scores
+
+
+def test_what_a_parser_did_not_list_is_not_detected():
+    missed = Answer(undetected=True, assisted=AssistedFinding(False, 0.0))
+    assert judge_answer(missed, truth()).verdict == ClickVerdict.NOT_DETECTED
+    assert not judge_answer(missed, truth()).correct
+    absent = replace(element("no"), refusal=True)
+    assert judge_answer(missed, truth(absent)).verdict == ClickVerdict.NOT_DETECTED

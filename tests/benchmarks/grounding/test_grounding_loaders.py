@@ -23,10 +23,11 @@ from grounding_layouts import (
     write,
 )
 
+from uiproof.benchmark import BrokenCase, Case
 from uiproof.benchmarks.grounding.cases import cases
 from uiproof.benchmarks.grounding.data import ElementType
-from uiproof.benchmarks.grounding.loaders import data_folder, find_loader
-from uiproof.engine.types import BrokenCase, Case
+from uiproof.benchmarks.grounding.loaders import data_folder
+from uiproof.benchmarks.grounding.published_sets import find_loader
 from uiproof.errors import InputError
 
 # ScreenSpot and ScreenSpot-v2

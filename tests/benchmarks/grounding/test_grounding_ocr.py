@@ -5,15 +5,18 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from uiproof.benchmarks.grounding.grounders import candidates, readings
-from uiproof.benchmarks.grounding.grounders.base import Picture
-from uiproof.benchmarks.grounding.grounders.candidates import Screen, look_at
-from uiproof.benchmarks.grounding.grounders.choosing import choose
-from uiproof.benchmarks.grounding.grounders.instructions import understand
-from uiproof.benchmarks.grounding.grounders.ocr import OcrGrounder
-from uiproof.benchmarks.grounding.grounders.sheets import find_cell
-from uiproof.boxes import Box, PixelBox
+from uiproof.benchmarks.grounding import ocr
+from uiproof.benchmarks.grounding.ocr import (
+    OcrGrounder,
+    ScreenText,
+    choose,
+    named_sides,
+    read_screen,
+    understand,
+)
+from uiproof.benchmarks.grounding.pictures import Picture
 from uiproof.engine.context import Context
+from uiproof.geometry import Box, PixelBox
 from uiproof.vision import images
 from uiproof.vision.ocr import OcrLine
 
@@ -42,12 +45,11 @@ def form():
 
 @pytest.fixture(scope="module")
 def screen():
-    rgb = form()
-    return look_at(rgb, candidates.read(rgb))
+    return ScreenText(read_screen(form()), WIDTH, HEIGHT)
 
 
 def clicked(screen, instruction):
-    choice = choose(screen, understand(instruction))
+    choice = choose(screen, instruction)
     return None if choice is None else choice.point
 
 
@@ -56,35 +58,16 @@ def inside(point, box):
     return point is not None and left <= point[0] <= right and top <= point[1] <= bottom
 
 
-def test_a_button_is_found_by_its_words_with_its_frame(screen):
-    choice = choose(screen, understand("Click on the 'Save' button"))
+def test_a_button_is_found_by_its_words(screen):
+    choice = choose(screen, "Click on the 'Save' button")
     assert inside(choice.point, BUTTONS["Save"])
-    left, top, right, bottom = BUTTONS["Save"]
-    box = choice.box
-    for found, drawn in zip(
-        (box.left, box.top, box.right, box.bottom), BUTTONS["Save"], strict=True
-    ):
-        assert abs(found - drawn) <= 4, (box, (left, top, right, bottom))
+    assert inside((choice.box.left, choice.box.top), BUTTONS["Save"])
     assert choice.confidence > 0.9
 
 
 def test_words_without_quotes_and_with_slips_are_found_too(screen):
     assert inside(clicked(screen, "click cancel"), BUTTONS["Cancel"])
     assert inside(clicked(screen, "Click on the 'Cancle' button"), BUTTONS["Cancel"])
-
-
-def test_a_label_stands_for_the_field_after_it(screen):
-    assert inside(clicked(screen, "Click on the Email address text field"), FIELD)
-    assert inside(clicked(screen, "Click the field to the right of 'Email address'"), FIELD)
-    # The text itself is meant when it is called a text.
-    assert clicked(screen, "Click on the text 'Email address'")[0] < FIELD[0]
-
-
-def test_a_label_stands_for_the_box_to_tick_before_it(screen):
-    around = (TICK[0] - 2, TICK[1] - 2, TICK[2] + 2, TICK[3] + 2)
-    assert inside(clicked(screen, "Click on the 'Send copies' checkbox"), around)
-    assert inside(clicked(screen, "Click the checkbox to the left of 'Send copies'"), around)
-    assert inside(clicked(screen, "Uncheck Send copies"), around)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +87,8 @@ def test_places_and_ordinals_tell_equal_words_apart(screen, instruction, which):
 
 
 def test_one_of_several_equal_ones_is_a_less_sure_guess(screen):
-    unclear = choose(screen, understand("Click on the 'Open' link"))
-    clear = choose(screen, understand("Click on the third 'Open' link from the top"))
+    unclear = choose(screen, "Click on the 'Open' link")
+    clear = choose(screen, "Click on the third 'Open' link from the top")
     assert unclear.confidence < 0.6 < clear.confidence
 
 
@@ -114,14 +97,12 @@ def test_one_of_several_equal_ones_is_a_less_sure_guess(screen):
     ["Click on the 'Publish' button", "Click on the printer icon", "", "Click on the button"],
 )
 def test_what_is_not_there_is_refused(screen, instruction):
-    assert choose(screen, understand(instruction)) is None
+    assert choose(screen, instruction) is None
 
 
 def written(*lines):
     """A screen with these lines and nothing else."""
-    return Screen(
-        1000, 800, tuple(OcrLine(text, PixelBox(*box), 0.99) for text, box in lines), (), ()
-    )
+    return ScreenText([OcrLine(text, PixelBox(*box), 0.99) for text, box in lines], 1000, 800)
 
 
 def test_a_whole_line_is_better_than_a_part_of_one():
@@ -158,31 +139,80 @@ def test_a_neighbour_decides_between_equal_words():
     assert clicked(screen, "Click on 'px' to the right of 'Width'") == (310, 110)
 
 
-def test_a_menu_item_is_found_by_its_words_in_another_order():
-    screen = written(
-        ("Restore From Trash", (100, 100, 260, 120)), ("Restore", (700, 100, 760, 120))
-    )
-    assert clicked(screen, "Restore this image from the trash") == (180, 110)
+@pytest.mark.parametrize(
+    ("instruction", "name"),
+    [
+        ("Click the “Learn more” link.", "Learn more"),
+        ('Select "No. 9"', "No. 9"),
+        ("Click on the text 'It's done'", "It's done"),
+        ("Press the button labeled 'Go'", "Go"),
+        ("Click on the Email text field", "Email"),
+        ("Please open the Release notes link", "Release notes"),
+        ("Sort the files according to the size", "size"),
+    ],
+)
+def test_quotes_and_runs_of_words_may_name_the_target(instruction, name):
+    assert name in [phrase.text for phrase in understand(instruction).phrases]
 
 
-def test_a_close_icon_is_a_cross():
-    screen = written(("×", (900, 10, 916, 26)), ("Report", (100, 10, 160, 26)))
-    assert clicked(screen, "Close the window") == (908, 18)
+def test_more_of_the_words_weigh_more_and_words_about_controls_weigh_little():
+    weights = {p.text: p.weight for p in understand("Click on the Email address button").phrases}
+    assert weights["Email address"] > weights["Email"] > weights["button"]
+    assert not {"Click", "the"} & set(weights)
+    weights = {p.text: p.weight for p in understand("Click 'Edit' to change 'Name'").phrases}
+    assert weights["Edit"] > weights["Name"]
 
 
-def test_a_cell_is_where_its_column_and_row_meet():
-    columns = [
-        OcrLine(letter, PixelBox(100 + 80 * i, 50, 110 + 80 * i, 66), 0.99)
-        for i, letter in enumerate("ABDE")
-    ]
-    # One row was not read, and a number of the content stands elsewhere.
-    rows = [OcrLine(str(n), PixelBox(20, 60 + 20 * n, 30, 74 + 20 * n), 0.99) for n in (1, 2, 4, 5)]
-    content = [OcrLine("7", PixelBox(190, 82, 200, 94), 0.99)]
-    box = find_cell([*columns, *rows, *content], "B", 3)
-    assert box.left < 185 < box.right
-    assert box.top < 127 < box.bottom
-    assert find_cell([*columns, *rows], "B", 500) is None
-    assert find_cell(content, "B", 3) is None
+@pytest.mark.parametrize(
+    ("instruction", "rank"),
+    [
+        ("Click on the second 'Open' link from the top", (1, "y")),
+        ("Click on the third 'Open' link from the left", (2, "x")),
+        ("Click on the second 'Open' link from the bottom", (-2, "y")),
+        ("Click on the left-most 'Save' button", (0, "x")),
+        ("Click on the bottommost 'Save' button", (-1, "y")),
+        ("Click on the last 'Delete' button", (-1, "")),
+        ("Click on the 'First name' field", None),
+    ],
+)
+def test_ordinals_and_superlatives_tell_which_one_of_several(instruction, rank):
+    assert understand(instruction).rank == rank
+
+
+@pytest.mark.parametrize(
+    ("instruction", "sides"),
+    [
+        ("Click the X button in the top right corner", {"top", "right"}),
+        ("Click 'Zoom' in the lower-left corner of the screen", {"bottom", "left"}),
+        ("Click on the 'Next' button at the bottom of the page", {"bottom"}),
+        ("Click on the icon on the left side of the screen", {"left"}),
+        ("Click on the second 'Open' link from the top", set()),
+        ("Click on the 'Top left' button", set()),
+        ("Click the checkbox to the left of 'Subtitles'", set()),
+    ],
+)
+def test_corners_and_sides_are_parts_of_the_screen(instruction, sides):
+    assert named_sides(instruction) == sides
+
+
+@pytest.mark.parametrize(
+    ("instruction", "relation", "name"),
+    [
+        ("Click the checkbox to the left of 'Subtitles'", "left", "Subtitles"),
+        ("Click the + button next to the 'Rows' field", "near", "Rows"),
+        ("Click the field below 'Name'", "below", "Name"),
+        ("Click the arrow on the right side of 'Format'", "right", "Format"),
+        ("Click the switch above 'Volume'", "above", "Volume"),
+    ],
+)
+def test_prepositions_say_what_the_target_stands_beside(instruction, relation, name):
+    ((found, phrases),) = understand(instruction).anchors
+    assert (found, phrases[0].text) == (relation, name)
+
+
+@pytest.mark.parametrize("instruction", ["", "   ", "...", "'", "click", "the of in", "🙂", "''"])
+def test_nothing_said_is_nothing_wanted_rather_than_an_error(instruction):
+    assert not [p for p in understand(instruction).phrases if p.weight > 0.96]
 
 
 def ground(grounder, picture, *instructions):
@@ -202,9 +232,9 @@ def reads(monkeypatch):
 
     def count(rgb):
         sizes.append(rgb.shape)
-        return candidates.read(rgb)
+        return read_screen(rgb)
 
-    monkeypatch.setattr(readings, "read", count)
+    monkeypatch.setattr(ocr, "read_screen", count)
     return sizes
 
 
@@ -236,7 +266,7 @@ def test_a_damaged_or_foreign_reading_is_made_anew(tmp_path, reads):
         file.write_bytes(content)
         ground(OcrGrounder(cache_dir=tmp_path), picture, "Click")
     assert len(reads) == 4
-    assert json.loads(file.read_bytes())["reader"] == readings.reader_name()
+    assert json.loads(file.read_bytes())["reader"] == ocr.reader_name()
 
 
 def test_a_guess_on_a_part_is_in_fractions_of_the_part(tmp_path):

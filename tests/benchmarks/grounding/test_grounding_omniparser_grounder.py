@@ -6,30 +6,22 @@ import asyncio
 import base64
 import io
 import json
-import sys
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from uiproof.benchmarks.grounding.assisted import Detection
-from uiproof.benchmarks.grounding.grounders.base import Picture
-from uiproof.benchmarks.grounding.grounders.omniparser import (
-    SKIPPED,
-    OmniParser,
-    OmniParserGrounder,
-)
-from uiproof.benchmarks.grounding.searches import make_search
-from uiproof.boxes import Box
+from provider_servers import ProviderServer
+from uiproof.benchmarks.grounding.grounders import Detection
+from uiproof.benchmarks.grounding.methods import make_search
+from uiproof.benchmarks.grounding.omniparser import SKIPPED, OmniParser, OmniParserGrounder
+from uiproof.benchmarks.grounding.pictures import Picture
 from uiproof.engine.context import Context
 from uiproof.errors import ModelError
+from uiproof.geometry import Box
 from uiproof.models.chat import connect
-
-sys.path.append(str(Path(__file__).parents[2] / "models"))
-from provider_servers import ProviderServer
 
 
 def element(kind, box, content, source="box_ocr_content_ocr"):
@@ -167,8 +159,8 @@ def test_elements_come_with_their_boxes_texts_and_kinds(parse):
     seen, context = parse(PAGE)
     assert len(seen) == len(PAGE)
     assert seen[3].box == Box(0.42, 0.60, pytest.approx(0.08), pytest.approx(0.06))
-    assert (seen[3].text, seen[3].kind, seen[3].interactive) == ("Save", "icon", True)
-    assert (seen[0].text, seen[0].kind, seen[0].interactive) == ("File", "text", False)
+    assert (seen[3].text, seen[3].kind) == ("Save", "icon")
+    assert (seen[0].text, seen[0].kind) == ("File", "text")
     assert seen[6].text == ""
     assert not context.flags
     assert context.calls[0]["elements"] == 9

@@ -9,9 +9,9 @@ import pytest
 from grounding_layouts import CORNERS, H, W, as_fractions, as_size, good, loaded, pixels
 from PIL import Image
 
+from uiproof.benchmark import BrokenCase
 from uiproof.benchmarks.grounding.cases import cases
-from uiproof.benchmarks.grounding.loaders import find_loader
-from uiproof.engine.types import BrokenCase
+from uiproof.benchmarks.grounding.published_sets import find_loader
 from uiproof.errors import InputError, MissingDependencyError
 
 

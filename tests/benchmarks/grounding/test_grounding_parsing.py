@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from uiproof.benchmarks.grounding.parsing import REFUSAL_NUMBERS, Parsed, parse
+from uiproof.benchmarks.grounding.parsing import Parsed, parse
 
 PLACES = [
     # UI-TARS, all versions
@@ -199,10 +199,8 @@ def test_knows_a_refusal_in_words(text):
 
 
 @pytest.mark.parametrize("text", ["(-1,-1)", "click(start_box='(-1, -1)')", "[0, 0, 0, 0]"])
-def test_numbers_are_a_refusal_only_where_the_protocol_says_so(text):
+def test_numbers_are_never_a_refusal(text):
     assert parse(text).kind in ("point", "box")
-    assert parse(text, refusal_numbers=REFUSAL_NUMBERS).kind == "refusal"
-    assert parse("(5, 5)", refusal_numbers=REFUSAL_NUMBERS).kind == "point"
 
 
 @pytest.mark.parametrize(
@@ -305,7 +303,7 @@ PIECES = st.sampled_from(
     ).map("".join)
 )
 def test_never_raises_and_only_returns_finite_numbers(text):
-    parsed = parse(text, refusal_numbers=REFUSAL_NUMBERS)
+    parsed = parse(text)
     assert len(parsed.numbers) == {"point": 2, "box": 4, "refusal": 0, "nothing": 0}[parsed.kind]
     assert all(map(math.isfinite, parsed.numbers))
     assert parsed.confidence is None or 0 <= parsed.confidence <= 1

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from uiproof.benchmarks.grounding.grounders.base import Guess, Picture
-from uiproof.boxes import Box, PixelBox
+from uiproof.benchmarks.grounding.grounders import Guess
+from uiproof.benchmarks.grounding.pictures import Picture
 from uiproof.errors import InputError
+from uiproof.geometry import Box, PixelBox
 from uiproof.vision import images
 
 
@@ -59,7 +60,6 @@ def test_a_scaled_part_points_to_the_same_places(picture):
     # The middle of the part is pixel (35, 37.5) of the screenshot.
     assert part.to_whole((0.5, 0.5)) == pytest.approx((0.35, 0.625))
     assert abs(int(part.rgb()[15, 30, 0]) - 35) <= 1
-    assert part.from_whole(part.to_whole((0.1, 0.9))) == pytest.approx((0.1, 0.9))
 
 
 def test_a_part_of_a_part_is_cut_from_the_screenshot_itself(picture):
@@ -140,3 +140,23 @@ def test_a_guess_clicks_its_point_or_the_middle_of_its_box():
     assert Guess(point=(0.1, 0.2), box=Box(0, 0, 1, 1)).click == (0.1, 0.2)
     assert Guess(box=Box(0.2, 0.4, 0.2, 0.2)).click == pytest.approx((0.3, 0.5))
     assert Guess(refused=True).click is None
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "P"])
+def test_what_is_cut_keeps_its_pixels_and_its_colours(tmp_path, mode):
+    pixels = np.random.default_rng(1).integers(0, 256, (40, 60, 4), np.uint8)
+    whole = Image.fromarray(pixels).convert(mode)
+    whole.save(tmp_path / "a.png")
+    part = Picture.open(tmp_path / "a.png").cut(PixelBox(7, 5, 31, 22))
+    assert (part.size, part.region) == ((24, 17), PixelBox(7, 5, 31, 22).normalised(60, 40))
+    with Image.open(BytesIO(part.png())) as cut:
+        assert cut.mode == mode
+        assert cut.convert("RGBA").tobytes() == whole.crop((7, 5, 31, 22)).convert("RGBA").tobytes()
+
+
+def test_nothing_is_cut_from_a_damaged_file(tmp_path):
+    Image.new("RGB", (300, 300)).save(tmp_path / "a.png")
+    content = (tmp_path / "a.png").read_bytes()
+    (tmp_path / "a.png").write_bytes(content[:200])
+    with pytest.raises(InputError, match=r"a\.png"):
+        Picture.open(tmp_path / "a.png").cut(PixelBox(0, 0, 10, 10)).png()

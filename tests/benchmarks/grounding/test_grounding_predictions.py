@@ -9,24 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from uiproof.benchmarks.grounding.judge import GroundingJudge
+from uiproof.benchmarks.grounding import BENCHMARK
+from uiproof.benchmarks.grounding.coordinates import Space
 from uiproof.benchmarks.grounding.predictions import (
     BoxForm,
-    PointSpace,
     Prediction,
     Predictions,
-    Published,
-    Rates,
     Unreadable,
-    published_methods,
-    rates,
     read_predictions,
 )
-from uiproof.benchmarks.grounding.summary import summarise
+from uiproof.benchmarks.grounding.rescoring import Published, Rates, published_methods, rates
 from uiproof.engine.run import execute
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import InputError, UsageError
-from uiproof.registry import Benchmark
 
 
 def percent(rate: float | None) -> float:
@@ -69,19 +64,10 @@ def only(predictions: Predictions) -> Prediction:
 
 
 def run_of(method: Published, dataset: Path, folder: Path) -> RunDirectory:
-    benchmark = Benchmark(
-        name="grounding",
-        recognises=Path.exists,
-        cases=method.cases,
-        method=lambda name: method,
-        methods={},
-        judge=GroundingJudge,
-        summarise=summarise,
-        fingerprint=dict,
-    )
     return execute(
         directory=folder,
-        benchmark=benchmark,
+        benchmark=BENCHMARK,
+        cases=method.cases(dataset),
         dataset=dataset,
         dataset_name=dataset.name,
         method=method,
@@ -166,16 +152,16 @@ def test_pixel_points_without_any_image_size_are_compared_with_pixel_boxes(tmp_p
     file = with_details(tmp_path, detail(), detail(pred=[10, 10], correctness="wrong"))
     right, wrong = file.methods["pred"]
     assert (right.rescored, wrong.rescored) == (True, False)
-    assert file.reading.points["pred"] is PointSpace.PIXELS
+    assert file.reading.points["pred"] is Space.PIXELS
     assert not file.sizes_known
 
 
 @pytest.mark.parametrize(
     ("pred", "space"),
     [
-        ([0.42, 0.52], PointSpace.UNIT),
-        ([420, 520], PointSpace.THOUSAND),
-        ([1050, 520], PointSpace.PIXELS),
+        ([0.42, 0.52], Space.UNIT),
+        ([420, 520], Space.THOUSAND),
+        ([1050, 520], Space.PIXELS),
     ],
 )
 def test_what_points_count_shows_from_the_verdicts_of_the_file(tmp_path, pred, space):
@@ -428,7 +414,7 @@ def test_two_models_of_a_capture_give_their_steps_a_router_and_an_oracle(tmp_pat
         "oracle": [True, True, True, False],
     }
     assert all(not rates(found).differing for found in file.methods.values())
-    assert file.reading.points["kv_s1"] is PointSpace.THOUSAND
+    assert file.reading.points["kv_s1"] is Space.THOUSAND
     assisted = {method.name: method.assisted for method in published_methods(file)}
     assert [name for name, marked in assisted.items() if marked] == ["published:results:oracle"]
 

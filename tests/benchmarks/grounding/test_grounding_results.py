@@ -1,26 +1,37 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 from grounding_records import WHOLE_LOOK, assisted, click, failed, hit, scored
 
-from uiproof.benchmarks.grounding.answers import Answer
-from uiproof.benchmarks.grounding.comparing import compare, write_comparison
+from uiproof.benchmarks.grounding.audit import Audited
+from uiproof.benchmarks.grounding.cases import Answer
+from uiproof.benchmarks.grounding.comparison import (
+    compare,
+    compare_results,
+    store,
+    write_comparison,
+)
+from uiproof.benchmarks.grounding.judge import AREA_RULE, SHORT_SIDE_RULE
 from uiproof.benchmarks.grounding.results import (
     ElementResult,
+    loss,
     metrics_of,
     metrics_of_run,
     read_result,
     read_results,
+    result_file,
     write_results,
 )
-from uiproof.benchmarks.grounding.sizes import AREA_RULE, SHORT_SIDE_RULE
 from uiproof.benchmarks.grounding.tables import console_table, markdown_table
-from uiproof.boxes import Box
-from uiproof.engine.journal import encode
+from uiproof.engine.rundir import RunDirectory, encode
 from uiproof.errors import InputError
-from uiproof.stats.clusters import clustered_rate
+from uiproof.geometry import Box
+from uiproof.stats.intervals import clustered_rate
 
 
 def described():
@@ -91,6 +102,7 @@ def test_each_element_has_all_described_fields():
         method_info={"verdict": "near_miss", "matched_text": "OK"},
     )
     assert missed.region_errors == ("HTTP 500",)
+    assert missed.iou == 0  # also in runs that kept the overlap of what was rejected
     assert (missed.found, missed.click_point, missed.distance_from_target) == (False, None, None)
     assert broken.method_info == {"error": "model: It did not work."}
 
@@ -114,7 +126,7 @@ def test_blind_results_are_found_when_they_are_right():
 
 
 def test_the_area_rule_of_the_described_framework_is_there_too():
-    found = metrics(by_area=True)
+    found = metrics(protocol="openadapt-0.1.2")
     # Squares of 20, 40 and 120 px on 1000 x 1000.
     assert [one.size_category for one in found.results] == [
         *("small", "medium", "large", "small", "small")
@@ -134,7 +146,7 @@ def test_result_files_are_read_back_as_they_were_written(tmp_path):
     assert file.name == "omniparser-fixed_synthetic.json"
     other = write_results(second, tmp_path / "results")
     assert other.parent == file.parent  # a slash in a name makes no folder
-    assert read_results(tmp_path / "results") == [first, second]
+    assert read_results(tmp_path / "results") == ([first, second], [])
     content = json.loads(file.read_text())
     assert {"detection_rate", "detection_rate_by_type", "results", "assisted"} <= set(content)
     assert content["intervals"]["by_size"]["small"]["n"] == 3
@@ -171,18 +183,118 @@ def test_files_of_the_described_framework_are_read(tmp_path):
     file = tmp_path / "theirs.json"
     file.write_text(json.dumps(content))
     found = read_result(file)
-    assert (found.detection_rate, found.by_size["medium"].n, found.size_rule) == (0.5, 2, "")
+    assert (found.detection_rate, found.by_size["medium"].n) == (0.5, 2)
+    assert (found.protocol, found.assisted) == ("openadapt-0.1.2", True)
+    assert found.size_rule == AREA_RULE
+    assert found.label == "OmniParser + baseline [assisted, openadapt-0.1.2]"
     assert "50.0%" in console_table([found])
+    assert compare([found])["summary"]["best_blind"] is None
     file.write_text(json.dumps({**content, "results": []}))
     assert read_result(file).interval.n == 2
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"results": [{"found": true}]}', "null"])
+def spoiled(**changes):
+    return json.dumps({**json.loads(json.dumps(asdict(metrics()))), **changes})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "null", '{"a": 1}', '{"results": [{"found": true}]}'),
+        *('{"method_name": "m", "dataset_name": "d"}', "[" * 100_000),
+        spoiled(detection_rate="high"),
+        spoiled(mean_iou=float("nan")),
+        spoiled(dataset_name=None),
+        spoiled(results=[{"found": True, "iou": None}]),
+    ],
+)
 def test_what_is_no_result_file_is_named(tmp_path, text):
     file = tmp_path / "notes.json"
     file.write_text(text)
+    written = write_results(metrics(), tmp_path)
+    found, left_out = read_results(tmp_path)
+    assert found == [read_result(written)]
+    assert [type(error) for error in left_out] == [InputError]
+    assert "notes.json is not a result file" in left_out[0].message
+
+
+def test_a_trial_run_never_takes_the_place_of_a_whole_one(tmp_path):
+    whole, part = metrics(), metrics(records=described()[:3])
+    file = result_file(whole, tmp_path)
+    assert loss(file, part) == ""  # nothing is there yet
+    write_results(part, tmp_path)
+    assert loss(file, whole) == ""
+    write_results(whole, tmp_path)
+    assert "5 elements, which are not all among the 3 of this run" in loss(file, part)
+    assert loss(file, metrics()) == ""
+    theirs = replace(metrics(), protocol="openadapt-0.1.2", method_name="OmniParser + fixed_crop")
+    assert "results by the protocol uiproof" in loss(file, theirs)
+    assert write_results(theirs, tmp_path / "theirs").name == "omniparser-fixed_synthetic.json"
+    others = [scored(f"z/{number}", assisted(True, 0.5)) for number in range(9)]
+    assert "not all among the 9" in loss(file, metrics(records=others))  # another data set
+    file.write_text("{}")
+    assert "not a result file" in loss(file, whole)
+
+
+def run_of(folder, records, **manifest):
+    folder.mkdir()
+    usual = {"method": "omniparser", "dataset": "/data/synthetic", "assisted": True}
+    (folder / "run.json").write_text(json.dumps({**usual, **manifest}))
+    (folder / "journal.jsonl").write_bytes(b"".join(map(encode, records)))
+    return RunDirectory(folder)
+
+
+def test_what_is_not_replaced_is_told(tmp_path, caplog):
+    results = tmp_path / "results"
+    store(run_of(tmp_path / "a", described()), results)
+    (file,) = results.iterdir()
+    before = file.read_bytes()
+    assert not caplog.records
+    store(run_of(tmp_path / "b", described()[:3]), results)
+    assert file.read_bytes() == before
+    (told,) = caplog.messages
+    assert "5 elements" in told
+    assert str(tmp_path / "b") in told
+    assert "--output-dir" in told
+    store(run_of(tmp_path / "c", described(), shard="1/2", method="uitars"), results)
+    store(run_of(tmp_path / "d", described(), method="uitars"), None)
+    assert list(results.iterdir()) == [file]
+
+
+def test_result_files_are_compared_whatever_else_lies_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    results = Path("evaluation/results")
+    with pytest.raises(InputError, match="no results in evaluation/results") as caught:
+        compare_results()
+    assert "uiproof run" in caught.value.remedy
+    write_results(metrics(), results)
+    write_results(blind("ocr@none", 1, 0), results)
+    (results / "notes.json").write_text('{"mine": true}')
+    told = compare_results()
+    assert "OmniParser + fixed_crop" in told
+    assert "Left out: evaluation/results/notes.json is not a result file" in told
+    content = json.loads((results / "comparison.json").read_text())
+    assert content["summary"]["total_methods"] == 2
+    assert list(Path("evaluation/charts").iterdir())
+    (results / "comparison.json").unlink()
+    compare_results(results, json="f.json", output="new/g.json", charts_dir="charts")
+    assert json.loads(Path("f.json").read_text()) == content
+    assert json.loads(Path("new/g.json").read_text()) == content
+    assert not (results / "comparison.json").exists()
+    assert "Detection Rate" in compare_results(results, markdown=True)
+    (results / "comparison.json").unlink()
+    (results / "comparison.json").mkdir()  # cannot be replaced by a file
+    shutil.rmtree("evaluation/charts")
+    Path("evaluation/charts").write_text("no folder")
+    told = compare_results()
+    assert "OmniParser + fixed_crop" in told
+    assert told.count("Not written: ") == 2
+    with pytest.raises(InputError, match="cannot be made"):
+        compare_results(charts_dir="evaluation/charts")
+    for file in results.glob("*_*.json"):
+        file.unlink()
     with pytest.raises(InputError, match=r"notes\.json is not a result file"):
-        read_results(tmp_path)
+        compare_results()
 
 
 def test_a_run_becomes_metrics(tmp_path):
@@ -201,9 +313,9 @@ def test_a_comparison_ranks_and_never_reads_itself_back(tmp_path):
     ]
     for run in runs:
         write_results(run, tmp_path)
-    file = write_comparison(read_results(tmp_path), tmp_path)
-    assert file.name == "comparison.json"
-    assert len(read_results(tmp_path)) == 3
+    file = tmp_path / "comparison.json"
+    write_comparison(read_results(tmp_path)[0], file)
+    assert [len(part) for part in read_results(tmp_path)] == [3, 0]
     content = json.loads(file.read_text())
     assert content["summary"] == {
         "total_methods": 3,
@@ -250,7 +362,7 @@ def test_pairs_are_compared_on_the_elements_that_both_have():
 
 def test_the_console_table_has_the_described_layout():
     lines = console_table([metrics(), blind("ocr@none", 1, 0)]).splitlines()
-    assert lines[:3] == ["=" * 90, "GROUNDING RESULTS", "=" * 90]
+    assert lines[:3] == ["=" * 90, "EVALUATION RESULTS (protocol uiproof)", "=" * 90]
     starts = [0, 28, 40, 50, 58, 68]
     header = lines[3]
     names = ["Method", "Dataset", "Det.Rate", "IoU", "Latency", "Attempts"]
@@ -259,7 +371,7 @@ def test_the_console_table_has_the_described_layout():
     assert lines[4] == "-" * 90
     row = lines[5]
     assert [row[a:b].strip() for a, b in zip(starts, [*starts[1:], 76], strict=True)] == [
-        *("omniparser-fixed", "synthetic", "60.0%", "0.600", "875ms", "1.4")
+        *("OmniParser + fixed_crop", "synthetic", "60.0%", "0.600", "875ms", "1.4")
     ]
     assert row[76:82].strip() == "5"
     assert row.endswith("assisted incomplete")
@@ -267,7 +379,7 @@ def test_the_console_table_has_the_described_layout():
     block = lines.index("Detection rate by size of the element")
     assert lines[block + 1] == "-" * 70
     assert lines[block + 4].split() == [
-        *("omniparser-fixed", "33.3%", "100.0%", "100.0%", "assisted", "incomplete")
+        *("OmniParser", "+", "fixed_crop", "33.3%", "100.0%", "100.0%", "assisted", "incomplete")
     ]
     # Where there are no elements of a size there is no rate, and certainly not 0.
     assert lines[block + 5].split() == ["ocr@none", "-", "50.0%", "-"]
@@ -286,8 +398,19 @@ def test_an_assisted_row_fits_into_ninety_columns_however_long_its_name_is():
 def test_the_markdown_table_shows_intervals_and_marks():
     table = markdown_table([metrics(records=described()[:3]), blind("a|b", *[1] * 9, 0)])
     lines = table.splitlines()
-    assert lines[0].startswith("| Method | Dataset | Detection Rate |")
-    assert "omniparser-fixed \\[assisted\\]" in lines[2]
-    assert lines[3].startswith("| a\\|b | synthetic | 90.0% | ")
-    assert lines[3].endswith("| - | 90.0% | - | 10 |")
+    assert lines[0].startswith("### Protocol uiproof; sizes by the short side")
+    assert lines[2].startswith("| Method | Dataset | Detection Rate |")
+    assert "OmniParser + fixed\\_crop \\[assisted\\]" in lines[4]
+    assert lines[5].startswith("| a\\|b | synthetic | 90.0% | ")
+    assert "| [55.5, 99.7] |" in lines[5]
+    assert lines[5].endswith("| - | 90.0% | - | 10 | 10 |")
     assert "was given the truth" in table
+
+
+def test_a_leak_is_seen_on_few_screenshots_though_its_rate_is_not_known_well():
+    hits, screens = [1] * 12 + [0] * 48, [number % 4 for number in range(60)]
+    rate, alone = clustered_rate(hits, screens), clustered_rate(hits)
+    assert rate.low < 0.03 < alone.low
+    assert Audited("blind none", "centre", rate, chance=0.002, least=alone.low).leaks
+    few = clustered_rate([1] + [0] * 59)
+    assert not Audited("blind none", "centre", few, chance=0.002, least=few.low).leaks

@@ -20,9 +20,9 @@ from grounding_layouts import (
     write,
 )
 
+from uiproof.benchmark import BrokenCase
 from uiproof.benchmarks.grounding.cases import cases
 from uiproof.benchmarks.grounding.data import ElementType
-from uiproof.engine.types import BrokenCase
 from uiproof.errors import InputError
 
 # UI-Vision

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from grounding_records import WHOLE_LOOK, assisted, click, failed, hit, scored
 
-from uiproof.benchmarks.grounding.answers import Answer
+from uiproof.benchmarks.grounding.cases import Answer
+from uiproof.benchmarks.grounding.results import compare, metrics_of
 from uiproof.benchmarks.grounding.summary import METRICS, summarise
-from uiproof.boxes import Box
-from uiproof.stats.clusters import clustered_mean, clustered_rate
-from uiproof.stats.intervals import bootstrap_mean, wilson
+from uiproof.geometry import Box
+from uiproof.stats.intervals import clustered_mean, clustered_rate
 
 
 def call(network, queue=0.0, cached=False):
@@ -42,14 +42,25 @@ def example():
     ]
 
 
-def test_every_case_counts_in_the_accuracy_which_has_both_intervals():
+def test_every_case_counts_in_the_accuracy_whose_interval_is_the_same_everywhere():
     accuracy = summarise(example())["scores"]["accuracy"]
     right = [1, 1, 0, 0, 0, 0, 0, 1, 0, 0]
     screens = list("aaabbbbccc")
-    expected = bootstrap_mean(right, clusters=screens)
-    assert (accuracy["mean"], accuracy["n"], accuracy["hits"]) == (0.3, 10, 3)
-    assert (accuracy["low"], accuracy["high"]) == (expected.low, expected.high)
-    assert accuracy["wilson"] == [wilson(3, 10).low, wilson(3, 10).high]
+    expected = clustered_rate(right, screens)
+    assert accuracy == {**expected._asdict(), "hits": 3}
+    assert (accuracy["mean"], accuracy["n"], accuracy["clusters"]) == (0.3, 10, 3)
+    results = metrics_of(example(), method="m", dataset="d")
+    assert results.interval == expected
+    [ranked] = compare([results])["ranking_by_detection_rate"]
+    assert (ranked["low"], ranked["high"], ranked["clusters"]) == (expected.low, expected.high, 3)
+
+
+def test_rates_without_a_hit_or_a_miss_are_not_certain():
+    screens = [f"s{i // 2}/{i}" for i in range(24)]
+    for answer, rate in ((hit(), 1.0), (click(500, 500), 0.0)):
+        accuracy = summarise([scored(one, answer) for one in screens])["scores"]["accuracy"]
+        assert accuracy["mean"] == rate
+        assert accuracy["high"] - accuracy["low"] > 0.2
 
 
 def test_the_macro_mean_weighs_the_cells_of_the_set_the_same():
@@ -60,7 +71,7 @@ def test_the_macro_mean_weighs_the_cells_of_the_set_the_same():
     assert (macro["n"], macro["cells"], macro["over"]) == (10, 2, "group")
     cells = ["t", "t", "i", "i", "t", "t", "t", "i", "i", "t"]
     expected = clustered_mean([1, 1, 0, 0, 0, 0, 0, 1, 0, 0], list("aaabbbbccc"), cells=cells)
-    assert macro["high"] == pytest.approx(min(expected.high, 1))
+    assert (macro["high"], macro["no_interval"]) == (expected.high, "fewer than 8 clusters")
     assert summary["macro"] == macro
 
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from pathlib import Path
 
 import pytest
 from seeing_server import pixel_error, screenshot, seen
 
-from uiproof.benchmarks.grounding.contracts import parse_contract, smart_resize
-from uiproof.benchmarks.grounding.grounders.uitars import UiTarsGrounder, version_of
-from uiproof.benchmarks.grounding.searches import make_search
-from uiproof.boxes import Box
+from provider_servers import Fault, ProviderServer
+from uiproof.benchmarks.grounding.coordinates import parse_contract, smart_resize
+from uiproof.benchmarks.grounding.methods import make_search
+from uiproof.benchmarks.grounding.uitars import UiTarsGrounder, version_of
 from uiproof.engine.context import Context
 from uiproof.errors import ModelError, UsageError
+from uiproof.geometry import Box
 from uiproof.models.chat import ModelOptions, connect
-
-sys.path.append(str(Path(__file__).parents[2] / "models"))
-from provider_servers import Fault, ProviderServer
 
 SIZE, TARGET = (1920, 1080), (1233, 217)
 INSTRUCTION = "Click on the 'Save {instruction}' button"

@@ -1,137 +1,125 @@
-"""The methods of the grounding framework as described, which look at the truth.
+"""The methods of the described grounding framework, which look at the truth.
 
-Where to look, which answer to take and when to stop all depend on the target's box, so these rates
-say little about finding anything. They are kept for comparison, marked `assisted` everywhere, and
-shown beside controls that never look at the screenshot.
+The regions to look at, the answer to take and the moment to stop all depend on the target's box, so
+that these rates say little about finding anything. They are kept for comparison and marked
+`assisted` everywhere, beside controls that never look at the screenshot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from math import hypot
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from uiproof.benchmarks.grounding.answers import Answer, AssistedFinding, Look, Point
-from uiproof.benchmarks.grounding.crops import regions
-from uiproof.benchmarks.grounding.grounders.base import Grounder, Guess, Picture
-from uiproof.boxes import Box
-from uiproof.engine.types import Method
+from uiproof.benchmark import Method
+from uiproof.benchmarks.grounding.cases import UIPROOF, Answer, AssistedFinding, Look
+from uiproof.benchmarks.grounding.coordinates import WHOLE, Point
+from uiproof.benchmarks.grounding.grounders import (
+    MOST_PENALTY,
+    PENALTY_PER_DISTANCE,
+    Detection,
+    Detections,
+    Grounder,
+    Guess,
+    Parser,
+)
+from uiproof.benchmarks.grounding.pictures import Picture
 from uiproof.errors import ModelError
+from uiproof.geometry import Box, PixelBox
+from uiproof.settings import Settings
 
 if TYPE_CHECKING:
     from uiproof.benchmarks.grounding.cases import Question, Truth
     from uiproof.benchmarks.grounding.data import AnnotatedElement
     from uiproof.engine.context import Context
 
-EXACT_TEXT, PARTIAL_TEXT = 0.30, 0.15  # added to the overlap
-MOST_PENALTY, PENALTY_PER_DISTANCE = 0.2, 0.5  # taken off, by distance of the centres
-GOOD_ENOUGH = 0.9  # no further regions are looked at
-FOUND = 0.3
-TOLERANCE = 0.02  # of the screenshot's sides, around the target's box
-
-
-@dataclass(frozen=True, slots=True)
-class Detection:
-    """An element that a parser sees, as fractions of the picture that it was shown."""
-
-    box: Box
-    text: str = ""  # what is written on it, or what an icon is said to show
-    kind: Literal["text", "icon"] = "text"
-    interactive: bool = False  # as far as the parser can tell
-
-
-class Detections(tuple[Detection, ...]):
-    """Very many detections without text, matched all at once."""
-
-    @cached_property
-    def _corners(self) -> Any:
-        import numpy as np
-
-        boxes = [one.box for one in self]
-        return np.array([(b.x, b.y, b.x + b.w, b.y + b.h) for b in boxes], float).T
-
-    def best(self, region: Box, target: Box) -> Detection:
-        """The one with the highest `match_score`, where the picture shows this region."""
-        import numpy as np
-
-        left, top, right, bottom = self._corners
-        left, right = region.x + left * region.w, region.x + right * region.w
-        top, bottom = region.y + top * region.h, region.y + bottom * region.h
-        across = np.minimum(right, target.x + target.w) - np.maximum(left, target.x)
-        down = np.minimum(bottom, target.y + target.h) - np.maximum(top, target.y)
-        shared = across.clip(0) * down.clip(0)
-        overlap = shared / ((right - left) * (bottom - top) + target.area - shared)
-        x, y = target.center
-        distance = np.hypot((left + right) / 2 - x, (top + bottom) / 2 - y)
-        penalty = np.minimum(MOST_PENALTY, PENALTY_PER_DISTANCE * distance)
-        return self[int(np.argmax(overlap - penalty))]
-
-
-class Parser(Protocol):
-    """What lists the elements of a picture without being told what to look for."""
-
-    @property
-    def name(self) -> str:
-        """How tables call it."""
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What changes its answers."""
-
-    @property
-    def concurrency(self) -> int:
-        """How many pictures may be waited for at once."""
-
-    async def parse(self, picture: Picture, context: Context) -> Sequence[Detection]:
-        """All elements that it sees; `ModelError` where its server failed."""
-
-    async def close(self) -> None:
-        """Let go of connections."""
+FIXED_SIDES = (200, 300, 500)  # pixels
+_MOST_REGIONS = 5  # besides the whole screenshot
+EXACT_TEXT, PARTIAL_TEXT = 0.30, 0.15  # bonus for the same text, added to the overlap
+GOOD_ENOUGH = 0.9  # score from which no further regions are looked at
 
 
 class _Assisted(Method["Question", Answer]):
     assisted: ClassVar[bool] = True
+    _threshold: ClassVar[str]  # the setting that decides whether an element is found
 
-    def __init__(self, name: str, backend: Grounder | Parser, cropping: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        backend: Grounder | Parser,
+        cropping: str,
+        thresholds: Settings | None = None,
+        *,
+        protocol: str = UIPROOF,
+    ) -> None:
         self._name, self._backend, self._cropping = name, backend, cropping
+        self._thresholds = thresholds or Settings()
+        self._protocol = protocol
         self.concurrency = getattr(backend, "concurrency", 8)
 
     @property
     def name(self) -> str:
-        """As the framework calls it, for example `uitars-fixed`."""
+        """Return the name: `uitars-fixed`, or `UI-TARS + fixed_crop` in its own protocol."""
         return self._name
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Who looks, and at which parts."""
+        """Return the backend, the cropping and the thresholds, for the manifest of a run."""
         backend = {"backend": self._backend.name, **self._backend.settings}
-        return {**backend, "cropping": self._cropping}
+        sizes = {"crop_sizes": list(self._thresholds.crop_sizes)}
+        fixed = sizes if self._cropping == "fixed" else {}
+        threshold = {self._threshold: getattr(self._thresholds, self._threshold)}
+        protocol = {"protocol": self._protocol}
+        return {**backend, "cropping": self._cropping, **fixed, **threshold, **protocol}
+
+    def _parts(self, question: Question, target: Box) -> Iterator[tuple[Picture, Box]]:
+        """Yield each crop and the region by which its coordinates are mapped back.
+
+        Ours are grown to whole pixels, and the region is what was cut; openadapt-grounding
+        truncates to whole pixels and maps back by the region before that.
+        """
+        picture, size = Picture.open(question.image), (question.width, question.height)
+        for region in regions(
+            *(self._cropping, target.centre, *size, self._thresholds.crop_sizes),
+            protocol=self._protocol,
+        ):
+            if self._protocol == UIPROOF:
+                part = picture.crop(region)
+                yield part, part.region
+            else:
+                area = openadapt_pixels(region, *size)
+                whole = (area.width, area.height) == size
+                yield picture if whole else picture.cut(area), region
+
+    def _checked(self, looks: Sequence[Look], error: ModelError | None) -> None:
+        """Raise the first error if every look failed.
+
+        In openadapt-grounding that is a miss; the errors are kept, and the run is `incomplete`.
+        """
+        if not looks and error is not None and self._protocol == UIPROOF:
+            raise error
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         await self._backend.close()
 
 
 class AssistedParsing(_Assisted):
-    """`omniparser…`: of everything that a parser sees, what overlaps most with the target.
+    """`omniparser…`: takes the detection that overlaps most with the target.
 
-    Overlap counts, with a bonus for the same text and a penalty for distance; from 0.3 on the
-    element is found. Nobody asks where a click would have gone.
+    The score is the overlap with a bonus for the same text and a penalty for distance; from
+    `iou_threshold` on the element is found.
     """
 
     _backend: Parser
+    _threshold = "iou_threshold"
 
     async def answer(self, case_id: str, question: Question, context: Context) -> Answer:  # noqa: ARG002
-        """The best match over all regions, which are looked at until one is good enough."""
+        """Return the best match over all regions, up to the first that is good enough."""
         truth: Truth = context.truth
-        picture = Picture.open(question.image)
         best: tuple[float, float, Box | None, str] = (0.0, 0.0, None, "")
         looks, errors, first_error = [], [], None
         target = truth.element.bbox
-        for region in regions(self._cropping, target.center, question.width, question.height):
-            part = picture.crop(region)
+        for part, region in self._parts(question, target):
             try:
                 seen = await self._backend.parse(part, context)
             except ModelError as error:
@@ -139,56 +127,57 @@ class AssistedParsing(_Assisted):
                 first_error = first_error or error
                 continue
             looks.append(Look(part.region, part.size))
-            best = max(best, _best_match(seen, part, truth.element), key=lambda match: match[0])
+            best = max(best, _best_match(seen, region, truth.element), key=lambda match: match[0])
             if best[0] >= GOOD_ENOUGH:
                 break
-        if not looks and first_error is not None:
-            raise first_error  # nobody has looked at anything
+        self._checked(looks, first_error)
         score, overlap, box, text = best
-        finding = AssistedFinding(score >= FOUND, overlap, text, tuple(errors))
-        return Answer(box=box if finding.found else None, looks=tuple(looks), assisted=finding)
+        if box is None or score < self._thresholds.iou_threshold:
+            # A rejected match is not reported: a miss has IoU 0 and no text.
+            missed = AssistedFinding(False, 0.0, "", tuple(errors), self._protocol)
+            return Answer(undetected=True, looks=tuple(looks), assisted=missed)
+        finding = AssistedFinding(True, overlap, text, tuple(errors), self._protocol)
+        return Answer(box=box, looks=tuple(looks), assisted=finding)
 
 
 class AssistedPointing(_Assisted):
-    """`uitars…`: looks at one region after the other until it hits the target."""
+    """`uitars…`: looks at one region after the other until a point hits the target."""
 
     _backend: Grounder
+    _threshold = "bbox_tolerance"
 
     async def answer(self, case_id: str, question: Question, context: Context) -> Answer:  # noqa: ARG002
-        """The first point in the target's box, which is grown by 2 % of the screenshot's sides."""
+        """Return the first point in the target's box, grown by `bbox_tolerance` of the sides."""
         truth: Truth = context.truth
-        picture = Picture.open(question.image)
         instruction = described_instruction(truth.element)
         looks: list[Look] = []
+        guesses: list[Guess] = []
         errors, first_error = [], None
         target = truth.element.bbox
-        for region in regions(self._cropping, target.center, question.width, question.height):
-            part = picture.crop(region)
+        for part, region in self._parts(question, target):
             try:
                 guess = await self._backend.ground(part, instruction, context)
             except ModelError as error:
                 errors.append(error.message)
                 first_error = first_error or error
                 continue
-            point = part.to_whole(guess.click) if guess.click is not None else None
+            point = _on_whole(guess.click, region) if guess.click is not None else None
             looks.append(Look(part.region, guess.sent or part.size, guess.raw, point))
-            if point is not None and _near(point, target):
-                return _pointed(guess, point, looks, AssistedFinding(True, 0.0, "", tuple(errors)))
-        if not looks and first_error is not None:
-            raise first_error
-        missed = AssistedFinding(False, 0.0, "", tuple(errors))
-        return _pointed(None, looks[0].point, looks, missed)
-
-
-def _pointed(
-    guess: Guess | None, point: Point | None, looks: Sequence[Look], finding: AssistedFinding
-) -> Answer:
-    confidence = guess.confidence if guess else None
-    return Answer(point=point, confidence=confidence, looks=tuple(looks), assisted=finding)
+            guesses.append(guess)
+            if point is not None and _near(point, target, self._thresholds.bbox_tolerance):
+                found = AssistedFinding(True, 0.0, "", tuple(errors), self._protocol)
+                return Answer(
+                    point, confidence=guess.confidence, looks=tuple(looks), assisted=found
+                )
+        self._checked(looks, first_error)
+        missed = AssistedFinding(False, 0.0, "", tuple(errors), self._protocol)
+        point = looks[0].point if looks else None
+        refused = bool(guesses) and point is None and guesses[0].refused
+        return Answer(point, refused=refused, looks=tuple(looks), assisted=missed)
 
 
 def described_instruction(element: AnnotatedElement) -> str:
-    """The element's instruction, or one that is made from its text and type."""
+    """Return the element's instruction, or one made from its text and type."""
     kind = element.element_type.value
     if element.instruction:
         return element.instruction
@@ -199,36 +188,103 @@ def described_instruction(element: AnnotatedElement) -> str:
 
 
 def match_score(seen: Box, text: str, target: Box, wanted: str) -> tuple[float, float]:
-    """The described matching score of a detection with the target, and their overlap (IoU)."""
+    """Return the described score of a detection against the target, and their overlap (IoU)."""
     overlap = seen.iou(target)
     said, asked = text.strip().lower(), wanted.strip().lower()
     bonus = 0.0
-    if said and asked:
+    if text and wanted:  # as described: a blank text is part of every other
         bonus = EXACT_TEXT if said == asked else 0.0
         if not bonus and (said in asked or asked in said):
             bonus = PARTIAL_TEXT
-    (x, y), (tx, ty) = seen.center, target.center
-    penalty = min(MOST_PENALTY, PENALTY_PER_DISTANCE * hypot(x - tx, y - ty))
+    (x, y), (tx, ty) = seen.centre, target.centre
+    # Not `hypot`, whose last digit may differ: scores are compared with a threshold.
+    distance = ((x - tx) ** 2 + (y - ty) ** 2) ** 0.5
+    penalty = min(MOST_PENALTY, PENALTY_PER_DISTANCE * distance)
     return min(max(overlap + bonus - penalty, 0.0), 1.0), overlap
 
 
 def _best_match(
-    seen: Sequence[Detection], part: Picture, element: AnnotatedElement
+    seen: Sequence[Detection], region: Box, element: AnnotatedElement
 ) -> tuple[float, float, Box | None, str]:
     best: tuple[float, float, Box | None, str] = (0.0, 0.0, None, "")
     target = element.bbox
     if isinstance(seen, Detections):
-        seen = (seen.best(part.region, target),)
+        seen = (seen.best(region, target),)
     for one in seen:
-        box = part.box_to_whole(one.box)
+        corner = _on_whole((one.box.x, one.box.y), region)
+        box = Box(*corner, one.box.w * region.w, one.box.h * region.h)
         score, overlap = match_score(box, one.text, target, element.text)
         if score > best[0]:
             best = (score, overlap, box, one.text)
     return best
 
 
-def _near(point: Point, target: Box) -> bool:
+def _on_whole(point: Point, region: Box) -> Point:
+    return region.x + point[0] * region.w, region.y + point[1] * region.h
+
+
+def _near(point: Point, target: Box, tolerance: float) -> bool:
+    # Not `Box.contains` of a grown box, whose last digit may differ.
     return (
-        target.x - TOLERANCE <= point[0] <= target.x + target.w + TOLERANCE
-        and target.y - TOLERANCE <= point[1] <= target.y + target.h + TOLERANCE
+        target.x - tolerance <= point[0] <= target.x + target.w + tolerance
+        and target.y - tolerance <= point[1] <= target.y + target.h + tolerance
     )
+
+
+def regions(
+    cropping: str,
+    target: Point,
+    width: int,
+    height: int,
+    sides: Sequence[int] = FIXED_SIDES,
+    *,
+    protocol: str = UIPROOF,
+) -> list[Box]:
+    """Return the regions to crop, in order: the whole screenshot first.
+
+    In openadapt-grounding a square may be wider or higher than the screenshot.
+    """
+    if cropping == "fixed":
+        most = 1.0 if protocol == UIPROOF else float("inf")
+        return [WHOLE, *(_square(target, side, width, height, most) for side in sides)]
+    if cropping == "screenseeker":
+        return [WHOLE, *_places(target)[:_MOST_REGIONS]]
+    return [WHOLE]
+
+
+def openadapt_pixels(region: Box, width: int, height: int) -> PixelBox:
+    """Return the pixels that openadapt-grounding cuts out for a region.
+
+    Place and size are both truncated to whole pixels, so that a crop may be a pixel smaller than
+    its region and lie up to a pixel beside it.
+    """
+    left = min(max(int(region.x * width), 0), width - 1)
+    top = min(max(int(region.y * height), 0), height - 1)
+    wide = min(max(int(region.w * width), 1), width - left)
+    high = min(max(int(region.h * height), 1), height - top)
+    return PixelBox(left, top, left + wide, top + high)
+
+
+def _square(centre: Point, side: int, width: int, height: int, most: float) -> Box:
+    """Return a square around a point, moved where it would leave the screenshot."""
+    w, h = min(side / width, most), min(side / height, most)
+    x = max(min(centre[0] - w / 2, 1.0 - w), 0.0)
+    y = max(min(centre[1] - h / 2, 1.0 - h), 0.0)
+    return Box(x, y, w, h)
+
+
+def _places(target: Point) -> list[Box]:
+    """Return typical parts of a user interface that hold the target."""
+    x, y = target
+    found = []
+    if y < 0.15:
+        found.append(Box(0.0, 0.0, 1.0, 0.15))  # top bar
+    if x < 0.25:
+        found.append(Box(0.0, 0.0, 0.3, 1.0))  # left side
+    if x > 0.75:
+        found.append(Box(0.7, 0.0, 0.3, 1.0))  # right side
+    if y > 0.9:
+        found.append(Box(0.0, 0.85, 1.0, 0.15))  # bottom bar
+    found.append(Box(0.15, 0.1, 0.7, 0.8))  # middle
+    found.append(Box(0.5 if x >= 0.5 else 0.0, 0.5 if y >= 0.5 else 0.0, 0.5, 0.5))  # quarter
+    return found

@@ -1,28 +1,38 @@
-"""Grounding data as cases: one for each element of each screenshot.
+"""Grounding cases: a question and a truth for each element of each screenshot, and answers.
 
     for case in cases(Path("OSWorld-G")):
         print(case.id, case.question.instruction)      # I8B0XHIW8M/I8B0XHIW8M-0 …
 
-A path is a data set in our own format (`annotations.json` with `samples/*.png`) or one of the
-published sets as it lies on disk; a folder means all of it, one of its files that part.
+A path is a data set in our own format (`annotations.json` with `samples/*.png`) or a published set
+as it lies on disk: a folder, or one of its files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from uiproof.benchmarks.grounding.data import AnnotatedElement
-from uiproof.benchmarks.grounding.loaders import Screen, data_folder, find_loader
-from uiproof.benchmarks.grounding.loaders.images import image_size
-from uiproof.engine.types import BrokenCase, Case
+from uiproof.benchmark import BrokenCase, Case
+from uiproof.benchmarks.grounding.coordinates import Point
+from uiproof.benchmarks.grounding.data import AnnotatedElement, BrokenItem
+from uiproof.benchmarks.grounding.loaders import Screen, data_folder, image_size
+from uiproof.benchmarks.grounding.published_sets import find_loader
 from uiproof.errors import InputError
+from uiproof.geometry import Box
+
+UIPROOF = "uiproof"
+OPENADAPT = "openadapt-0.1.2"
+PROTOCOLS: Mapping[str, str] = {
+    UIPROOF: "our own rules",
+    OPENADAPT: "the arithmetic of openadapt-grounding 0.1.2, for its six methods",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a method sees: a screenshot and what to find on it."""
+    """A screenshot and the instruction: all that a blind method sees."""
 
     image: Path
     width: int
@@ -32,12 +42,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Where the element is, and what else is annotated on the same screenshot."""
+    """The element that is asked for, and all elements of the same screenshot."""
 
     sample_id: str
     element: AnnotatedElement
-    # What is on the screenshot, this element included; without their instructions and metadata.
-    others: tuple[AnnotatedElement, ...]
+    others: tuple[AnnotatedElement, ...]  # this one included; without instructions and metadata
     width: int
     height: int
     tags: Mapping[str, str] = field(default_factory=dict)  # what results are broken down by
@@ -46,24 +55,76 @@ class Truth:
 GroundingCase = Case[Question, Truth]
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at a part of the screenshot, and the answer to it."""
+
+    region: Box  # of the whole screenshot
+    sent: tuple[int, int]  # width and height in pixels of the picture, perhaps scaled
+    raw: str = ""  # the text of the answer
+    point: Point | None = None  # as fractions of the whole screenshot
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The place of an element, as fractions of the whole screenshot.
+
+    A box without a point means the middle of the box. `refused` says that there is no such element,
+    `undetected` that a parser listed nothing that counts as the element. An answer with none of
+    these could not be read.
+    """
+
+    point: Point | None = None
+    box: Box | None = None
+    refused: bool = False
+    confidence: float | None = None
+    looks: tuple[Look, ...] = ()  # in their order, without those at which the server failed
+    assisted: AssistedFinding | None = None  # only of methods that were given the truth
+    notes: tuple[str, ...] = ()  # for readers, such as the words of a planner
+    undetected: bool = False
+
+    @property
+    def click(self) -> Point | None:
+        """Return the point to click."""
+        return self.point if self.point is not None or self.box is None else self.box.centre
+
+    @property
+    def attempts(self) -> int:
+        """Return the number of crops tried; openadapt-grounding counts failed requests, too."""
+        finding = self.assisted
+        failed = finding.region_errors if finding and finding.protocol == OPENADAPT else ()
+        return len(self.looks) + len(failed) or 1
+
+
+@dataclass(frozen=True, slots=True)
+class AssistedFinding:
+    """The result under the rules of the described framework, which show methods the truth."""
+
+    found: bool
+    iou: float
+    matched_text: str = ""
+    region_errors: tuple[str, ...] = ()  # looks that failed because of the server
+    protocol: str = UIPROOF  # whose rules, one of `PROTOCOLS`
+
+
 def recognises(path: Path) -> bool:
-    """Whether a folder or file is a grounding data set that is known here."""
+    """Return whether a folder or file is a known grounding data set."""
     return path.exists() and find_loader(data_folder(path)) is not None
 
 
 def cases(path: Path) -> Iterable[GroundingCase | BrokenCase]:
-    """The cases of a data set, in a stable order; what they are is checked before the first comes.
+    """Return the cases of a data set in a stable order, checked before the first is yielded.
 
-    Raises `InputError` where the set as a whole is wrong: boxes that are not written as documented,
-    or too many that do not fit into their images. Single items that cannot be used, and those whose
-    image is missing or has another size than annotated, come as `BrokenCase`.
+    Raises `InputError` if the whole set is wrong: boxes that are not written as documented, or too
+    many that do not fit into their images. Single items that cannot be used, and those whose image
+    is missing or has another size than annotated, are `BrokenCase`s and count as wrong.
     """
     folder = data_folder(path)
     loader = find_loader(folder)
     if loader is None:
         raise InputError(
-            f"{path} is not a grounding data set that is known here.",
-            remedy="docs/grounding-data.md says how each of them lies on disk.",
+            f"{path} is not a known grounding data set.",
+            remedy="docs/grounding-data.md shows the folders of each set.",
         )
     screens = loader.screens(folder)
     if not any(screen.elements or screen.broken for screen in screens):
@@ -74,7 +135,7 @@ def cases(path: Path) -> Iterable[GroundingCase | BrokenCase]:
 
 
 class _Cases:
-    """Makes cases while they are asked for: images are looked at one by one."""
+    """Yields cases lazily: each image is opened when its turn comes."""
 
     def __init__(self, screens: Sequence[Screen]) -> None:
         self._screens = screens
@@ -89,20 +150,32 @@ class _Cases:
 
 def _cases_of(screen: Screen) -> Iterator[GroundingCase | BrokenCase]:
     if screen.elements:
-        ids = [f"{screen.id}/{element.id}" for element in screen.elements]
+        problem: InputError | None = None
+        image, (width, height) = Path(), screen.size or (0, 0)
         try:
             image, width, height = _checked_image(screen)
         except InputError as error:
-            for case_id in ids:
-                yield BrokenCase(case_id, error)
-        else:
-            others = tuple(_slim(element) for element in screen.elements if not element.refusal)
-            for case_id, element, tags in zip(ids, screen.elements, screen.tags, strict=True):
-                question = Question(image, width, height, element.instruction)
-                truth = Truth(screen.id, element, others, width, height, tags)
-                yield Case(case_id, question, truth)
+            problem = error
+        others = tuple(_slim(element) for element in screen.elements if not element.refusal)
+        for element, tags in zip(screen.elements, screen.tags, strict=True):
+            question = Question(image, width, height, element.instruction)
+            truth = Truth(screen.id, element, others, width, height, tags)
+            case = Case(f"{screen.id}/{element.id}", question, truth)
+            yield case if problem is None else BrokenCase(case.id, problem, case)
     for item in screen.broken:
-        yield BrokenCase(item.id, item.error)
+        yield BrokenCase(item.id, item.error, _known(screen, item))
+
+
+def _known(screen: Screen, item: BrokenItem) -> GroundingCase | None:
+    if item.element is None:
+        return None
+    width, height = item.size or screen.size or (0, 0)
+    if not width:
+        with suppress(InputError):
+            width, height = image_size(screen.image())
+    question = Question(Path(), width, height, item.element.instruction)
+    truth = Truth(screen.id, item.element, (), width, height, item.tags)
+    return Case(item.id, question, truth)
 
 
 def _checked_image(screen: Screen) -> tuple[Path, int, int]:
@@ -118,5 +191,5 @@ def _checked_image(screen: Screen) -> tuple[Path, int, int]:
 
 
 def _slim(element: AnnotatedElement) -> AnnotatedElement:
-    """An element with only what tells it from others: it travels with every case."""
+    """Return an element without the bulk: it is sent to workers with every case."""
     return replace(element, instruction="", metadata={}, extra={})

@@ -1,37 +1,35 @@
-"""Three charts of results: detection rates, the same by size, and accuracy against latency.
+"""Charts of results: detection rates, the same by size, and accuracy against latency.
 
 Methods that were given the truth are hatched and say `assisted`. Error bars are 95 % intervals
-that know that elements of one screenshot are alike. Colours are those of Okabe and Ito, which
-people with any kind of colour vision can tell apart.
+over screenshots.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uiproof.benchmarks.grounding.data import write_atomically
+from uiproof.benchmarks.grounding.judge import AREA_RULE, SHORT_SIDE_RULE, SIZES
 from uiproof.benchmarks.grounding.results import MethodMetrics
-from uiproof.benchmarks.grounding.sizes import AREA_RULE, SHORT_SIDE_RULE, SIZES
-from uiproof.engine.storage import access
-from uiproof.stats.clusters import clustered_mean
-from uiproof.stats.intervals import Interval
+from uiproof.charts import COLOURS, MARKERS, draw, font_size, legend, reach, tidy
+from uiproof.stats.intervals import Interval, clustered_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from uiproof.charts import Chart
+
 DPI = 150
 GOOD_RATE = 0.8  # the guide line of detection rates
 QUICK_MS = 2000  # the guide line of latencies
-_COLOURS = (
-    *("#0072B2", "#E69F00", "#009E73", "#CC79A7"),
-    *("#56B4E9", "#D55E00", "#999999", "#F0E442"),
-)
-_MARKERS = "osD^vPX*"
+_LEAST_MS = 0.01  # a logarithmic axis has no 0
 _HATCH = "////"
+_LABEL_POINTS = 10  # how large names of points are written
+_MOST_LABELS = 16
+_LONGEST_LABEL = 48
 _LIMITS = {
     SHORT_SIDE_RULE: dict(zip(SIZES, ("short side < 32 px", "32-100 px", "> 100 px"), strict=True)),
     AREA_RULE: dict(zip(SIZES, ("area < 0.1 %", "0.1-1 %", "from 1 %"), strict=True)),
@@ -39,40 +37,22 @@ _LIMITS = {
 
 
 def draw_charts(metrics: Sequence[MethodMetrics], folder: Path) -> list[Path]:
-    """Draw all three as PNG; returns the files, or none where there is nothing to draw."""
+    """Draw all three as PNG and SVG and return the files; none without results."""
     if not metrics:
         return []
     ordered = sorted(metrics, key=lambda one: (one.dataset_name, -one.detection_rate))
-    charts: dict[str, tuple[Callable[[Figure, Sequence[MethodMetrics]], None], tuple[int, int]]] = {
-        "detection_rate_overall": (_overall, (12, 6)),
-        "detection_rate_by_size": (_by_size, (12, 6)),
-        "accuracy_vs_latency": (_against_latency, (10, 8)),
+    charts: dict[str, Chart] = {
+        "detection_rate_overall": (lambda figure: _overall(figure, ordered), (12, 6)),
+        "detection_rate_by_size": (lambda figure: _by_size(figure, ordered), (12, 6)),
+        "accuracy_vs_latency": (lambda figure: _against_latency(figure, ordered), (10, 8)),
     }
-    from matplotlib.figure import Figure as NewFigure
-
-    files = []
-    for name, (draw, inches) in charts.items():
-        figure = NewFigure(figsize=inches, dpi=DPI, layout="constrained")
-        draw(figure, ordered)
-        files.append(_save(figure, folder / f"{name}.png"))
-    return files
-
-
-def _save(figure: Figure, file: Path) -> Path:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    content = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(content)  # type: ignore[no-untyped-call]
-    with access(file, "written"):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, content.getvalue())
-    return file
+    return draw(charts, folder, dpi=DPI, pad=None)
 
 
 def _overall(figure: Figure, metrics: Sequence[MethodMetrics]) -> None:
     axes = figure.add_subplot()
     names = _names(metrics, "\n")
-    size = _font_size(len(metrics), 12)
+    size = font_size(len(metrics), 12)
     for row, (one, colour) in enumerate(zip(metrics, _colours(metrics), strict=True)):
         reach = _reach(one.interval)
         axes.barh(
@@ -86,29 +66,35 @@ def _overall(figure: Figure, metrics: Sequence[MethodMetrics]) -> None:
         axes.text(
             one.detection_rate + reach[1][0] + 0.01,
             row,
-            f"{one.detection_rate * 100:.1f} %   n = {one.total_elements}",
+            _counted(one),
             va="center",
             fontsize=size,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
         )
     axes.set_yticks(range(len(metrics)), names, fontsize=size)
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.22)  # room for what is written behind a full bar
+    axes.set_xlim(0, 1.36)  # room for what is written behind a full bar
     axes.axvline(GOOD_RATE, color="black", linestyle="--", linewidth=1, zorder=0)
     axes.set_xticks([0, 0.2, 0.4, 0.6, GOOD_RATE, 1], ["0", "20", "40", "60", "80", "100 %"])
     axes.set_xlabel("detection rate; whiskers are 95 % intervals, the dashed line is at 80 %")
     axes.set_title("Detection rate")
-    _tidy(axes)
+    axes.spines["bottom"].set_bounds(0, 1)
+    tidy(axes)
 
 
 def _by_size(figure: Figure, metrics: Sequence[MethodMetrics]) -> None:
-    datasets = sorted({one.dataset_name for one in metrics})
-    panels = figure.subplots(1, len(datasets), sharey=True, squeeze=False)[0]
+    # Two rules for sizes never share a panel.
+    cells = sorted({(one.dataset_name, one.size_rule) for one in metrics})
+    panels = figure.subplots(1, len(cells), sharey=True, squeeze=False)[0]
     coloured = list(zip(metrics, _colours(metrics), strict=True))
-    for axes, dataset in zip(panels, datasets, strict=True):
-        chosen = [(one, colour) for one, colour in coloured if one.dataset_name == dataset]
+    for axes, (dataset, rule) in zip(panels, cells, strict=True):
+        chosen = [
+            (one, colour)
+            for one, colour in coloured
+            if (one.dataset_name, one.size_rule) == (dataset, rule)
+        ]
         _size_panel(axes, chosen, crowded=len(metrics) > 8)
-        axes.set_title(dataset if len(datasets) > 1 else "")
+        axes.set_title(dataset if len(cells) > 1 else "")
     panels[0].set_ylabel("detection rate with 95 % intervals")
     figure.suptitle("Detection rate by size of the element")
     _legend(figure, panels)
@@ -131,26 +117,29 @@ def _size_panel(axes: Axes, metrics: Sequence[tuple[MethodMetrics, str]], *, cro
                 **_look(one, colour),
             )
             if not crowded:  # numbers would touch each other
-                axes.text(x, rate.mean + reach[1][0] + 0.012, f"{rate.mean * 100:.0f}", ha="center")
+                # At the foot: above a whisker it would look like the height of the whisker.
+                white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+                axes.text(x, 0.02, f"{rate.mean * 100:.0f}", ha="center", va="bottom", bbox=white)
     names = [_size_name([one for one, _ in metrics], size) for size in SIZES]
     axes.set_xticks(range(len(SIZES)), names)
     axes.set_xlim(-0.5, len(SIZES) - 0.5)
     axes.set_ylim(0, 1.08)
     axes.set_yticks([0, 0.2, 0.4, 0.6, GOOD_RATE, 1], ["0", "20", "40", "60", "80", "100 %"])
     axes.axhline(GOOD_RATE, color="black", linestyle="--", linewidth=1, zorder=0)
-    _tidy(axes)
+    tidy(axes)
 
 
 def _against_latency(figure: Figure, metrics: Sequence[MethodMetrics]) -> None:
     axes = figure.add_subplot()
-    places = [max(one.mean_latency_ms, 1.0) for one in metrics]
+    places = [max(one.mean_latency_ms, _LEAST_MS) for one in metrics]
     names = _names(metrics, ", ")
+    reaches = [(_reach(_latency_interval(one)), _reach(one.interval)) for one in metrics]
     for number, (one, colour) in enumerate(zip(metrics, _colours(metrics), strict=True)):
         axes.errorbar(
             places[number],
             one.detection_rate,
-            xerr=_reach(_latency_interval(one)),
-            yerr=_reach(one.interval),
+            xerr=reaches[number][0],
+            yerr=reaches[number][1],
             fmt="none",
             ecolor=colour,
             elinewidth=1.2,
@@ -160,91 +149,137 @@ def _against_latency(figure: Figure, metrics: Sequence[MethodMetrics]) -> None:
             places[number],
             one.detection_rate,
             s=130,
-            marker=_MARKERS[number % len(_MARKERS)],
+            marker=MARKERS[number % len(MARKERS)],
             label=names[number],
             zorder=3,
             **_look(one, colour),
         )
-    if max(places) > 20 * min(places):
+    ends = [
+        (max(place - x[0][0], place / 10), place + x[1][0])
+        for place, (x, _) in zip(places, reaches, strict=True)
+    ]
+    logarithmic = max(places) > 20 * min(places)
+    left, right = min(low for low, _ in ends), max(high for _, high in ends)
+    if logarithmic:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_xlabel("mean latency in ms (logarithmic); dashed line at 2 s")
+        axes.set_xlim(left / 1.5, right * 1.5)
     else:
-        axes.set_xlim(0, max(*places, QUICK_MS) * 1.1)
-        axes.set_xlabel("mean latency in ms; dashed line at 2 s")
-    axes.axvline(QUICK_MS, color="black", linestyle="--", linewidth=1, zorder=0)
-    axes.set_ylim(-0.03, 1.05)
-    axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "20", "40", "60", "80", "100 %"])
+        room = 0.15 * (right - left) or 0.5 * right
+        axes.set_xlim(max(left - room, 0), right + room)
+    _fit_rates(axes, metrics, [y for _, y in reaches])
+    label = "mean latency in ms" + (" (logarithmic)" if logarithmic else "")
+    if axes.get_xlim()[0] < QUICK_MS < axes.get_xlim()[1]:
+        axes.axvline(QUICK_MS, color="black", linestyle="--", linewidth=1, zorder=0)
+        label += "; dashed line at 2 s"
+    axes.set_xlabel(label)
     axes.set_ylabel("detection rate with 95 % intervals")
     axes.set_title("Detection rate against latency")
     axes.grid(alpha=0.25)
-    _legend(figure, [axes])
-    _tidy(axes)
+    tidy(axes)
+    if len(metrics) > _MOST_LABELS:  # names would cover each other
+        _legend(figure, [axes])
+    else:
+        _label_points(figure, axes, list(zip(names, places, metrics, strict=True)))
+
+
+def _fit_rates(
+    axes: Axes, metrics: Sequence[MethodMetrics], reaches: Sequence[list[list[float]]]
+) -> None:
+    """End the axis of rates where the rates and their intervals end."""
+    low = min(one.detection_rate - y[0][0] for one, y in zip(metrics, reaches, strict=True))
+    high = max(one.detection_rate + y[1][0] for one, y in zip(metrics, reaches, strict=True))
+    room = max(0.06 * (high - low), 0.02)
+    axes.set_ylim(low - room, high + room)
+    axes.yaxis.set_major_formatter(lambda rate, _: f"{100 * rate:.3g} %" if 0 <= rate <= 1 else "")
+
+
+def _label_points(
+    figure: Figure, axes: Axes, points: Sequence[tuple[str, float, MethodMetrics]]
+) -> None:
+    """Write the name of each point beside it, without overlaps."""
+    figure.draw_without_rendering()  # places are known only then
+    middle = axes.bbox.x0 + axes.bbox.width / 2
+    line = _LABEL_POINTS * figure.dpi / 72 * 1.35
+    placed: list[float] = []
+    for name, place, one in sorted(points, key=lambda point: point[2].detection_rate):
+        x, y = axes.transData.transform((place, one.detection_rate))
+        is_left = bool(x > middle)
+        wanted = y + line  # above its whisker's horizontal part
+        while any(abs(wanted - other) < line for other in placed):
+            wanted += line / 4
+        placed.append(wanted)
+        label = axes.annotate(
+            name if len(name) <= _LONGEST_LABEL else f"{name[: _LONGEST_LABEL - 1]}…",
+            (place, one.detection_rate),
+            xytext=((-9 if is_left else 9), (wanted - y) * 72 / figure.dpi),
+            textcoords="offset points",
+            ha="right" if is_left else "left",
+            va="center",
+            fontsize=_LABEL_POINTS,
+            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "#666666"},
+            zorder=4,
+        )
+        label.set_in_layout(False)  # a long name must not make the chart small
+
+
+def _counted(one: MethodMetrics) -> str:
+    """Return the rate and its n, to be written behind its bar."""
+    screens = one.interval.clusters if one.interval else None
+    counts = f"n = {one.total_elements}" + (f" on {screens} screens" if screens else "")
+    return f"{one.detection_rate * 100:.1f} %   {counts}"
 
 
 def _look(one: MethodMetrics, colour: str) -> dict[str, Any]:
-    """Filled for blind methods; light and hatched for those that were given the truth."""
+    """Return a filled style for blind methods, a light and hatched one for assisted methods."""
     if not one.assisted:
         return {"facecolor": colour, "edgecolor": "black", "linewidth": 0.8}
-    from matplotlib.colors import to_rgba
+    from matplotlib.colors import to_rgb
 
-    light = to_rgba(colour, 0.3)
+    # Not transparent: in an SVG the lines of the hatch would be as transparent as what is below.
+    light = tuple(1 - 0.3 * (1 - part) for part in to_rgb(colour))
     return {"facecolor": light, "edgecolor": colour, "hatch": _HATCH, "linewidth": 1.2}
 
 
 def _colours(metrics: Sequence[MethodMetrics]) -> list[str]:
-    """A colour for each method, the same on every data set."""
+    """Return a colour for each method, the same on every data set."""
     methods = sorted({one.method_name for one in metrics})
-    return [_COLOURS[methods.index(one.method_name) % len(_COLOURS)] for one in metrics]
+    return [COLOURS[methods.index(one.method_name) % len(COLOURS)] for one in metrics]
 
 
 def _names(metrics: Sequence[MethodMetrics], separator: str) -> list[str]:
-    """Names with their marks, and the data set where there are several."""
+    """Return names with their marks, and the data set where there are several."""
     several = len({one.dataset_name for one in metrics}) > 1
     return [one.label + (separator + one.dataset_name if several else "") for one in metrics]
 
 
 def _reach(interval: Interval | None) -> list[list[float]]:
-    """How far an error bar goes down and up; nowhere where nothing is known."""
-    if interval is None or interval.low is None or interval.high is None:
-        return [[0.0], [0.0]]
-    return [[max(interval.mean - interval.low, 0.0)], [max(interval.high - interval.mean, 0.0)]]
+    down, up = reach(interval)
+    return [[down], [up]]
 
 
 def _latency_interval(one: MethodMetrics) -> Interval | None:
     timed = [result for result in one.results if result.latency_ms is not None]
     return clustered_mean(
-        [result.latency_ms or 0.0 for result in timed], [result.sample_id for result in timed]
+        [result.latency_ms or 0.0 for result in timed],
+        [result.sample_id for result in timed],
+        within=(0.0, inf),
     )
+
+
+def _legend(figure: Figure, panels: Sequence[Axes]) -> None:
+    names = {label for axes in panels for label in axes.get_legend_handles_labels()[1]}
+    legend(figure, panels, size=font_size(len(names), 10))
 
 
 def _size_name(metrics: Sequence[MethodMetrics], size: str) -> str:
     rules = {one.size_rule for one in metrics}
     limits = _LIMITS.get(rules.pop(), {}) if len(rules) == 1 else {}
-    counts = {one.by_size[size].n for one in metrics if size in one.by_size}
-    n = f"n = {counts.pop()}" if len(counts) == 1 else "" if counts else "none"
+    counts = {
+        (one.by_size[size].n, one.by_size[size].clusters) for one in metrics if size in one.by_size
+    }
+    n = "" if counts else "none"
+    if len(counts) == 1:
+        elements, screens = counts.pop()
+        n = f"n = {elements}" + (f" on {screens} screens" if screens else "")
     return "\n".join(filter(None, (size, limits.get(size, ""), n)))
-
-
-def _legend(figure: Figure, panels: Iterable[Axes]) -> None:
-    """One legend below all panels, with each name once."""
-    found: dict[str, Any] = {}
-    for axes in panels:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    figure.legend(
-        found.values(),
-        found.keys(),
-        loc="outside lower center",
-        ncols=3 if len(found) > 4 else 2,
-        frameon=False,
-        fontsize=_font_size(len(found), 10),
-    )
-
-
-def _font_size(entries: int, largest: float) -> float:
-    return max(5.0, min(largest, largest * 16 / max(entries, 1)))
-
-
-def _tidy(axes: Axes) -> None:
-    axes.spines[["top", "right"]].set_visible(False)

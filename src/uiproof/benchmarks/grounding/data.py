@@ -12,25 +12,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
-from uiproof.boxes import Box
-from uiproof.engine.storage import access
 from uiproof.errors import InputError
+from uiproof.files import access, write_atomic
+from uiproof.geometry import Box
 
 ANNOTATIONS = "annotations.json"
 _BOX_NOISE = 1e-6  # what rounding may add to a box that ends at the edge of the image
 _REMEDY = "Correct the file, or make the data set again with `uiproof generate`."
 
+T = TypeVar("T")
 Json = Mapping[str, Any]
 Point = tuple[float, float]
 
 
 class ElementType(StrEnum):
-    """What kind of control an element is."""
+    """The kinds of elements."""
 
     BUTTON = "button"
     ICON = "icon"
@@ -46,8 +47,8 @@ class ElementType(StrEnum):
 class AnnotatedElement:
     """One element of a screenshot with the instruction that asks for it.
 
-    A `refusal` asks for something that is not there: its box is empty (all zeros), and the right
-    answer is to say so.
+    A `refusal` asks for something that is not there: its box is all zeros, and the right answer is
+    to say so.
     """
 
     id: str
@@ -63,8 +64,8 @@ class AnnotatedElement:
 
     @property
     def click_point(self) -> Point:
-        """The middle of the box, as fractions of the image."""
-        return self.bbox.center
+        """Return the middle of the box, as fractions of the image."""
+        return self.bbox.centre
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Samples that belong together."""
+    """A data set: samples with a name and metadata."""
 
     name: str
     version: str
@@ -93,14 +94,32 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class BrokenItem:
-    """A sample (`id` is its id) or an element (`sample/element`) that cannot be used, and why."""
+    """A sample (`id` is its id) or an element (`sample/element`) that cannot be used.
+
+    The element has the values that can be read, by which it counts in the cells of a summary; a
+    box that cannot be read is empty.
+    """
 
     id: str
     error: InputError
+    element: AnnotatedElement | None = None
+    size: tuple[int, int] | None = None  # of the screenshot, as annotated
+    image_path: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+def unused_name(name: str, taken: dict[str, int]) -> str:
+    """Return the name and mark it as taken; one that is used again gets a number: `name#2`."""
+    unused = name
+    while unused in taken:
+        taken[name] += 1
+        unused = f"{name}#{taken[name]}"
+    taken[unused] = 1
+    return unused
 
 
 def annotations_file(folder: Path) -> Path:
-    """The annotations of a data set, which may be named by its folder or by the file itself."""
+    """Return the annotations of a data set, which is given by its folder or by the file itself."""
     return folder / ANNOTATIONS if folder.is_dir() else folder
 
 
@@ -113,29 +132,31 @@ def read_dataset(folder: Path) -> Dataset:
         if isinstance(item, BrokenItem):
             raise item.error
         samples.append(item)
-    return Dataset(
-        name=_string(content, "name", str(file)),
+    fields = _Fields(content, str(file))
+    dataset = Dataset(
+        name=fields.string("name"),
         version=str(content.get("version", "")),
         samples=tuple(samples),
-        metadata=_mapping(content, "metadata", str(file)),
-        extra=_others(content, {"name", "version", "samples", "metadata"}),
+        metadata=fields.mapping("metadata"),
+        extra=fields.others(Dataset),
     )
+    if fields.error:
+        raise fields.error
+    return dataset
 
 
 def read_samples(folder: Path) -> Iterator[Sample | BrokenItem]:
-    """Read sample by sample, so that one bad entry spoils nothing but itself.
+    """Yield sample by sample, so that one bad entry does not affect the others.
 
-    A sample with a bad element comes without that element, which follows as a `BrokenItem`.
+    A bad element is left out of its sample and follows as a `BrokenItem`. Of a bad sample every
+    element becomes one; the sample itself if it has none.
     """
     file = annotations_file(folder)
     yield from _items(file, _content(file))
 
 
 def write_dataset(dataset: Dataset, folder: Path) -> Path:
-    """Write `annotations.json`: all of it or nothing, and the same bytes for the same data.
-
-    The screenshots are not touched: they are where `image_path` says.
-    """
+    """Write `annotations.json` atomically: the same bytes for the same data."""
     content = {
         "name": dataset.name,
         "version": dataset.version,
@@ -147,15 +168,8 @@ def write_dataset(dataset: Dataset, folder: Path) -> Path:
     file = folder / ANNOTATIONS
     with access(file, "written"):
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, text.encode())
+        write_atomic(file, text)
     return file
-
-
-def write_atomically(file: Path, content: bytes) -> None:
-    """Write a file so that readers see the old one or the new one, never a part of it."""
-    partial = file.with_name(f".{file.name}.tmp")
-    partial.write_bytes(content)
-    partial.replace(file)
 
 
 def _sample_json(sample: Sample) -> dict[str, Any]:
@@ -219,155 +233,161 @@ def _content(file: Path) -> Json:
 
 
 def _items(file: Path, content: Json) -> Iterator[Sample | BrokenItem]:
-    taken: set[str] = set()
-    for number, entry in enumerate(content["samples"], start=1):
-        name = _unused(_name(entry, number), taken)
+    for name, entry in _named(content["samples"]):
         where = f"{file}, sample {name}"
-        broken: list[BrokenItem] = []
-        try:
-            sample = _sample(entry, name, where, broken)
-        except InputError as error:
-            yield BrokenItem(name, error)
-            continue
-        yield sample
-        yield from broken
+        fields = _Fields(entry, where)
+        fields.check_id(name)
+        elements = [
+            _element(one, _Fields(value, f"{where}, element {one}"))
+            for one, value in _named(fields.list("elements"))
+        ]
+        sample = Sample(
+            id=name,
+            image_path=fields.image_path(),
+            width=fields.pixels("width"),
+            height=fields.pixels("height"),
+            elements=tuple(element for element, error in elements if error is None),
+            metadata=fields.mapping("metadata"),
+            extra=fields.others(Sample),
+        )
+        if fields.error is None:
+            yield sample
+        elif not elements:
+            yield BrokenItem(name, fields.error)
+        size = (sample.width, sample.height) if sample.width and sample.height else None
+        for element, error in elements:
+            if problem := fields.error or error:
+                metadata = {**sample.metadata, **element.metadata}
+                known = replace(element, metadata=metadata, clickable=None, polygon=(), extra={})
+                yield BrokenItem(f"{name}/{element.id}", problem, known, size, sample.image_path)
 
 
-def _sample(entry: Any, name: str, where: str, broken: list[BrokenItem]) -> Sample:
-    _check_id(entry, name, where)
-    elements = entry.get("elements")
-    if not isinstance(elements, list):
-        raise _wrong(where, "`elements` is not a list")
-    good: list[AnnotatedElement] = []
-    taken: set[str] = set()
-    for number, element in enumerate(elements, start=1):
-        element_name = _unused(_name(element, number), taken)
-        try:
-            good.append(_element(element, element_name, f"{where}, element {element_name}"))
-        except InputError as error:
-            broken.append(BrokenItem(f"{name}/{element_name}", error))
-    return Sample(
+def _element(name: str, fields: _Fields) -> tuple[AnnotatedElement, InputError | None]:
+    fields.check_id(name)
+    refusal = fields.flag("refusal")
+    nulls = {key: None for key in ("text", "instruction") if fields.entry.get(key, "") is None}
+    element = AnnotatedElement(
         id=name,
-        image_path=_image_path(entry, where),
-        width=_pixels(entry, "width", where),
-        height=_pixels(entry, "height", where),
-        elements=tuple(good),
-        metadata=_mapping(entry, "metadata", where),
-        extra=_others(entry, {"id", "image_path", "width", "height", "elements", "metadata"}),
-    )
-
-
-def _element(entry: Any, name: str, where: str) -> AnnotatedElement:
-    _check_id(entry, name, where)
-    refusal = entry.get("refusal", False)
-    if not isinstance(refusal, bool):
-        raise _wrong(where, "`refusal` is neither true nor false")
-    kind = entry.get("element_type", ElementType.UNKNOWN)
-    if kind not in list(ElementType):
-        known = ", ".join(ElementType)
-        raise _wrong(where, f"`element_type` is {kind!r}; known are {known}")
-    bbox = Box(0, 0, 0, 0) if refusal else _box(entry.get("bbox"), "bbox", where)
-    clickable = entry.get("clickable")
-    known_keys = set(AnnotatedElement.__dataclass_fields__) - {"extra"}
-    nulls = {key: None for key in ("text", "instruction") if entry.get(key, "") is None}
-    return AnnotatedElement(
-        id=name,
-        bbox=bbox,
-        text=_string(entry, "text", where),
-        element_type=ElementType(kind),
-        instruction=_string(entry, "instruction", where),
-        clickable=None if clickable is None else _box(clickable, "clickable", where),
-        polygon=_polygon(entry.get("polygon"), where),
+        bbox=Box(0, 0, 0, 0) if refusal else fields.box("bbox"),
+        text=fields.string("text"),
+        element_type=fields.element_type(),
+        instruction=fields.string("instruction"),
+        clickable=None if fields.entry.get("clickable") is None else fields.box("clickable"),
+        polygon=fields.polygon(),
         refusal=refusal,
-        metadata=_mapping(entry, "metadata", where),
-        extra=_others(entry, known_keys) | nulls,
+        metadata=fields.mapping("metadata"),
+        extra=fields.others(AnnotatedElement) | nulls,
     )
+    return element, fields.error
 
 
-def _name(entry: Any, number: int) -> str:
-    """How an entry is called in messages, even when it has no usable id."""
-    identifier = entry.get("id") if isinstance(entry, dict) else None
-    return identifier if isinstance(identifier, str) and identifier else f"#{number}"
+def _named(entries: list[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield entries with unique names: their ids, or their numbers where those are unusable."""
+    taken: dict[str, int] = {}
+    for number, entry in enumerate(entries, start=1):
+        identifier = entry.get("id") if isinstance(entry, dict) else None
+        name = identifier if isinstance(identifier, str) and identifier else f"#{number}"
+        yield unused_name(name, taken), entry
 
 
-def _unused(name: str, taken: set[str]) -> str:
-    """The name itself, or with a number when it was used before."""
-    unused, count = name, 1
-    while unused in taken:
-        count += 1
-        unused = f"{name}#{count}"
-    taken.add(unused)
-    return unused
+class _Fields:
+    """Checked values of a JSON object; wrong ones are empty, and the first error is kept."""
 
+    def __init__(self, entry: Any, where: str) -> None:
+        self.entry: Json = entry if isinstance(entry, dict) else {}
+        self.error: InputError | None = None
+        self._where = where
+        if not isinstance(entry, dict):
+            self._fail("an object was expected")
 
-def _check_id(entry: Any, name: str, where: str) -> None:
-    if not isinstance(entry, dict):
-        raise _wrong(where, "an object was expected")
-    identifier = entry.get("id")
-    if not isinstance(identifier, str) or not identifier:
-        raise _wrong(where, "`id` is missing or not a text")
-    if identifier != name:
-        raise _wrong(where, f"the id {identifier!r} is used more than once")
+    def _fail(self, problem: str) -> None:
+        self.error = self.error or _wrong(self._where, problem)
 
+    def check_id(self, name: str) -> None:
+        identifier = self.entry.get("id")
+        if not isinstance(identifier, str) or not identifier:
+            self._fail("`id` is missing or not a text")
+        elif identifier != name:
+            self._fail(f"the id {identifier!r} is used more than once")
 
-def _image_path(entry: Json, where: str) -> str:
-    text = entry.get("image_path")
-    if not isinstance(text, str) or not text or "\0" in text:
-        raise _wrong(where, "`image_path` is missing or not a text")
-    path = PurePosixPath(text.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts:
-        raise _wrong(where, f"`image_path` leaves the data set: {text}")
-    return text
+    def string(self, key: str) -> str:
+        return self._typed(key, "", f"is not a text: {self.entry.get(key)!r}")
 
+    def mapping(self, key: str) -> Json:
+        return self._typed(key, {}, "is not an object")
 
-def _pixels(entry: Json, key: str, where: str) -> int:
-    value = entry.get(key)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise _wrong(where, f"`{key}` is not a number of pixels: {value!r}")
-    return value
+    def list(self, key: str) -> list[Any]:
+        return self._typed(key, [], "is not a list", required=True)
 
+    def flag(self, key: str) -> bool:
+        return self._typed(key, False, "is neither true nor false", required=key in self.entry)
 
-def _string(entry: Json, key: str, where: str) -> str:
-    value = entry.get(key)
-    if value is not None and not isinstance(value, str):
-        raise _wrong(where, f"`{key}` is not a text: {value!r}")
-    return value or ""
+    def _typed(self, key: str, empty: T, problem: str, *, required: bool = False) -> T:
+        value = self.entry.get(key)
+        if isinstance(value, type(empty)):
+            return value
+        if required or value is not None:
+            self._fail(f"`{key}` {problem}")
+        return empty
 
+    def pixels(self, key: str) -> int:
+        value = self.entry.get(key)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            self._fail(f"`{key}` is not a number of pixels: {value!r}")
+            return 0
+        return value
 
-def _mapping(entry: Json, key: str, where: str) -> Json:
-    value = entry.get(key)
-    if value is not None and not isinstance(value, dict):
-        raise _wrong(where, f"`{key}` is not an object")
-    return value or {}
+    def element_type(self) -> ElementType:
+        value = self.entry.get("element_type", ElementType.UNKNOWN)
+        if value not in list(ElementType):
+            self._fail(f"`element_type` is {value!r}; known are {', '.join(ElementType)}")
+            return ElementType.UNKNOWN
+        return ElementType(value)
 
+    def image_path(self) -> str:
+        text = self.entry.get("image_path")
+        if not isinstance(text, str) or not text or "\0" in text:
+            self._fail("`image_path` is missing or not a text")
+            return ""
+        path = PurePosixPath(text.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts:
+            self._fail(f"`image_path` leaves the data set: {text}")
+            return ""
+        return text
 
-def _others(entry: Json, known: set[str]) -> dict[str, Any]:
-    return {key: value for key, value in entry.items() if key not in known}
+    def box(self, key: str) -> Box:
+        value = self.entry.get(key)
+        if not isinstance(value, list) or len(value) != 4 or not all(map(_is_number, value)):
+            self._fail(f"`{key}` is not [x, y, width, height]: {value!r}")
+            return Box(0, 0, 0, 0)
+        x, y, w, h = value
+        if w <= 0 or h <= 0:
+            self._fail(f"`{key}` has no area: {value}")
+        elif min(x, y) < -_BOX_NOISE or max(x + w, y + h) > 1 + _BOX_NOISE:
+            self._fail(f"`{key}` is not inside the image; fractions of 0-1 count: {value}")
+        else:
+            return Box(x, y, w, h)
+        return Box(0, 0, 0, 0)
 
+    def polygon(self) -> tuple[Point, ...]:
+        value = self.entry.get("polygon")
+        if value is None:
+            return ()
+        pairs = isinstance(value, list) and all(
+            isinstance(point, list) and len(point) == 2 and all(map(_is_number, point))
+            for point in value
+        )
+        if not pairs or len(value) < 3:
+            self._fail("`polygon` is not a list of at least three [x, y]")
+            return ()
+        if any(not -_BOX_NOISE <= part <= 1 + _BOX_NOISE for point in value for part in point):
+            self._fail("`polygon` is not inside the image; fractions of 0-1 count")
+        return tuple((x, y) for x, y in value)
 
-def _box(value: Any, key: str, where: str) -> Box:
-    if not isinstance(value, list) or len(value) != 4 or not all(map(_is_number, value)):
-        raise _wrong(where, f"`{key}` is not [x, y, width, height]: {value!r}")
-    x, y, w, h = value
-    if w <= 0 or h <= 0:
-        raise _wrong(where, f"`{key}` has no area: {value}")
-    if min(x, y) < -_BOX_NOISE or max(x + w, y + h) > 1 + _BOX_NOISE:
-        raise _wrong(where, f"`{key}` is not inside the image; fractions of 0-1 count: {value}")
-    return Box(x, y, w, h)
-
-
-def _polygon(value: Any, where: str) -> tuple[Point, ...]:
-    if value is None:
-        return ()
-    pairs = isinstance(value, list) and all(
-        isinstance(point, list) and len(point) == 2 and all(map(_is_number, point))
-        for point in value
-    )
-    if not pairs or len(value) < 3:
-        raise _wrong(where, "`polygon` is not a list of at least three [x, y]")
-    if any(not -_BOX_NOISE <= part <= 1 + _BOX_NOISE for point in value for part in point):
-        raise _wrong(where, "`polygon` is not inside the image; fractions of 0-1 count")
-    return tuple((x, y) for x, y in value)
+    def others(self, kind: type[Dataset | Sample | AnnotatedElement]) -> dict[str, Any]:
+        """Return the keys that are no fields of a class."""
+        known = set(kind.__dataclass_fields__) - {"extra"}
+        return {key: value for key, value in self.entry.items() if key not in known}
 
 
 def _is_number(value: Any) -> bool:
@@ -375,5 +395,5 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9
 
 
-def _wrong(where: str, what: str) -> InputError:
-    return InputError(f"{where}: {what}.", remedy=_REMEDY)
+def _wrong(where: str, problem: str) -> InputError:
+    return InputError(f"{where}: {problem}.", remedy=_REMEDY)

@@ -1,7 +1,7 @@
-"""Which coordinates did the model really use?
+"""Diagnosis of coordinates: which contract do the answers of a model follow?
 
-Many very low grounding scores are not the model's fault: its numbers were read under the wrong
-contract. Stored raw answers can be read again under every other one, without asking the model:
+Many very low grounding scores come from reading numbers under the wrong contract. Stored answers
+can be read again under every other one, without asking the model:
 
     diagnosis = diagnose(records, declared=contract_for("my-model"))
     print(diagnosis.verdict)    # Your accuracy would be 51 % instead of 2 % as 0-1000 ...
@@ -16,24 +16,23 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from uiproof.benchmarks.grounding.contracts import (
+from uiproof.benchmarks.grounding.coordinates import (
+    WHOLE,
     Contract,
     Order,
     Point,
     Resize,
     Space,
     is_outside,
-    locate,
 )
-from uiproof.benchmarks.grounding.parsing import Parsed, parse
-from uiproof.boxes import Box
+from uiproof.benchmarks.grounding.judge import distance_to_polygon
+from uiproof.benchmarks.grounding.parsing import Parsed, locate, parse
 from uiproof.errors import UsageError
-from uiproof.stats.intervals import paired_permutation, wilson
-from uiproof.stats.proportions import mcnemar
+from uiproof.geometry import Box
+from uiproof.stats.intervals import clustered_rate, mcnemar, paired_permutation
 
-Polygon = tuple[tuple[float, float], ...]
+Polygon = tuple[Point, ...]
 
-_WHOLE = Box(0, 0, 1, 1)
 _RESIZES = (
     Resize(28, 3136, 12845056),  # Qwen2.5-VL and most models made from it
     Resize(28, 78400, 12845056),  # UI-TARS 1.5
@@ -42,49 +41,49 @@ _RESIZES = (
     Resize(28, 2000000, 4800000),  # UI-Venus 1.0
     Resize(32, 65536, 16777216),  # Qwen3-VL
 )
-_FEWEST_HITS = 5  # with fewer under the best contract nothing is claimed
+_FEWEST_HITS = 5  # under the best contract, to claim anything
 _RESAMPLES = 1999
-_SHIFTS = 20  # how often answers are held against the targets of others, to know what chance hits
+_SHIFTS = 20  # comparisons with the targets of other answers, for the rate of chance
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One stored answer: what the model wrote, the picture it was sent, and where the target is.
+    """One stored answer, the picture that was sent, and the target.
 
-    `region` is the part of the whole image that was sent: a crop, or all of it. `target` is a box
-    or polygon in 0-1 of the whole image, or None where it is not known.
+    `region` is the part of the whole image that was sent. `target` is a box or polygon in 0-1 of
+    the whole image, or None if it is unknown.
     """
 
     raw: str
     sent_width: int
     sent_height: int
-    region: Box = _WHOLE
+    region: Box = WHOLE
     target: Box | Polygon | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How well one contract explains the answers."""
+    """The fit of one contract to the answers."""
 
     contract: Contract
     hits: int
     n: int
     outside: int  # answers that lie beside their picture under this contract
     p_value: float  # against the declared contract: exact McNemar test on the same answers
-    plausible: bool  # the answers cannot tell it from the contract that fits best
+    plausible: bool  # not distinguishable from the contract that fits best
 
     @property
     def rate(self) -> float:
-        """The share of hits; answers that cannot be read are misses."""
+        """Return the share of hits; unreadable answers are misses."""
         return self.hits / self.n if self.n else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Which contract the answers follow. `fits` holds every contract that was tried, best first.
+    """The contracts that the answers may follow; `fits` has all that were tried, best first.
 
-    `certain` is true if one convention could be named. `should_change` is true if the declared
-    contract costs hits, beyond what chance explains.
+    `certain` is true if one convention could be named, `should_change` if the declared contract
+    costs significantly many hits.
     """
 
     n: int
@@ -94,23 +93,23 @@ class Diagnosis:
     fits: tuple[Fit, ...]
     certain: bool
     should_change: bool
-    numbers_say: str  # what the size of the numbers alone shows, without any truth
+    numbers_say: str  # evidence from the size of the numbers alone
     verdict: str
 
     @property
     def plausible(self) -> tuple[Contract, ...]:
-        """The best contract and those that cannot be told from it."""
+        """Return the best contract and those that cannot be told from it."""
         return tuple(fit.contract for fit in self.fits if fit.plausible)
 
 
 def diagnose(
     records: Sequence[Replayed], *, declared: Contract, confidence: float = 0.95
 ) -> Diagnosis:
-    """Replay stored answers under every contract and say which one the model used.
+    """Read stored answers under every contract and find the one that the model used.
 
     Two contracts are told apart by their hits on the same answers (McNemar, corrected for the
-    number of contracts tried), and where those agree by how near their places come to the targets
-    (a paired permutation test on distances in sizes of the target; far misses weigh little).
+    number of contracts), else by the distance of their places from the targets (a paired
+    permutation test on logarithms of distances in sizes of the target).
     """
     if not records:
         raise UsageError("There are no stored answers to diagnose.", remedy="Run a method first.")
@@ -157,12 +156,12 @@ def diagnose(
 
 
 def numbers_say(records: Sequence[Replayed]) -> str:
-    """What the size of the numbers alone shows about their space, in words; no truth is needed."""
+    """Return what the size of the numbers alone shows about their space, in words."""
     answers = [(parse(record.raw).numbers, record) for record in records]
     largest_of_each = sorted(max(found) for found, _ in answers if found)
     if not largest_of_each:
         return "There are no numbers in the answers."
-    # A few slips beyond the range of a contract, which models make, are not evidence against it.
+    # A few numbers beyond the range of a contract are slips of the model, no evidence.
     largest = largest_of_each[ceil(0.98 * (len(largest_of_each) - 1))]
     seen = f"The numbers in {len(largest_of_each)} answers go up to {largest:g}"
     beside = sum(
@@ -183,17 +182,17 @@ def numbers_say(records: Sequence[Replayed]) -> str:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Replay:
-    """All answers under one contract; the arrays run over the records that have a target."""
+    """All answers under one contract; arrays are over the records with a target."""
 
     contract: Contract
     hit: NDArray[np.bool_]
     farness: NDArray[np.float64]
     outside: int
-    points: Sequence[tuple[float, float] | None]
+    points: Sequence[Point | None]
 
 
 def _tried(declared: Contract, parsed: Sequence[Parsed]) -> tuple[Contract, ...]:
-    """The declared contract, then each space in both orders, with the usual ways of resizing."""
+    """Return the declared contract, then each space in both orders, with the usual resizes."""
     read = [answer for answer in parsed if answer.numbers]
     # Answers that name their axes or carry percent signs mean the same under every contract.
     orders = (declared.order,) if all(answer.named for answer in read) else tuple(Order)
@@ -227,38 +226,33 @@ def _replay(contract: Contract, records: Sequence[Replayed], parsed: Sequence[Pa
 def _place(contract: Contract, record: Replayed, parsed: Parsed) -> Point | Box | None:
     try:
         return locate(parsed, contract, record.sent_width, record.sent_height)
-    except UsageError:  # no model that resizes takes a picture this thin
+    except UsageError:  # the picture is too thin for smart-resize
         return None
 
 
-def _in_image(place: Point | Box | None, record: Replayed) -> tuple[float, float] | None:
+def _in_image(place: Point | Box | None, record: Replayed) -> Point | None:
     if place is None:
         return None
-    x, y = place.center if isinstance(place, Box) else place
+    x, y = place.centre if isinstance(place, Box) else place
     region = record.region
     return region.x + x * region.w, region.y + y * region.h
 
 
-def _hits(point: tuple[float, float] | None, target: Box | Polygon) -> bool:
+def _hits(point: Point | None, target: Box | Polygon) -> bool:
     if point is None:
         return False
-    x, y = point
     if isinstance(target, Box):
-        return target.x <= x <= target.x + target.w and target.y <= y <= target.y + target.h
-    inside = False
-    for (ax, ay), (bx, by) in zip(target, target[1:] + target[:1], strict=True):
-        if (ay > y) != (by > y) and x < ax + (y - ay) / (by - ay) * (bx - ax):
-            inside = not inside
-    return inside
+        return target.contains(*point)
+    return distance_to_polygon(point, target) == 0
 
 
-def _farness(point: tuple[float, float] | None, target: Box | Polygon) -> float:
-    """0 in the middle of the target, growing ever more slowly; 0 as well for no answer at all."""
+def _farness(point: Point | None, target: Box | Polygon) -> float:
+    """Return 0 in the middle of the target, growing logarithmically; 0 without an answer."""
     if point is None:
         return 0.0
     box = target if isinstance(target, Box) else _around(target)
-    across = (point[0] - box.center[0]) / max(box.w / 2, 1e-4)
-    down = (point[1] - box.center[1]) / max(box.h / 2, 1e-4)
+    across = (point[0] - box.centre[0]) / max(box.w / 2, 1e-4)
+    down = (point[1] - box.centre[1]) / max(box.h / 2, 1e-4)
     return float(np.log1p(across * across + down * down))
 
 
@@ -268,7 +262,7 @@ def _around(polygon: Polygon) -> Box:
 
 
 def _best(replays: Sequence[_Replay], level: float) -> _Replay:
-    """The contract with the nearest places among those that hit as often as any."""
+    """Return the contract with the nearest places among those with the most hits."""
     most = max(replays, key=lambda replay: int(replay.hit.sum()))
     return min(
         (replay for replay in replays if _hits_alike(most, replay, level)),
@@ -286,9 +280,9 @@ def _near_alike(a: _Replay, b: _Replay, level: float) -> bool:
 
 
 def _beats_chance(replay: _Replay, targets: Sequence[Box | Polygon], confidence: float) -> bool:
-    """Whether the answers hit their own targets more often than those of other answers."""
+    """Return whether the answers hit their own targets more often than those of others."""
     hits = int(replay.hit.sum())
-    share = wilson(hits, len(targets), confidence)
+    share = clustered_rate(replay.hit, confidence=confidence)
     if share is None or share.low is None or hits < _FEWEST_HITS:
         return False
     others = [
@@ -300,7 +294,7 @@ def _beats_chance(replay: _Replay, targets: Sequence[Box | Polygon], confidence:
 
 
 def _convention(fit: Fit) -> tuple[str, Order]:
-    """0-1000 and 0-999 are one convention, and so are all ways of resizing."""
+    """Return the space and order; 0-1000 and 0-999 are one convention, as are all resizes."""
     space = fit.contract.space
     return ("thousand" if space is Space.THOUSAND_999 else str(space)), fit.contract.order
 

@@ -1,31 +1,37 @@
-"""The synthetic layouts on which openadapt-grounding published its results.
+"""The synthetic data sets of openadapt-grounding 0.1.2, on which it published its results.
 
     uiproof generate --compat openadapt-v1 --count 100 --seed 42      1922 elements
     uiproof generate --compat openadapt-v1 --count 50 --seed 42       48 samples, 1035 elements
 
-Positions, sizes and types follow from the published rules and the order in which they draw from
-Python's random numbers. The words are ours: only how many there are to choose from matters for
-the layout. What is known to be unfortunate is kept: counts are cut off, boxes are those of the
-layout rather than of what is drawn, texts repeat and may not fit, icons show only a letter.
+Ids, boxes, types, texts, instructions and metadata equal the original's: they follow from its
+rules, its lists of words and the order in which it draws random numbers. Only the pictures have
+another font. Its flaws are kept: counts are truncated, boxes are those of the layout rather than of
+what is drawn, texts repeat and may not fit, icons show only a letter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 from uiproof.benchmarks.grounding.data import AnnotatedElement, Dataset, ElementType, Sample
-from uiproof.benchmarks.grounding.drawing import Canvas, Colour, Layer, Sprite, colour
-from uiproof.benchmarks.grounding.drawing.masks import cap_height, lettering
-from uiproof.benchmarks.grounding.drawing.masks import rounded_box as box_mask
-from uiproof.benchmarks.grounding.synthetic import DEFAULT_MIX, write_samples
-from uiproof.benchmarks.grounding.synthetic.generator import Progress
-from uiproof.boxes import PixelBox
+from uiproof.benchmarks.grounding.drawing import (
+    Canvas,
+    Colour,
+    Layer,
+    Sprite,
+    cap_height,
+    colour,
+    lettering,
+)
+from uiproof.benchmarks.grounding.drawing import rounded_box as box_mask
+from uiproof.benchmarks.grounding.synthetic import DEFAULT_MIX, Progress, write_samples
 from uiproof.errors import UsageError
+from uiproof.geometry import PixelBox
 
-COMPAT = "openadapt-v1"
+COMPAT = ("openadapt-v1", "openadapt-0.1.2")  # two names of the same
 WIDTH, HEIGHT = 1920, 1080
 _MARGIN, _GAP, _TRIES = 20, 10, 20
 _LEVELS = {"easy": (3, 8, 80, 200), "medium": (8, 20, 40, 150), "hard": (20, 50, 16, 80)}
@@ -63,31 +69,34 @@ _TONES = {
     "light": _Tones("#1976d2", "#757575", "#333333", "#ffffff", "#cccccc", "#999999"),
     "dark": _Tones("#64b5f6", "#bdbdbd", "#eeeeee", "#2d2d2d", "#555555", "#666666"),
 }
+# The lists of the original: their order decides which word a random number gives.
 _WORDS = {
     ElementType.BUTTON: (
-        *("Save", "Cancel", "Send", "Open", "Close", "Print", "Share", "Start", "Stop", "Pause"),
-        *("Retry", "Accept", "Decline", "Upload", "Download", "Refresh", "Export", "Import"),
-        *("Confirm", "Continue", "Register", "Join", "Leave", "Invite", "Publish", "Archive"),
-        *("Restore", "Connect", "Install", "Verify"),
+        *("Submit", "Cancel", "OK", "Save", "Delete", "Close", "Open", "New", "Edit", "Copy"),
+        *("Paste", "Undo", "Redo", "Apply", "Next", "Back", "Continue", "Finish", "Start", "Stop"),
+        *("Pause", "Resume", "Refresh", "Update", "Download", "Upload", "Send", "Share", "Print"),
+        "Export",
     ),
     ElementType.LINK: (
-        *("Read on", "Contact", "Imprint", "Careers", "Press", "Partners", "Support", "Guides"),
-        *("Pricing", "Roadmap", "Releases", "Community", "Tutorials", "Licences", "Site map"),
+        *("Learn more", "Sign up", "Log in", "Forgot password?", "Help", "Contact us"),
+        *("Privacy Policy", "Terms of Service", "View details", "See all", "Read more"),
+        *("Click here", "Get started", "Try it free", "Sign out"),
     ),
     ElementType.ICON: (
-        *("search", "menu", "home", "user", "bell", "heart", "star", "cart", "lock", "mail"),
-        *("camera", "clock", "folder", "pencil", "trash", "globe", "flag", "cloud", "music"),
-        "gear",
+        *("settings", "search", "home", "menu", "close", "add", "remove", "share", "download"),
+        *("upload", "refresh", "star", "heart", "bookmark", "edit", "delete", "copy", "paste"),
+        *("undo", "redo"),
     ),
     ElementType.TEXT: (
-        *("Title", "Name", "Street", "City", "Country"),
-        *("Phone", "Amount", "Notes", "Status", "Summary"),
+        *("Username", "Password", "Email", "Phone", "Address"),
+        *("Name", "Title", "Description", "Message", "Comment"),
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Element:
+    order: int  # among the elements that were tried, some of which found no place
     kind: ElementType
     word: str
     x: int
@@ -106,32 +115,71 @@ class _Screen:
 
 
 def generate(
-    out: Path, *, count: int = 100, seed: int = 42, progress: Progress | None = None
+    out: Path,
+    *,
+    count: int = 100,
+    seed: int = 42,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+    mix: Mapping[str, float] = DEFAULT_MIX,
+    progress: Progress | None = None,
 ) -> Dataset:
-    """Make the published layouts in the folder `out`; as published, `count` is cut off by kind."""
-    screens = list(_screens(Random(seed), count))
+    """Write the original's data set to the folder `out`; `count` is truncated per part of `mix`.
+
+    `mix` maps names such as `easy-light` to shares.
+    """
+    # The widest element is a text field or the widest icon, which is also the highest element.
+    largest = max((_LEVELS[name.split("-")[0]][3] for name in mix), default=0)
+    if width < max(largest, 150) + 2 * _MARGIN or height < largest + 2 * _MARGIN:
+        raise UsageError(
+            f"{width}x{height} has no room for the largest elements, which have {largest} pixels.",
+            remedy=f"Use at least {max(largest, 150) + 2 * _MARGIN}x{largest + 2 * _MARGIN}.",
+        )
+    screens = list(_screens(Random(seed), count, mix, (width, height)))
     if not screens:
         raise UsageError(
-            f"A count of {count} gives no samples: each kind's share is cut off.",
+            f"A count of {count} gives no samples: each kind's share is truncated.",
             remedy="Ask for at least 4, or leave out --compat.",
         )
-    settings = {"generator": COMPAT, "generator_version": "1", "seed": seed, "count": count}
-    made = ((_sample(number, screen), _drawn(screen)) for number, screen in enumerate(screens))
-    return write_samples(out, made, settings, total=len(screens), progress=progress)
+    settings = {
+        "generator": COMPAT[0],
+        "generator_version": "2",
+        "seed": seed,
+        "count": count,
+        "resolution": f"{width}x{height}",
+        "mix": dict(mix),
+    }
+    metadata = {
+        "num_samples": len(screens),
+        "distribution": {name.replace("-", "_"): share for name, share in mix.items()},
+        "width": width,
+        "height": height,
+    }
+    size = (width, height)
+    made = (
+        (_sample(number, screen, size), _drawn(screen, size))
+        for number, screen in enumerate(screens)
+    )
+    return write_samples(
+        out, made, settings, total=len(screens), metadata=metadata, progress=progress
+    )
 
 
-def _screens(random: Random, count: int) -> Iterator[_Screen]:
-    for name, share in DEFAULT_MIX.items():
+def _screens(
+    random: Random, count: int, mix: Mapping[str, float], size: tuple[int, int]
+) -> Iterator[_Screen]:
+    for name, share in mix.items():
         level, theme = name.split("-")
         for _ in range(int(count * share)):
             background = random.choice(_BACKGROUNDS[theme])
-            yield _Screen(level, theme, background, tuple(_elements(random, level)))
+            yield _Screen(level, theme, background, tuple(_elements(random, level, size)))
 
 
-def _elements(random: Random, level: str) -> list[_Element]:
+def _elements(random: Random, level: str, size: tuple[int, int]) -> list[_Element]:
     fewest, most, smallest, largest = _LEVELS[level]
     placed: list[_Element] = []
-    for _ in range(random.randint(fewest, most)):
+    taken: list[tuple[int, int, int, int]] = []
+    for order in range(random.randint(fewest, most)):
         kind = random.choices(_TYPES, _TYPE_WEIGHTS)[0]
         for _ in range(_TRIES):
             width = random.randint(smallest, largest)
@@ -140,36 +188,49 @@ def _elements(random: Random, level: str) -> list[_Element]:
                 height = width
             elif kind is ElementType.TEXT_FIELD:
                 width, height = max(width, 150), max(30, smallest // 2)
-            x = random.randint(_MARGIN, WIDTH - width - _MARGIN)
-            y = random.randint(_MARGIN, HEIGHT - height - _MARGIN)
-            if any(_close(x, y, width, height, other) for other in placed):
+            x = random.randint(_MARGIN, size[0] - width - _MARGIN)
+            y = random.randint(_MARGIN, size[1] - height - _MARGIN)
+            if any(_close((x, y, width, height), other) for other in taken):
                 continue
             # Fields choose among the words of texts.
             word = random.choice(_WORDS.get(kind, _WORDS[ElementType.TEXT]))
             fill = random.choice(_BUTTON_FILLS) if kind is ElementType.BUTTON else ""
-            placed.append(_Element(kind, word, x, y, width, height, fill))
+            placed.append(_Element(order, kind, word, x, y, width, height, fill))
+            taken.append(_kept((x, y, width, height), size))
             break
     return placed
 
 
-def _close(x: int, y: int, width: int, height: int, other: _Element) -> bool:
+def _kept(place: tuple[int, int, int, int], size: tuple[int, int]) -> tuple[int, int, int, int]:
+    """Return a place as the original keeps it: as fractions and back, which may lose a pixel."""
+    (x, y, width, height), (across, down) = place, size
+    return (
+        int(x / across * across),
+        int(y / down * down),
+        int(width / across * across),
+        int(height / down * down),
+    )
+
+
+def _close(place: tuple[int, int, int, int], other: tuple[int, int, int, int]) -> bool:
+    (x, y, width, height), (left, top, wide, high) = place, other
     apart = (
-        x + width + _GAP < other.x
-        or other.x + other.width + _GAP < x
-        or y + height + _GAP < other.y
-        or other.y + other.height + _GAP < y
+        x + width + _GAP < left
+        or left + wide + _GAP < x
+        or y + height + _GAP < top
+        or top + high + _GAP < y
     )
     return not apart
 
 
-def _sample(number: int, screen: _Screen) -> Sample:
+def _sample(number: int, screen: _Screen, size: tuple[int, int]) -> Sample:
     name = f"synthetic_{number:04d}"
-    metadata = {"difficulty": screen.level, "theme": screen.theme}
-    elements = tuple(_annotated(order, one) for order, one in enumerate(screen.elements))
-    return Sample(name, f"samples/{name}.png", WIDTH, HEIGHT, elements, metadata)
+    elements = tuple(_annotated(name, one, size) for one in screen.elements)
+    metadata = {"difficulty": screen.level, "theme": screen.theme, "num_elements": len(elements)}
+    return Sample(name, f"samples/{name}.png", *size, elements, metadata)
 
 
-def _annotated(order: int, one: _Element) -> AnnotatedElement:
+def _annotated(sample: str, one: _Element, size: tuple[int, int]) -> AnnotatedElement:
     box = PixelBox(one.x, one.y, one.x + one.width, one.y + one.height)
     names = {
         ElementType.ICON: f"{one.word} icon",
@@ -178,20 +239,16 @@ def _annotated(order: int, one: _Element) -> AnnotatedElement:
     }
     name = names.get(one.kind, f"'{one.word}' {one.kind}")
     return AnnotatedElement(
-        id=f"elem_{order:03d}",
-        bbox=box.normalised(WIDTH, HEIGHT),
-        text=_placeholder(one) if one.kind is ElementType.TEXT_FIELD else one.word,
+        id=f"{sample}_elem_{one.order:03d}",
+        bbox=box.normalised(*size),
+        text=one.word,
         element_type=one.kind,
         instruction=f"Click on the {name}",
     )
 
 
-def _placeholder(one: _Element) -> str:
-    return f"Enter {one.word.lower()}..."
-
-
-def _drawn(screen: _Screen) -> bytes:
-    canvas = Canvas(WIDTH, HEIGHT, colour(screen.background))
+def _drawn(screen: _Screen, size: tuple[int, int]) -> bytes:
+    canvas = Canvas(*size, colour(screen.background))
     for one in screen.elements:
         layers = tuple(_layers(one, _TONES[screen.theme]))
         canvas.paint(Sprite(one.width, one.height, layers), one.x, one.y)
@@ -217,7 +274,8 @@ def _layers(one: _Element, tones: _Tones) -> Iterator[Layer]:
         inner = box_mask(one.width - 2, one.height - 2, 0)
         yield Layer(1, 1, inner, colour(tones.field))
         ink = colour(tones.placeholder)
-        yield _line(_placeholder(one), one.height, ink, size=_FIELD_LETTERS)
+        words = f"Enter {one.word.lower()}..."
+        yield _line(words, one.height, ink, size=_FIELD_LETTERS)
     else:
         yield _line(one.word, one.height, colour(tones.text), middle=middle)
 
@@ -225,7 +283,7 @@ def _layers(one: _Element, tones: _Tones) -> Iterator[Layer]:
 def _line(
     text: str, height: int, ink: Colour, *, size: int = _LETTERS, middle: int | None = None
 ) -> Layer:
-    """A line of text in the middle of its element, or 8 pixels from the left."""
+    """Return a line of text in the middle of its element, or 8 pixels from the left."""
     line = lettering(text, size)
     x = 8 if middle is None else middle - line.width // 2
     return Layer(x, (height + cap_height(size)) // 2 - line.rise, line.mask, ink)

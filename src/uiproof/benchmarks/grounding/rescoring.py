@@ -1,34 +1,43 @@
-"""Published prediction files, scored: one run for each method of a file."""
+"""Score published prediction files: one run for each method of a file."""
 
 from __future__ import annotations
 
 import atexit
+import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from uiproof.benchmark import BrokenCase, Case, Method
+from uiproof.benchmarks.grounding.cases import Answer
+from uiproof.benchmarks.grounding.data import AnnotatedElement
 from uiproof.benchmarks.grounding.predictions import (
-    Published,
-    Rates,
-    published_methods,
+    Prediction,
+    Predictions,
+    Unreadable,
     read_predictions,
 )
-from uiproof.engine.notebook import call_anywhere
-from uiproof.engine.progress import make_progress
+from uiproof.engine.progress import call_anywhere, make_progress
 from uiproof.engine.run import execute
+from uiproof.engine.run_sync import kept_at_url, run_place
 from uiproof.engine.rundir import RunDirectory
-from uiproof.errors import InputError
-from uiproof.remote.mirror import local
-from uiproof.remote.pushing import kept_at_url, run_place
+from uiproof.errors import InputError, MethodError, UsageError
+from uiproof.remote.mirror import local, name_of
+from uiproof.tables import Table, console
+
+if TYPE_CHECKING:
+    from uiproof.benchmarks.grounding.cases import Question, Truth
+    from uiproof.engine.context import Context
 
 
 @dataclass(frozen=True, slots=True)
 class Rescored:
-    """One method of a prediction file: its run, and what the file says about itself."""
+    """The run of one method of a prediction file, with the rates that the file itself states."""
 
     method: str
     run: RunDirectory
@@ -52,32 +61,27 @@ def score_predictions(
         for one in uiproof.score_predictions("screenspot-pro", "venus_72b_in_depth_3.json"):
             print(one.method, one.run.summary["scores"]["accuracy"]["mean"], one.rates.stored)
 
-    `dataset` is what the results are filed under. A file with several predictions for each item
-    gives several results; `field` takes one of them. `points` and `boxes` say
-    how numbers are meant where the file leaves that open. With `out` each run is kept in a folder
-    below it.
+    `dataset` is the name in the results. A file with several predictions for each item gives
+    several results; `field` takes one of them. `points` and `boxes` are as for `read_predictions`.
+    With `out` each run is kept in a folder below it.
     """
     file = local(file)
     if not file.is_file():
         raise InputError(f"There is no file {file}.")
+    targets = None if annotations is None else local(annotations)
     predictions = read_predictions(
-        file, field=field, points=points, boxes=boxes, annotations=_path(annotations)
+        file, field=field, points=points, boxes=boxes, annotations=targets
     )
     folder: str | Path = tempfile.mkdtemp(prefix="uiproof-") if out is None else out
     if out is None:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    methods = published_methods(predictions)
     return [
-        _scored(dataset, file, one, run_place(folder, one.settings["field"]), limit, quiet)
-        for one in methods
+        _score(dataset, file, one, run_place(folder, one.settings["field"]), limit, quiet)
+        for one in published_methods(predictions)
     ]
 
 
-def _path(given: str | Path | None) -> Path | None:
-    return None if given is None else local(given)
-
-
-def _scored(
+def _score(
     dataset: str, file: Path, method: Published, directory: Path, limit: int | None, quiet: bool
 ) -> Rescored:
     from uiproof.benchmarks.grounding import BENCHMARK
@@ -85,7 +89,8 @@ def _scored(
     call = partial(
         execute,
         directory=directory,
-        benchmark=replace(BENCHMARK, cases=method.cases),
+        benchmark=BENCHMARK,
+        cases=method.cases(file.resolve()),
         dataset=file.resolve(),
         dataset_name=dataset,
         method=method,
@@ -97,45 +102,248 @@ def _scored(
     return Rescored(str(method.settings["field"]), run, method.rates)
 
 
-def write_rescored(results: list[Rescored], target: str | Path | TextIO) -> None:
-    """Write `{"benchmark", "summary", "cases", "methods": {name: {"summary", "stored", …}}}`.
-
-    `summary` and `cases` are those of the method `final`, or of the first one.
-    """
-    from uiproof.export import write_json
-
-    main = next((one for one in results if one.method == "final"), results[0])
-    write_json(main.run, target, methods=dict(_methods(results)))
-
-
-def _methods(results: list[Rescored]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for one in results:
-        yield (
-            one.method,
-            {
-                "summary": one.run.summary,
-                "correct": one.rates.correct,
-                "total": one.rates.total,
-                "rescored": one.rates.rescored,
-                "stored_correct": one.rates.stored_correct,
-                "stored": one.rates.stored,
-                "differing": list(one.rates.differing),
-                "why": one.rates.why,
-                "macro": dict(one.rates.macro),
-            },
-        )
+def rescored_json(results: list[Rescored]) -> dict[str, Mapping[str, Any]]:
+    """Return for each method its summary, and its rates beside those that the file states."""
+    return {
+        one.method: {
+            "summary": one.run.summary,
+            "correct": one.rates.correct,
+            "total": one.rates.total,
+            "rescored": one.rates.rescored,
+            "stored_correct": one.rates.stored_correct,
+            "stored": one.rates.stored,
+            "differing": list(one.rates.differing),
+            "why": one.rates.why,
+            "macro": dict(one.rates.macro),
+        }
+        for one in results
+    }
 
 
 def rescored_table(results: list[Rescored]) -> str:
-    """What the files' numbers say beside what they state, for a terminal."""
-    lines = [f"{'Method':<24}{'n':>7}{'Correct':>9}{'Rescored':>10}{'Stored':>9}  Macro"]
+    """Return rates computed from published files beside the rates they state, for a terminal."""
+    rows = []
     for one in results:
         rates = one.rates
         stored = "" if rates.stored is None else f"{100 * rates.stored:.2f} %"
         macro = ", ".join(f"{name} {100 * rate:.2f} %" for name, rate in rates.macro.items())
-        lines.append(
-            f"{one.method:<24}{rates.total:>7,}{rates.correct:>9,}{100 * rates.rescored:>8.2f} %"
-            f"{stored:>9}  {macro}".rstrip()
+        counts = (f"{rates.total:,}", f"{rates.correct:,}", f"{100 * rates.rescored:.2f} %")
+        rows.append((one.method, *counts, stored, macro))
+    notes = tuple(f"{one.method}: {one.rates.why}" for one in results if one.rates.why)
+    header = ("Method", "n", "Correct", "Rescored", "Stored", "Macro")
+    return console([Table("", header, tuple(rows), notes)])
+
+
+DIFFERS = "published:differs"  # flag of cases that the file itself judges differently
+
+
+class Published(Method["Question", Answer]):
+    """Answers with the predictions of one method of a file."""
+
+    needs_question: ClassVar[bool] = False
+    concurrency = 64
+
+    def __init__(self, predictions: Predictions, method: str | None = None) -> None:
+        names = tuple(predictions.methods)
+        self._method = names[0] if method is None else method
+        if self._method not in names:
+            raise UsageError(
+                f"{predictions.path} has no method {method}.", remedy=f"It has: {', '.join(names)}."
+            )
+        self._file = predictions
+        self._predictions = predictions.methods[self._method]
+        self._by_id = {one.id: one for one in self._predictions if isinstance(one, Prediction)}
+
+    @property
+    def name(self) -> str:
+        """Return `published:`, the file, and the method where the file has several."""
+        several = len(self._file.methods) > 1 or self._method != "pred"
+        return f"published:{self._file.path.stem}" + (f":{self._method}" if several else "")
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Return the file, the field and the meaning of its numbers."""
+        space = self._file.reading.points.get(self._method)
+        return {
+            "file": name_of(self._file.path),
+            "format": self._file.format,
+            "field": self._method,
+            "points": None if space is None else space.value,
+            "boxes": self._file.reading.boxes.value,
+        }
+
+    @property
+    def rates(self) -> Rates:
+        """Return the rates that the file states beside those of its numbers."""
+        return rates(self._predictions)
+
+    def cases(self, path: Path | None = None) -> list[Case[Question, Truth] | BrokenCase]:  # noqa: ARG002 - the engine names the file that was read
+        """Return the targets of the file, as a benchmark's `cases`."""
+        return cases(self._predictions)
+
+    def key(self, case_id: str) -> str | None:
+        """Return a digest of the prediction, so that a changed one is scored anew."""
+        one = self._by_id.get(case_id)
+        if one is None:
+            return "unreadable"
+        content = f"{one.answer.point} {one.answer.box} {one.answer.refused} {one.element.bbox}"
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    async def answer(self, case_id: str, question: Question, context: Context) -> Answer:  # noqa: ARG002
+        """Return the prediction for a case."""
+        one = self._by_id.get(case_id)
+        if one is None:
+            raise MethodError(f"{self._file.path} has no prediction for {case_id}.")
+        if one.stored is not None and one.stored != one.rescored:
+            context.flag(DIFFERS)
+        return one.answer
+
+
+class PublishedBound(Published):
+    """A method of a file that chose with the truth in view, such as an oracle."""
+
+    assisted: ClassVar[bool] = True
+
+
+def published_methods(predictions: Predictions) -> list[Published]:
+    """Return the methods of a file."""
+    return [
+        (PublishedBound if name in predictions.assisted else Published)(predictions, name)
+        for name in predictions.methods
+    ]
+
+
+def cases(
+    predictions: Sequence[Prediction | Unreadable],
+) -> list[Case[Question, Truth] | BrokenCase]:
+    """Return the targets of one method's predictions, in the order of the file."""
+    from uiproof.benchmarks.grounding.cases import Question, Truth
+
+    elements: dict[str, list[AnnotatedElement]] = defaultdict(list)
+    for one in predictions:
+        if isinstance(one, Prediction):
+            # Cases travel to other processes: leave out what does not tell elements apart.
+            elements[one.sample_id].append(replace(one.element, instruction="", metadata={}))
+    same_screenshot = {sample: tuple(found) for sample, found in elements.items()}
+    made: list[Case[Question, Truth] | BrokenCase] = []
+    for one in predictions:
+        if isinstance(one, Unreadable):
+            made.append(BrokenCase(one.id, one.error))
+            continue
+        question = Question(
+            Path(one.image or one.sample_id), one.width, one.height, one.element.instruction
         )
-    lines += [f"{one.method}: {one.rates.why}" for one in results if one.rates.why]
-    return "\n".join(lines)
+        truth = Truth(
+            sample_id=one.sample_id,
+            element=one.element,
+            others=same_screenshot[one.sample_id],
+            width=one.width,
+            height=one.height,
+            tags=dict(one.tags),
+        )
+        made.append(Case(one.id, question, truth))
+    return made
+
+
+_MACROS: Mapping[str, tuple[str, ...]] = {
+    "application": ("application",),
+    "group": ("group",),
+    "platform": ("platform",),
+    "ui_type": ("ui_type",),
+    "cell": ("group", "ui_type"),  # the cells of the papers' tables
+}
+_SHOWN = 5  # ids in a message
+_MANY = 0.1  # a part of all items that rounding does not explain
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The share of correct answers of a method; denominators always have all items."""
+
+    total: int
+    correct: int  # by the numbers: the point inside of the box, edges included
+    stored_correct: int | None  # by the file's own verdicts; None where it has none
+    differing: tuple[str, ...]  # ids where the two disagree
+    unreadable: int
+    cells: Mapping[str, Mapping[str, tuple[int, int]]]  # tag -> value -> (correct, total)
+    why: str = ""  # the likely reason, for people
+
+    @property
+    def rescored(self) -> float:
+        """Return the share of correct answers over all items (micro)."""
+        return self.correct / self.total
+
+    @property
+    def stored(self) -> float | None:
+        """Return the same by the file's own verdicts."""
+        return None if self.stored_correct is None else self.stored_correct / self.total
+
+    @property
+    def macro(self) -> Mapping[str, float]:
+        """Return the mean of the rates of the cells for each tag."""
+        return {
+            tag: sum(correct / total for correct, total in cells.values()) / len(cells)
+            for tag, cells in self.cells.items()
+        }
+
+
+def rates(predictions: Sequence[Prediction | Unreadable]) -> Rates:
+    """Count one method of a file: `rates(predictions.methods["pred"])`."""
+    readable = [one for one in predictions if isinstance(one, Prediction)]
+    known = [one for one in predictions if one.stored is not None]
+    differing = [one for one in readable if one.stored is not None and one.stored != one.rescored]
+    return Rates(
+        total=len(predictions),
+        correct=sum(one.rescored for one in readable),
+        stored_correct=sum(bool(one.stored) for one in known) if known else None,
+        differing=tuple(one.id for one in differing),
+        unreadable=len(predictions) - len(readable),
+        cells=_cells(predictions),
+        why=_why(differing, readable),
+    )
+
+
+def _cells(
+    predictions: Sequence[Prediction | Unreadable],
+) -> dict[str, dict[str, tuple[int, int]]]:
+    cells: dict[str, dict[str, tuple[int, int]]] = {}
+    for name, tags in _MACROS.items():
+        counts: dict[str, list[bool]] = defaultdict(list)
+        for one in predictions:
+            if all(tag in one.tags for tag in tags):
+                counts[" ".join(one.tags[tag] for tag in tags)].append(one.rescored)
+        if counts:
+            cells[name] = {key: (sum(hit), len(hit)) for key, hit in sorted(counts.items())}
+    return cells
+
+
+def _why(differing: Sequence[Prediction], all_of_them: Sequence[Prediction]) -> str:
+    if not differing:
+        return ""
+    ids = ", ".join(one.id for one in differing[:_SHOWN])
+    more = ", …" if len(differing) > _SHOWN else ""
+    if all(_on_edge(one) for one in differing) and all(_is_whole(one) for one in all_of_them):
+        return (
+            f"The points of this file are whole pixels. {len(differing)} of them lie exactly on an "
+            "edge of the box; the points that were judged had fractions and probably lay on the "
+            f"other side: {ids}{more}."
+        )
+    text = f"The file's own verdict is another one for {len(differing)} items: {ids}{more}."
+    if len(differing) > _MANY * len(all_of_them):
+        text += " With so many, its numbers may mean something else: say what points and boxes are."
+    return text
+
+
+def _is_whole(one: Prediction) -> bool:
+    click = one.answer.click or (0.0, 0.0)
+    pixels = click[0] * one.width, click[1] * one.height
+    return all(abs(part - round(part)) < 1e-6 for part in pixels)
+
+
+def _on_edge(one: Prediction) -> bool:
+    click, box = one.answer.click, one.element.bbox
+    if click is None:
+        return False
+    across = min(abs(click[0] - edge) for edge in (box.x, box.x + box.w)) * one.width
+    down = min(abs(click[1] - edge) for edge in (box.y, box.y + box.h)) * one.height
+    return min(across, down) < 1e-6

@@ -1,38 +1,58 @@
-"""Result files: one JSON file for each method and data set, with a line for every element.
+"""Result files of the described framework: one for each method and data set.
 
     <results>/<method>_<dataset>.json
 
-The keys are those of openadapt-grounding, whose files can be read too; what this module adds
-(`assisted`, `incomplete`, `intervals` …) does not get in their way.
+The keys are those of openadapt-grounding, whose files can be read too, and some of our own
+(`assisted`, `protocol`, `incomplete`, `intervals` …). A file without those is one of the
+framework's: its methods are `assisted`, and its sizes go by the area.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from math import dist, isfinite
+from itertools import combinations
+from math import dist, fsum, isfinite
 from pathlib import Path
-from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import quote
 
-from uiproof.benchmarks.grounding import sizes
-from uiproof.benchmarks.grounding.tally import SERVER_ERROR, is_own_fault, latency_seconds
-from uiproof.boxes import Box
+from uiproof.benchmark import Record
+from uiproof.benchmarks.grounding.cases import OPENADAPT, UIPROOF
+from uiproof.benchmarks.grounding.judge import (
+    AREA_RULE,
+    SHORT_SIDE_RULE,
+    SIZES,
+    size_by_area,
+    size_by_short_side,
+)
+from uiproof.benchmarks.grounding.summary import SERVER_ERROR, is_own_fault, latency_seconds
 from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.storage import access
-from uiproof.engine.types import Record
-from uiproof.errors import InputError
-from uiproof.export import replacing
-from uiproof.stats.intervals import Interval, wilson
+from uiproof.errors import InputError, UiproofError
+from uiproof.files import access, replacing
+from uiproof.geometry import Box
+
+if TYPE_CHECKING:
+    from uiproof.stats.intervals import Interval
 
 COMPARISON = "comparison.json"
+# The names of methods in the tables of the described framework.
+DESCRIBED_NAMES: Mapping[str, str] = {
+    f"{backend}{suffix}": f"{title} + {cropping}"
+    for backend, title in (("omniparser", "OmniParser"), ("uitars", "UI-TARS"))
+    for suffix, cropping in (
+        ("", "baseline"),
+        ("-fixed", "fixed_crop"),
+        ("-screenseeker", "screenseeker"),
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ElementResult:
-    """How one element went. Places are fractions of the screenshot."""
+    """The result of one element. Places are fractions of the screenshot."""
 
     sample_id: str
     element_id: str
@@ -49,16 +69,16 @@ class ElementResult:
 
     @property
     def region_errors(self) -> tuple[str, ...]:
-        """Looks that failed because of the server."""
+        """Return the messages of looks that failed because of the server."""
         return tuple(self.method_info.get("region_errors", ()))
 
 
 @dataclass(frozen=True, slots=True)
 class MethodMetrics:
-    """How one method did on one data set.
+    """The metrics of one method on one data set.
 
-    `mean_iou` is over found elements whose boxes overlap. Rates of sizes that do not occur are 0;
-    `by_size` has only those that do.
+    `mean_iou` is over found elements whose boxes overlap. Rates of sizes that do not occur are 0
+    and not in `by_size`.
     """
 
     method_name: str
@@ -75,27 +95,34 @@ class MethodMetrics:
     detected_elements: int
     results: tuple[ElementResult, ...] = ()
     assisted: bool = False  # the method was given the truth
-    incomplete: bool = False  # a server or machine failed, so that the rates are too low
+    incomplete: bool = False  # a server or machine failed: the rates are too low
     server_errors: int = 0
-    size_rule: str = ""  # empty where it is not known
+    size_rule: str = ""  # empty if unknown
+    protocol: str = UIPROOF  # one of `cases.PROTOCOLS`
     interval: Interval | None = None  # of the detection rate
     by_size: Mapping[str, Interval] = field(default_factory=dict)
     by_type: Mapping[str, Interval] = field(default_factory=dict)
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What every table and chart has to say beside the name."""
+        """Return the marks that every table and chart shows beside the name."""
         pairs = (("assisted", self.assisted), ("incomplete", self.incomplete))
         return tuple(mark for mark, on in pairs if on)
 
     @property
+    def title(self) -> str:
+        """Return the name for tables: `OmniParser + baseline` for `omniparser`."""
+        return DESCRIBED_NAMES.get(self.method_name, self.method_name)
+
+    @property
     def label(self) -> str:
-        """The name with its marks, such as `omniparser-fixed [assisted]`."""
-        return f"{self.method_name} [{', '.join(self.marks)}]" if self.marks else self.method_name
+        """Return the title with its marks, for example `OmniParser + fixed_crop [assisted]`."""
+        marks = (*self.marks, *((self.protocol,) if self.protocol != UIPROOF else ()))
+        return f"{self.title} [{', '.join(marks)}]" if marks else self.title
 
 
-def metrics_of_run(run: RunDirectory | Path | str, *, by_area: bool = False) -> MethodMetrics:
-    """The metrics of a run of the grounding benchmark; sizes by the short side or by the area."""
+def metrics_of_run(run: RunDirectory | Path | str) -> MethodMetrics:
+    """Return the metrics of a run."""
     run = RunDirectory.of(run)
     manifest = run.manifest
     return metrics_of(
@@ -103,7 +130,7 @@ def metrics_of_run(run: RunDirectory | Path | str, *, by_area: bool = False) -> 
         method=str(manifest["method"]),
         dataset=Path(str(manifest["dataset"])).name,
         assisted=bool(manifest.get("assisted")),
-        by_area=by_area,
+        protocol=str((manifest.get("settings") or {}).get("protocol", UIPROOF)),
     )
 
 
@@ -113,12 +140,13 @@ def metrics_of(
     method: str,
     dataset: str,
     assisted: bool = False,
-    by_area: bool = False,
+    protocol: str = UIPROOF,
 ) -> MethodMetrics:
-    """The metrics of records, which may be none: then everything is 0."""
+    """Return the metrics of records; all 0 without records."""
+    by_area = protocol == OPENADAPT
     results, server_errors, incomplete = [], 0, False
     for record in records:
-        result = _result(record, by_area)
+        result = _result(record, by_area, protocol)
         results.append(result)
         if record.error is not None:
             server_errors += record.error.code == SERVER_ERROR
@@ -132,7 +160,7 @@ def metrics_of(
         mean_iou=_mean(one.iou for one in results if one.found and one.iou > 0),
         mean_latency_ms=_mean(one.latency_ms for one in results if one.latency_ms is not None),
         mean_attempts=_mean(one.attempts for one in results),
-        **{f"detection_rate_{size}": _rate(by_size, size) for size in sizes.SIZES},
+        **{f"detection_rate_{size}": _rate(by_size, size) for size in SIZES},
         detection_rate_by_type={name: one.mean for name, one in by_type.items()},
         total_elements=len(results),
         detected_elements=sum(one.found for one in results),
@@ -140,7 +168,8 @@ def metrics_of(
         assisted=assisted,
         incomplete=incomplete,
         server_errors=server_errors,
-        size_rule=sizes.AREA_RULE if by_area else sizes.SHORT_SIDE_RULE,
+        size_rule=AREA_RULE if by_area else SHORT_SIDE_RULE,
+        protocol=protocol,
         interval=overall,
         by_size=by_size,
         by_type=by_type,
@@ -148,8 +177,8 @@ def metrics_of(
 
 
 def write_results(metrics: MethodMetrics, folder: Path) -> Path:
-    """Write the file of one method and data set, replacing an older one when it is whole."""
-    name = "_".join(quote(part, safe="@+ ") for part in (metrics.method_name, metrics.dataset_name))
+    """Write the file of one method and data set, atomically."""
+
     content = asdict(metrics)
     for key in ("interval", "by_size", "by_type"):
         del content[key]
@@ -159,65 +188,136 @@ def write_results(metrics: MethodMetrics, folder: Path) -> Path:
         "by_type": {key: one._asdict() for key, one in metrics.by_type.items()},
     }
     content["results"] = content.pop("results")  # last: it is long
-    file = folder / f"{name}.json"
+    file = result_file(metrics, folder)
     with replacing(file, makes_folders=True) as stream:
         json.dump(content, stream, indent=1, allow_nan=False)
         stream.write("\n")
     return file
 
 
-def read_results(folder: Path) -> list[MethodMetrics]:
-    """All result files of a folder, ordered by name; comparisons are not results."""
+def result_file(metrics: MethodMetrics, folder: Path) -> Path:
+    """Return the path of the result file of one method and data set, as the framework names it."""
+    described = {shown: name for name, shown in DESCRIBED_NAMES.items()}
+    names = (described.get(metrics.method_name, metrics.method_name), metrics.dataset_name)
+    return folder / f"{'_'.join(quote(name, safe='@+ ') for name in names)}.json"
+
+
+def loss(file: Path, metrics: MethodMetrics) -> str:
+    """Say which results would be lost if these replaced the file; empty if none.
+
+    A trial run with a limit must not replace the results of a whole run.
+    """
+    if not file.exists():
+        return ""
+    try:
+        old = read_result(file)
+    except UiproofError as error:
+        return error.message
+    if old.protocol != metrics.protocol:
+        return f"{file} has results by the protocol {old.protocol}."
+    covered = _element_ids(old) <= _element_ids(metrics)
+    if covered and old.total_elements <= metrics.total_elements:
+        return ""
+    return (
+        f"{file} has the results of {old.total_elements} elements, which are not all among the "
+        f"{metrics.total_elements} of this run."
+    )
+
+
+def _element_ids(metrics: MethodMetrics) -> set[tuple[str, str]]:
+    return {(one.sample_id, one.element_id) for one in metrics.results}
+
+
+def read_results(folder: Path) -> tuple[list[MethodMetrics], list[UiproofError]]:
+    """Read all result files of a folder, ordered by name; comparisons are not results.
+
+    Also returns why other JSON files were left out.
+    """
     with access(folder, "read"):
         files = sorted(file for file in folder.glob("*.json") if file.name != COMPARISON)
-    return [read_result(file) for file in files]
+    found, left_out = [], []
+    for file in files:
+        try:
+            found.append(read_result(file))
+        except UiproofError as error:
+            left_out.append(error)
+    return found, left_out
 
 
 def read_result(file: Path) -> MethodMetrics:
-    """One result file; `InputError` says what is wrong with it."""
+    """Read one result file; raise `InputError` if it is none."""
     try:
         with access(file, "read"):
             return _metrics_from(json.loads(file.read_bytes()))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        why = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
         raise InputError(
-            f"{file} is not a result file of the grounding benchmark: {error!r}.",
+            f"{file} is not a result file of the grounding benchmark: {why}.",
             remedy="Move it elsewhere, or make it again with `uiproof run`.",
         ) from error
 
 
-def _metrics_from(content: Mapping[str, Any]) -> MethodMetrics:
+def _metrics_from(content: Any) -> MethodMetrics:
+    if not isinstance(content, Mapping):
+        raise TypeError("it is not an object")
+    for name in ("method_name", "dataset_name"):
+        if not isinstance(content[name], str):
+            raise TypeError(f"{name} is not a text")
+    for name in _NUMBERS:
+        _number(name, content[name])
     results = tuple(_result_from(one) for one in content.get("results", ()))
     overall, by_size, by_type = _intervals(results)
     known = {name: content[name] for name in MethodMetrics.__dataclass_fields__ if name in content}
     if not results:
-        overall = wilson(int(content["detected_elements"]), int(content["total_elements"]))
+        overall = _without_elements(int(content["detected_elements"]), content["total_elements"])
+    if "assisted" not in content and "size_rule" not in content:
+        known |= {"assisted": True, "protocol": OPENADAPT, "size_rule": AREA_RULE}
     return MethodMetrics(
         **{**known, "results": results, "interval": overall, "by_size": by_size, "by_type": by_type}
     )
 
 
+_NUMBERS = (
+    *("detection_rate", "mean_iou", "mean_latency_ms", "mean_attempts"),
+    *("detection_rate_small", "detection_rate_medium", "detection_rate_large"),
+    *("total_elements", "detected_elements"),
+)
+
+
+def _number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise TypeError(f"{name} is not a number: {value!r}")
+
+
 def _result_from(content: Mapping[str, Any]) -> ElementResult:
+    _number("iou", content["iou"])
     known = {name: content[name] for name in ElementResult.__dataclass_fields__ if name in content}
     places = {name: tuple(known[name]) for name in ("click_point", "bbox") if known.get(name)}
     return ElementResult(**{**known, **places})
 
 
-def _result(record: Record, by_area: bool) -> ElementResult:
+def _result(record: Record, by_area: bool, protocol: str) -> ElementResult:
     details, scores = record.details, record.scores
     sample, _, element = record.id.rpartition("/")
+    found = bool(scores.get("detected", scores.get("accuracy")))
     answer = details.get("answer") or {}
     click, box = answer.get("click"), answer.get("box")
+    nowhere = None
+    if protocol == OPENADAPT and not found:
+        click, nowhere = None, 0.0  # its misses have no click
     seconds = latency_seconds(record)
+    # Older runs kept the overlap of matches that an assisted method had rejected.
+    rejected = "detected" in scores and not found
     return ElementResult(
         sample_id=details.get("sample", sample),
         element_id=details.get("element", element),
-        found=bool(scores.get("detected", scores.get("accuracy"))),
-        iou=scores.get("iou") or 0.0,
+        found=found,
+        iou=0.0 if rejected else scores.get("iou") or 0.0,
         latency_ms=round(seconds * 1000, 3) if isfinite(seconds) else None,
         attempts=details.get("attempts", 1),
         size_category=_size(details, by_area),
         element_type=details.get("element_type", "unknown"),
-        distance_from_target=_distance(details, click),
+        distance_from_target=nowhere if click is None else _distance(details, click),
         click_point=tuple(click) if click else None,
         bbox=tuple(box) if box else None,
         method_info=_info(record),
@@ -227,22 +327,24 @@ def _result(record: Record, by_area: bool) -> ElementResult:
 def _size(details: Mapping[str, Any], by_area: bool) -> str:
     truth = details.get("truth")
     if not truth or truth["refusal"]:
-        return "none"  # what is not there, or could not be loaded, has no size
+        return "none"  # absent elements and those that could not be loaded have no size
     box = Box(*truth["bbox"])
     if by_area:
-        return sizes.by_area(box)
-    return sizes.by_short_side(box, details["width"], details["height"])
+        return size_by_area(box)
+    if not details.get("width") or not details.get("height"):
+        return "none"
+    return size_by_short_side(box, details["width"], details["height"])
 
 
 def _distance(details: Mapping[str, Any], click: Any) -> float | None:
     truth = details.get("truth")
     if not click or None in click or not truth or truth["refusal"]:
         return None
-    return dist(click, Box(*truth["bbox"]).center)
+    return dist(click, Box(*truth["bbox"]).centre)
 
 
 def _info(record: Record) -> dict[str, Any]:
-    """What only some methods or cases have to say; nothing that is empty."""
+    """Return further details of a result, without empty ones."""
     details = record.details
     assisted = details.get("assisted") or {}
     info = {
@@ -259,8 +361,8 @@ def _info(record: Record) -> dict[str, Any]:
 def _intervals(
     results: Iterable[ElementResult],
 ) -> tuple[Interval | None, dict[str, Interval], dict[str, Interval]]:
-    """The detection rate over all, by size and by type, with intervals."""
-    from uiproof.stats.clusters import clustered_rate
+    """Return the detection rate over all, by size and by type, with intervals."""
+    from uiproof.stats.intervals import clustered_rate
 
     results = list(results)
 
@@ -274,7 +376,15 @@ def _intervals(
         return {name: found for name, found in split.items() if found is not None}
 
     types = sorted({one.element_type for one in results})
-    return rate(results), rates("size_category", sizes.SIZES), rates("element_type", types)
+    return rate(results), rates("size_category", SIZES), rates("element_type", types)
+
+
+def _without_elements(found: int, n: int) -> Interval | None:
+    """Return a rate without an interval, which would need the elements."""
+    from uiproof.stats.intervals import Interval
+
+    reason = "the file does not list the elements"
+    return Interval(found / n, None, None, n, no_interval=reason) if n else None
 
 
 def _rate(rates: Mapping[str, Interval], name: str) -> float:
@@ -283,4 +393,160 @@ def _rate(rates: Mapping[str, Interval], name: str) -> float:
 
 def _mean(values: Iterable[float]) -> float:
     values = list(values)
-    return fmean(values) if values else 0.0
+    return fsum(values) / len(values) if values else 0.0
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+def compare(metrics: Sequence[MethodMetrics]) -> dict[str, Any]:
+    """Return the content of `comparison.json`.
+
+    `best_overall` and its like may be assisted methods, which `assisted` says; `best_blind` are the
+    best of the others.
+    """
+    by_dataset: dict[str, list[MethodMetrics]] = defaultdict(list)
+    for one in metrics:
+        by_dataset[one.dataset_name].append(one)
+    by_rate = sorted(metrics, key=_by_rate)
+    by_latency = sorted(metrics, key=lambda one: one.mean_latency_ms)
+    return {
+        "summary": _summary(by_rate, by_latency, len(by_dataset)),
+        "best_per_dataset": {
+            dataset: {**_best(group), "best_blind": _best(_blind(group)) or None}
+            for dataset, group in by_dataset.items()
+        },
+        "ranking_by_detection_rate": [
+            {**_who(one), "rate": one.detection_rate, **_bounds(one)} for one in by_rate
+        ],
+        "ranking_by_latency": [
+            {**_who(one), "latency_ms": one.mean_latency_ms} for one in by_latency
+        ],
+        "size_analysis": {
+            **_size_analysis(metrics),
+            "by_dataset": {name: _size_analysis(group) for name, group in by_dataset.items()},
+            "by_rule": {
+                rule: _size_analysis(one for one in metrics if one.size_rule == rule)
+                for rule in sorted({one.size_rule for one in metrics})
+            },
+        },
+        "pairs": [
+            _pair(a, b)
+            for group in by_dataset.values()
+            for a, b in combinations(sorted(group, key=_by_rate), 2)
+        ],
+    }
+
+
+def write_comparison(metrics: Sequence[MethodMetrics], target: Path | TextIO) -> None:
+    """Write the comparison as JSON; a file is replaced atomically."""
+
+    if isinstance(target, Path):
+        with replacing(target, makes_folders=True) as stream:
+            write_comparison(metrics, stream)
+        return
+    json.dump(compare(metrics), target, indent=2, allow_nan=False)
+    target.write("\n")
+
+
+def _summary(
+    by_rate: Sequence[MethodMetrics], by_latency: Sequence[MethodMetrics], datasets: int
+) -> dict[str, Any]:
+    blind = _blind(by_rate)
+    return {
+        "total_methods": len({one.method_name for one in by_rate}),
+        "total_datasets": datasets,
+        "best_overall": by_rate[0].method_name if by_rate else None,
+        "best_overall_rate": by_rate[0].detection_rate if by_rate else 0.0,
+        "best_overall_assisted": bool(by_rate) and by_rate[0].assisted,
+        "best_blind": blind[0].method_name if blind else None,
+        "best_blind_rate": blind[0].detection_rate if blind else None,
+        "fastest_method": by_latency[0].method_name if by_latency else None,
+        "fastest_latency_ms": by_latency[0].mean_latency_ms if by_latency else 0.0,
+    }
+
+
+def _by_rate(one: MethodMetrics) -> float:
+    return -one.detection_rate
+
+
+def _blind(metrics: Iterable[MethodMetrics]) -> list[MethodMetrics]:
+    return [one for one in metrics if not one.assisted]
+
+
+def _best(group: Sequence[MethodMetrics]) -> dict[str, Any]:
+    if not group:
+        return {}
+    best = min(group, key=_by_rate)
+    return {
+        "method": best.method_name,
+        "detection_rate": best.detection_rate,
+        "latency_ms": best.mean_latency_ms,
+        "protocol": best.protocol,
+        "assisted": best.assisted,
+        **_bounds(best),
+    }
+
+
+def _who(one: MethodMetrics) -> dict[str, Any]:
+    return {
+        "method": one.method_name,
+        "dataset": one.dataset_name,
+        "protocol": one.protocol,
+        "assisted": one.assisted,
+        "incomplete": one.incomplete,
+    }
+
+
+def _bounds(one: MethodMetrics) -> dict[str, Any]:
+    if one.interval is None:
+        return {"low": None, "high": None, "n": one.total_elements, "clusters": None}
+    known = ("low", "high", "n", "clusters", "no_interval")
+    return {name: getattr(one.interval, name) for name in known}
+
+
+def _size_analysis(metrics: Iterable[MethodMetrics]) -> dict[str, str | None]:
+    """Return the best method for each size; None where methods have different size rules."""
+    analysis: dict[str, str | None] = {}
+    metrics = list(metrics)
+    mixed = len({one.size_rule for one in metrics}) > 1
+    for size in SIZES:
+        met = [one for one in metrics if size in one.by_size and not mixed]
+        best = max(met, key=lambda one: one.by_size[size].mean, default=None)
+        analysis[f"{size}_best"] = best.method_name if best else None
+    return analysis
+
+
+def _pair(a: MethodMetrics, b: MethodMetrics) -> dict[str, Any]:
+    """Return the paired test of two methods on the elements that both have.
+
+    `p` is McNemar's exact test, which takes elements as independent; the interval of the
+    difference `a - b` is over screenshots.
+    """
+    from uiproof.stats.intervals import detectable_paired_difference, mcnemar, paired_difference
+
+    found = {(one.sample_id, one.element_id): one.found for one in b.results}
+    shared = [one for one in a.results if (one.sample_id, one.element_id) in found]
+    ours = [one.found for one in shared]
+    theirs = [found[one.sample_id, one.element_id] for one in shared]
+    test = mcnemar(ours, theirs)
+    screens = [one.sample_id for one in shared]
+    difference = paired_difference(ours, theirs, screens)
+    discordant = (test.only_a + test.only_b) / test.n if test.n else 0.0
+    return {
+        "dataset": a.dataset_name,
+        "a": a.method_name,
+        "b": b.method_name,
+        "a_assisted": a.assisted,
+        "b_assisted": b.assisted,
+        "n": test.n,
+        "both": test.both,
+        "only_a": test.only_a,
+        "only_b": test.only_b,
+        "neither": test.neither,
+        "p": test.p,
+        "difference": difference._asdict() if difference else None,
+        "detectable_difference": (
+            detectable_paired_difference(discordant, test.n) if test.n else None
+        ),
+    }

@@ -1,25 +1,31 @@
-"""What a grounding run amounts to: rates with intervals over all of its cases.
+"""The summary of a grounding run: rates with intervals over all of its cases.
 
-Every case is in the denominator. One that failed counts as wrong, and where a server or this
-machine is to blame for that, the summary says `incomplete` and how many such cases there are.
-Intervals know that elements of one screenshot are alike.
+Every case is in the denominator. One that failed counts as wrong; where a server or this machine is
+to blame, the summary says `incomplete` and counts such cases. Intervals are over screenshots,
+because elements of one screenshot are alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from uiproof.benchmarks.grounding import sizes
-from uiproof.benchmarks.grounding.tally import SERVER_ERROR, Labels, Tally, is_own_fault
-from uiproof.benchmarks.grounding.verdicts import NEAR, Kind
-from uiproof.engine.types import Record
-from uiproof.registry import Metric
+from uiproof.benchmark import Metric, Record
+from uiproof.benchmarks.grounding.judge import (
+    AREA_RULE,
+    NEAR,
+    SHORT_SIDE_RULE,
+    SIZES,
+    ClickVerdict,
+    size_by_area,
+    size_by_short_side,
+)
+from uiproof.geometry import Box
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from uiproof.stats.intervals import Interval
 
     Numbers = np.ndarray[Any, Any]
 
@@ -31,30 +37,34 @@ METRICS = (
     Metric("iou", "IoU"),
 )
 
-CELL_TAG = "group"  # in which a data set says what its cells are
-MEMBER = "yes"  # the value of a tag that is a category of its own, where cases can have several
+CELL_TAG = "group"  # the tag with the cells of a data set
+MEMBER = "yes"  # the value of tags that are categories, where a case can have several
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 RULES = {
     "hit": "the click is on the element, edges included: inside of its outline or box, or of its "
     "clickable area; for an element that is not there, a refusal",
     "detected": "what an assisted method found by its own rule, with the truth in sight",
-    "size": sizes.SHORT_SIDE_RULE,
-    "area": sizes.AREA_RULE,
+    "size": SHORT_SIDE_RULE,
+    "area": AREA_RULE,
     "near_miss": f"on no annotated element, within {NEAR} of the diagonal from the target",
-    "interval": "95 %, clustered by screenshot: bootstrap for scores, Wilson with the effective "
-    "number of cases for cells",
+    "interval": "95 %, over screenshots: Korn and Graubard's for rates, jackknife with t for means",
     "macro": "the mean of the rates of the cells, each weighing the same",
     "latency": "seconds on the network for each call, without waiting for a turn",
 }
+_NAN = float("nan")
+_ABSENT = -1
+
+SERVER_ERROR = "model"  # the code of cases that failed because of a server
+_OWN_FAULTS = ("method", "answer")  # how codes begin that are the method's own fault
 
 
 def summarise(records: Iterable[Record]) -> dict[str, Any]:
-    """The content of `summary.json`; reads the records once and keeps only their numbers."""
+    """Return the content of `summary.json`; reads the records once and keeps only numbers."""
     tally = Tally()
     for record in records:
         tally.add(record)
-    import numpy as np  # not above: naming a benchmark must not cost what summing it up does
+    import numpy as np
 
     table = _Table(tally)
     blames = [code for code in tally.errors if not is_own_fault(code)]
@@ -79,10 +89,12 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
         "macro": macro,
         "without_refusals": table.rate(~table.refusal),
         "without_errors": table.rate(np.array(tally.answered, dtype=bool)),
-        "refusals": _refusals(tally, int(table.refusal.sum())),
-        "verdicts": {kind.value: tally.verdicts[kind] for kind in Kind if tally.verdicts[kind]},
-        "by_size": table.cells(tally.sizes, sizes.SIZES),
-        "by_area": table.cells(tally.areas, sizes.SIZES),
+        "refusals": _refusals(tally, table),
+        "verdicts": {
+            kind.value: tally.verdicts[kind] for kind in ClickVerdict if tally.verdicts[kind]
+        },
+        "by_size": table.cells(tally.sizes, SIZES),
+        "by_area": table.cells(tally.areas, SIZES),
         "by_type": table.cells(tally.types),
         "by_tag": {
             name: {"macro": table.macro(labels.codes(tally.n)), "cells": table.cells(labels)}
@@ -91,7 +103,7 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
         "near_miss": _spread(tally.near_px, {"median_px": 50, "p90_px": 90}),
         "all_misses": _spread(tally.miss_px, {"median_px": 50, "p90_px": 90}),
         "mean_iou_found": _mean_iou_found(tally),
-        "wrong_format": _share(_wrong_format(tally), tally.n),
+        "wrong_format": _share(table.ended(_is_wrong_format), table.screens),
         "attempts": _mean(tally.attempts),
         "latency": _latency(tally),
         "confidence": _risk_coverage(np.array(tally.confidence), table),
@@ -99,8 +111,140 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
     }
 
 
+class Labels:
+    """One label per case, such as its size, kept as small numbers."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {}
+        self._codes = array("i")
+
+    def put(self, case: int, label: str | None) -> None:
+        """Label a case; cases that are skipped have no label."""
+        self._codes.extend([_ABSENT] * (case - len(self._codes)))
+        code = _ABSENT if label is None else self.names.setdefault(label, len(self.names))
+        self._codes.append(code)
+
+    def codes(self, cases: int) -> np.ndarray[Any, Any]:
+        """Return the label of each case as its number in `names`, -1 for none."""
+        import numpy as np
+
+        codes = np.full(cases, _ABSENT, dtype=np.int32)
+        codes[: len(self._codes)] = self._codes
+        return codes
+
+
+class Tally:
+    """The numbers of records in columns, small enough for a hundred thousand cases."""
+
+    def __init__(self) -> None:
+        self.accuracy, self.detected, self.blind_hit = array("d"), array("d"), array("d")
+        self.iou, self.confidence, self.seconds = array("d"), array("d"), array("d")
+        self.failed, self.refusal, self.answered = array("b"), array("b"), array("b")
+        self.screens, self.sizes, self.areas, self.types = Labels(), Labels(), Labels(), Labels()
+        self.tags: dict[str, Labels] = {}
+        self.attempts, self.near_px, self.miss_px = array("d"), array("d"), array("d")
+        self.network, self.queue, self.cached = array("d"), array("d"), 0
+        self.endings = Labels()  # the verdict of each case, or the code of its error
+        self.verdicts: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
+        self.flags: Counter[str] = Counter()
+        self.region_errors = self.misses_with_region_errors = 0
+
+    @property
+    def n(self) -> int:
+        """Return the number of cases."""
+        return len(self.failed)
+
+    def add(self, record: Record) -> None:
+        """Add the numbers of one case."""
+        case, details = self.n, record.details
+        for name in ("accuracy", "detected", "blind_hit", "iou"):
+            getattr(self, name).append(_value(record.scores.get(name)))
+        self.failed.append(record.status == "failed")
+        self.answered.append(record.error is None or is_own_fault(record.error.code))
+        self.screens.put(case, details.get("sample") or record.id.rpartition("/")[0] or record.id)
+        self.seconds.append(latency_seconds(record))
+        self.flags.update(record.flags)
+        self._add_target(case, details)
+        self._add_answer(record)
+        for call in record.calls:
+            self.cached += bool(call.get("cached"))
+            if (taken := call.get("network_seconds")) is not None:
+                self.network.append(taken)
+                if not call.get("cached"):  # what came from the cache did not wait
+                    self.queue.append(call.get("queue_seconds") or 0.0)
+
+    def _add_target(self, case: int, details: Mapping[str, Any]) -> None:
+        truth = details.get("truth")
+        refusal = bool(truth and truth["refusal"])
+        self.refusal.append(refusal)
+        if not refusal:  # an absent element has neither size nor type
+            if truth:
+                box = Box(*truth["bbox"])
+                self.areas.put(case, size_by_area(box))
+                if details.get("width") and details.get("height"):
+                    size = size_by_short_side(box, details["width"], details["height"])
+                    self.sizes.put(case, size)
+            if details.get("element_type"):
+                self.types.put(case, details["element_type"])
+        for name, value in details.get("tags", {}).items():
+            self.tags.setdefault(name, Labels()).put(case, value)
+
+    def _add_answer(self, record: Record) -> None:
+        details = record.details
+        answer = details.get("answer") or {}
+        self.confidence.append(_value(answer.get("confidence")))
+        if record.error is not None:
+            self.errors[record.error.code] += 1
+            self.endings.put(self.n - 1, record.error.code)
+            return
+        kind = details.get("verdict", ClickVerdict.UNPARSEABLE)
+        self.endings.put(self.n - 1, kind)
+        self.verdicts[kind] += 1
+        self.attempts.append(details.get("attempts", 1))
+        distance = record.scores.get("distance_px")
+        if distance:
+            self.miss_px.append(distance)
+            if kind == ClickVerdict.NEAR_MISS:
+                self.near_px.append(distance)
+        if errors := (details.get("assisted") or {}).get("region_errors"):
+            self.region_errors += len(errors)
+            self.misses_with_region_errors += not record.scores.get("detected")
+
+
+def summed_details(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a record's details that `Tally` reads."""
+    answer, truth = details.get("answer") or {}, details.get("truth")
+    looks_failed = (details.get("assisted") or {}).get("region_errors")
+    names = ("sample", "width", "height", "element_type", "tags", "verdict", "attempts")
+    found = {name: details.get(name) for name in names}
+    found["truth"] = {name: truth.get(name) for name in ("refusal", "bbox")} if truth else None
+    if answer.get("confidence") is not None:
+        found["answer"] = {"confidence": answer["confidence"]}
+    if looks_failed:  # their number, without the messages of servers
+        found["assisted"] = {"region_errors": ["" for _ in looks_failed]}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def is_own_fault(code: str) -> bool:
+    """Return whether an error is the method's own: its answer could not be judged."""
+    return code.startswith(_OWN_FAULTS)
+
+
+def latency_seconds(record: Record) -> float:
+    """Return the seconds of a case's calls on the network, or of its answer without calls."""
+    taken = [call.get("network_seconds") for call in record.calls]
+    if taken:
+        return float(sum(seconds or 0.0 for seconds in taken))
+    return _value(record.seconds.get("answer"))
+
+
+def _value(number: float | None) -> float:
+    return _NAN if number is None else float(number)
+
+
 class _Table:
-    """The columns as arrays, with the rates that can be taken over a part of the cases."""
+    """The columns as arrays, and rates over subsets of the cases."""
 
     def __init__(self, tally: Tally) -> None:
         import numpy as np
@@ -108,66 +252,68 @@ class _Table:
         detected = np.array(tally.detected)
         self.assisted = bool(np.isfinite(detected).any())
         right = detected if self.assisted else np.array(tally.accuracy)
-        self.right = np.nan_to_num(right)  # what failed has no such score and is not right
+        self.right = np.nan_to_num(right)  # failed cases have no score and are wrong
         self.refusal = np.array(tally.refusal, dtype=bool)
         self.screens = tally.screens.codes(tally.n)
         self.n = tally.n
+        self._endings = tally.endings
 
     def rate(self, chosen: Numbers) -> dict[str, Any] | None:
-        """The share that is right among the chosen cases."""
-        from uiproof.stats.clusters import clustered_rate
+        """Return the share of right answers among the chosen cases."""
+        return _share(self.right[chosen], self.screens[chosen])
 
-        return _as_json(clustered_rate(self.right[chosen], self.screens[chosen]))
+    def ended(self, how: Callable[[str], bool]) -> Numbers:
+        """Return the cases whose verdict or error code fulfils a condition."""
+        import numpy as np
+
+        chosen = [code for name, code in self._endings.names.items() if how(name)]
+        return np.isin(self._endings.codes(self.n), chosen)
 
     def cells(self, labels: Labels, order: Iterable[str] = ()) -> dict[str, Any]:
-        """The share that is right for each label."""
+        """Return the share of right answers for each label."""
         codes = labels.codes(self.n)
         names = [*(name for name in order if name in labels.names)] or sorted(labels.names)
         return {name: self.rate(codes == labels.names[name]) for name in names}
 
     def macro(self, codes: Numbers, rows: Numbers | None = None) -> dict[str, Any] | None:
-        """The mean of the rates of the cells, with an interval; cases in no cell are left out.
+        """Return the mean of the rates of the cells with its interval, without cases in no cell.
 
         `codes` has the cell of each case, or of those in `rows`, where a case may be repeated.
         """
         import numpy as np
 
-        from uiproof.stats.clusters import clustered_mean
+        from uiproof.stats.intervals import clustered_mean
 
         rows = np.arange(self.n) if rows is None else rows
         rows, codes = rows[codes >= 0], codes[codes >= 0]
-        interval = clustered_mean(self.right[rows], self.screens[rows], cells=codes)
+        interval = clustered_mean(
+            self.right[rows], self.screens[rows], cells=codes, within=(0.0, 1.0)
+        )
         if interval is None:
             return None
-        low, high = interval.low, interval.high
-        return {
-            "mean": interval.mean,
-            "low": None if low is None else max(low, 0.0),
-            "high": None if high is None else min(high, 1.0),
-            "n": len(np.unique(rows)),
-            "cells": len(np.unique(codes)),
-        }
+        cells = len(np.unique(codes))
+        return {**interval._asdict(), "n": len(np.unique(rows)), "cells": cells}
 
 
 def _scores(tally: Tally, table: _Table, macro: dict[str, Any] | None) -> dict[str, Any]:
     import numpy as np
 
-    main = _with_intervals(table.right, table.screens)
+    main = _share(table.right, table.screens)
     blind = np.nan_to_num(np.array(tally.blind_hit)) if table.assisted else None
     iou = np.array(tally.iou)
-    # A box that is missing overlaps with nothing; where no answer has one there is no such score.
+    # A missing box has overlap 0; if no answer has a box there is no such score.
     boxes = np.nan_to_num(iou)[~table.refusal] if np.isfinite(iou).any() else None
     return {
         "accuracy": None if table.assisted else main,
         "macro": None if table.assisted else macro,
         "detected": main if table.assisted else None,
-        "blind_hit": None if blind is None else _with_intervals(blind, table.screens),
-        "iou": None if boxes is None else _bootstrap(boxes, table.screens[~table.refusal]),
+        "blind_hit": None if blind is None else _share(blind, table.screens),
+        "iou": None if boxes is None else _overlap(boxes, table.screens[~table.refusal]),
     }
 
 
 def _macro(tally: Tally, table: _Table) -> dict[str, Any] | None:
-    """The macro mean over the cells that the data set defines, else over element types."""
+    """Return the macro mean over the cells of the data set, else over element types."""
     import numpy as np
 
     members = sorted(name for name, one in tally.tags.items() if set(one.names) == {MEMBER})
@@ -184,58 +330,40 @@ def _macro(tally: Tally, table: _Table) -> dict[str, Any] | None:
     return None if macro is None else {**macro, "over": over}
 
 
-def _with_intervals(right: Numbers, screens: Numbers) -> dict[str, Any] | None:
-    """A rate with its bootstrap over screenshots, and Wilson's interval beside it."""
-    from uiproof.stats.clusters import clustered_rate
-    from uiproof.stats.intervals import wilson
+def _share(hits: Numbers, screens: Numbers) -> dict[str, Any] | None:
+    """Return the share of hits with its interval over screenshots; None without cases."""
+    from uiproof.stats.intervals import clustered_rate
 
-    score, hits = _bootstrap(right, screens), int(right.sum())
-    plain = wilson(hits, right.size)
-    if score is None or plain is None:
-        return None
-    if hits in (0, right.size):
-        # A bootstrap of equal values has no width and would claim certainty.
-        score = _as_json(clustered_rate(right, screens)) or score
-    return {**score, "hits": hits, "wilson": [plain.low, plain.high]}
+    rate = clustered_rate(hits, screens)
+    return None if rate is None else {**rate._asdict(), "hits": int(hits.sum())}
 
 
-def _bootstrap(values: Numbers, screens: Numbers) -> dict[str, Any] | None:
-    from uiproof.stats.intervals import bootstrap_mean
+def _overlap(boxes: Numbers, screens: Numbers) -> dict[str, Any] | None:
+    from uiproof.stats.intervals import clustered_mean
 
-    interval = bootstrap_mean(values, clusters=screens)
+    interval = clustered_mean(boxes, screens, within=(0.0, 1.0))
     return None if interval is None else interval._asdict()
 
 
-def _as_json(rate: Interval | None) -> dict[str, Any] | None:
-    return None if rate is None else {**rate._asdict(), "hits": round(rate.mean * rate.n)}
-
-
-def _share(hits: int, n: int) -> dict[str, Any] | None:
-    from uiproof.stats.intervals import wilson
-
-    return _as_json(wilson(hits, n))
-
-
-def _refusals(tally: Tally, asked: int) -> dict[str, Any]:
-    """How good the method is at saying that something is not there."""
-    right, wrong = tally.verdicts[Kind.CORRECT_REFUSAL], tally.verdicts[Kind.REFUSED]
+def _refusals(tally: Tally, table: _Table) -> dict[str, Any]:
+    """Return precision and recall of refusals."""
+    right = table.ended(lambda name: name == ClickVerdict.CORRECT_REFUSAL)
+    refused = right | table.ended(lambda name: name == ClickVerdict.REFUSED)
     return {
-        "n": asked,
-        "precision": _share(right, right + wrong),
-        "recall": _share(right, asked),
-        "false_points": tally.verdicts[Kind.FALSE_POINT],
+        "n": int(table.refusal.sum()),
+        "precision": _share(right[refused], table.screens[refused]),
+        "recall": _share(right[table.refusal], table.screens[table.refusal]),
+        "false_points": tally.verdicts[ClickVerdict.FALSE_POINT],
     }
 
 
-def _wrong_format(tally: Tally) -> int:
-    """Answers that could not be understood, those that made the case fail included."""
-    return tally.verdicts[Kind.UNPARSEABLE] + sum(
-        n for code, n in tally.errors.items() if code.startswith("answer")
-    )
+def _is_wrong_format(ending: str) -> bool:
+    """Return whether an answer was unreadable, whether or not the case failed for it."""
+    return ending == ClickVerdict.UNPARSEABLE or ending.startswith("answer")
 
 
 def _mean_iou_found(tally: Tally) -> dict[str, Any] | None:
-    """The mean over found elements with any overlap, as openadapt-grounding computes it."""
+    """Return the mean over found elements with any overlap, as openadapt-grounding does."""
     import numpy as np
 
     iou = np.array(tally.iou)
@@ -277,10 +405,7 @@ def _latency(tally: Tally) -> dict[str, Any]:
 
 
 def _risk_coverage(confidence: Numbers, table: _Table) -> list[dict[str, Any]] | None:
-    """How accurate the answers are that reach a confidence, and how many those are.
-
-    None where no answer has a confidence; one without it reaches no threshold.
-    """
+    """Return accuracy and coverage of the answers above each confidence; None without any."""
     import numpy as np
 
     if not np.isfinite(confidence).any():

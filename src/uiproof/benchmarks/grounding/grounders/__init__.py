@@ -1,1 +1,0 @@
-"""What finds an element in a picture, given an instruction and nothing else."""

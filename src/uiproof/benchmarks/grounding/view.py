@@ -1,0 +1,557 @@
+"""Grounding in reports: a gallery of clicks, tables of detection rates, charts."""
+
+from __future__ import annotations
+
+import heapq
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, islice, zip_longest
+from math import hypot, isfinite
+from pathlib import Path
+from typing import Any, ClassVar
+
+from uiproof.benchmark import Record
+from uiproof.benchmarks.grounding.charts import draw_charts
+from uiproof.benchmarks.grounding.judge import SIZES, ClickVerdict, size_by_short_side
+from uiproof.benchmarks.grounding.results import metrics_of_run
+from uiproof.benchmarks.grounding.summary import SERVER_ERROR
+from uiproof.benchmarks.grounding.tables import report_tables
+from uiproof.charts import drawable
+from uiproof.engine.rundir import RunDirectory
+from uiproof.geometry import Box, PixelBox
+from uiproof.markup import Markup, joined, tag
+from uiproof.views.base import Analyses, Leaderboard, shortened
+from uiproof.views.cards import CardView, Filter, Group, ShownCase
+from uiproof.views.pictures import Crop, Limits, Pictures, image
+
+MOST_FAILURES = 800  # of a page; its runs share them
+MOST_RIGHT = 200
+CHARTS = {
+    "detection_rate_overall": "Detection rate",
+    "detection_rate_by_size": "Detection rate by size of the element",
+    "accuracy_vs_latency": "Detection rate and latency",
+}
+_NOT_MEASURED = ("server_error", "failed")
+# How a case ended: the kinds of verdicts, and what prevents one.
+OUTCOMES = (*(kind.value for kind in ClickVerdict), *_NOT_MEASURED)
+
+Point = tuple[float, float]
+
+
+def analyses(runs: Sequence[RunDirectory]) -> Analyses:
+    """Return the tables and charts of the described framework."""
+    metrics = [metrics_of_run(run) for run in runs]
+    named = [
+        replace(one, method_name=drawable(one.method_name), dataset_name=drawable(one.dataset_name))
+        for one in metrics
+    ]
+    return Analyses(report_tables(metrics), CHARTS, partial(draw_charts, named))
+
+
+@dataclass(frozen=True, slots=True)
+class ClickCase(ShownCase):
+    """A case of the gallery."""
+
+    outcome: str
+    right: bool
+    badness: float  # see `_badness`
+
+    @classmethod
+    def of(cls, run: int, record: Record) -> ClickCase:
+        """Return how a case ended."""
+        outcome = _outcome(record)
+        # Assisted methods are judged by their own rule, as in their summaries.
+        score = record.scores.get("detected", record.scores.get("accuracy"))
+        return cls(run, record, outcome, bool(score), _badness(record, outcome))
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """Return the details of the judge; empty if the case could not be loaded."""
+        return self.record.details
+
+    @property
+    def size(self) -> str | None:
+        """Return `small`, `medium` or `large`; None without a target."""
+        truth = self.details.get("truth")
+        if not truth or truth["refusal"] or not self.details.get("width"):
+            return None
+        box = Box(*truth["bbox"])
+        return size_by_short_side(box, self.details["width"], self.details["height"])
+
+
+class Gallery(CardView[ClickCase]):
+    """The case view: where the clicks went, the worst failures first."""
+
+    title: ClassVar[str] = "Gallery"
+    search: ClassVar[str] = "instruction, id or answer"
+    legend: ClassVar[Mapping[str, str]] = {
+        "truth": "target",
+        "clickable": "clickable area",
+        "click": "click",
+        "said": "box of the answer",
+        "look": "looked at",
+    }
+    outcomes_title: ClassVar[str] = "Verdicts"
+    outcomes: ClassVar[Sequence[str]] = OUTCOMES
+
+    def __init__(
+        self, board: Leaderboard, runs: Sequence[RunDirectory], pictures: Pictures
+    ) -> None:
+        failures = max(MOST_FAILURES // len(runs), 60)
+        right = max(MOST_RIGHT // len(runs), 20)
+        self._selections = [
+            select(number, run.records(), most_failures=failures, most_right=right)
+            for number, run in enumerate(runs)
+        ]
+        shown = [case for selection in self._selections for case in selection.shown]
+        cases = [
+            *_worst_first(case for case in shown if not case.right),
+            *_worst_first(case for case in shown if case.right),
+        ]
+        super().__init__(board, cases, [selection.outcomes for selection in self._selections])
+        self._pictures = pictures
+
+    def groups(self) -> Sequence[Group]:
+        """Return failures, and right answers, which are closed where something failed."""
+        some_fail = any(not case.right for case in self.cases)
+        return (
+            Group("Failures", lambda case: not case.right),
+            Group("Right answers", lambda case: case.right, not some_fail),
+        )
+
+    def notes(self) -> list[str]:
+        """Return how many cases of each run are not shown."""
+        found = []
+        for name, selection in zip(self.names, self._selections, strict=True):
+            shown = Counter(case.right for case in selection.shown)
+            parts = []
+            if shown[False] < selection.failures:
+                counts = f"{shown[False]:,} of {selection.failures:,}"
+                parts.append(f"{counts} failures are shown, the worst of each verdict")
+            if shown[True] < selection.right:
+                parts.append(f"{shown[True]:,} of {selection.right:,} right answers are shown")
+            if parts:
+                found.append(f"{name}: {'; '.join(parts)}.")
+        return found
+
+    def filters(self) -> list[Filter[ClickCase]]:
+        """Return filters by verdict, type, size and every tag of the data."""
+
+        def one_of(value: Callable[[ClickCase], Any]) -> Callable[[ClickCase], Sequence[str]]:
+            return lambda case: [] if (found := value(case)) is None else [str(found)]
+
+        def tagged(name: str) -> Callable[[ClickCase], Sequence[str]]:
+            return one_of(lambda case: case.details.get("tags", {}).get(name))
+
+        cases = self.cases
+        kind = one_of(lambda case: case.details.get("element_type"))
+        filters = [
+            Filter.of(
+                "Verdict", cases, lambda case: [case.outcome], order=OUTCOMES, shown=self.label
+            ),
+            Filter.of("Element", cases, kind, shown=self.label),
+            Filter.of("Size", cases, one_of(lambda case: case.size), order=SIZES),
+        ]
+        tags = sorted({str(name) for case in cases for name in case.details.get("tags", {})})
+        return filters + [
+            Filter.of(self.label(name).capitalize(), cases, tagged(name)) for name in tags
+        ]
+
+    def card(self, case: ClickCase, run: Markup | None, **attributes: str) -> Markup:
+        """Return target and click enlarged, the whole screenshot, the verdict and the answer."""
+        about = tag("div", _verdict(case), _instruction(case), _facts(case, run))
+        scene = Scene.read(case.details)
+        if scene is None:
+            return tag("li", tag("div", about, class_="about"), _more(case), **attributes)
+        panes = [*_panes(scene), scene.whole]
+        pictures = self._shown(case, scene, panes)
+        missing = pictures[-1] is None
+        if missing and len(panes) > 2:
+            # Two empty pictures would not even say where they are.
+            panes, pictures = [scene.whole, scene.whole], [None, None]
+        figures = []
+        for pane, picture in zip(panes[:-1], pictures[:-1], strict=True):
+            label = f"{pane.label or 'Target and click'}: {_words(case.outcome)}"
+            view = _drawing(scene, pane.region, picture, looks=False, label=label)
+            caption = tag("figcaption", pane.label) if pane.label else ""
+            figures.append(tag("figure", view, caption))
+        whole = _drawing(
+            scene, panes[-1].region, pictures[-1], looks=True, label="The whole screenshot"
+        )
+        overview = tag(
+            "div",
+            whole,
+            tag("span", "no screenshot", class_="quiet") if missing else "",
+            class_="overview",
+        )
+        return tag(
+            "li",
+            tag("div", *figures, class_=f"zoomed of-{len(figures)}"),
+            tag("div", overview, about, class_="about"),
+            _more(case),
+            **attributes,
+        )
+
+    def _shown(self, case: ClickCase, scene: Scene, panes: Sequence[Pane]) -> list[Markup | None]:
+        """Return crops of the screenshot, the whole last; None if the file is another picture."""
+        path = Path(str(case.details.get("image", "")))
+        # Published files name images relative to folders that are not known here.
+        if not path.is_absolute() or self._pictures.size(path) != (scene.width, scene.height):
+            return [None] * len(panes)
+        zoomed = _ALONE if len(panes) == 2 else _HALF
+        shown: list[Markup | None] = []
+        for pane in panes:
+            crop = Crop(path, pane.region, _WHOLE if pane is panes[-1] else zoomed)
+            number = self._pictures.add(crop)
+            shown.append(None if number is None else image(number, pane.region))
+        return shown
+
+
+# Which cases have a card
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The cases of one run that are shown, and counts of all of them."""
+
+    shown: tuple[ClickCase, ...]
+    outcomes: Mapping[str, int]
+    failures: int
+    right: int
+
+
+def select(
+    run: int,
+    records: Iterable[Record],
+    *,
+    most_failures: int = MOST_FAILURES,
+    most_right: int = MOST_RIGHT,
+) -> Selection:
+    """Choose the worst failures of a run, and a sample of right answers.
+
+    Where there are too many failures, the kinds of verdicts share the places, so that no kind
+    hides another. Reads the records once and keeps only what may be shown.
+    """
+    outcomes: Counter[str] = Counter()
+    right = 0
+    worst = {outcome: _Shortlist(most_failures) for outcome in OUTCOMES}
+    sample = _Shortlist(most_right)
+    for record in records:
+        case = ClickCase.of(run, record)
+        outcomes[case.outcome] += 1
+        right += case.right
+        if case.right:  # the checksum chooses the same ones in every run of a data set
+            sample.add(zlib.crc32(record.id.encode("utf-8", "replace")), case)
+        else:
+            worst[case.outcome].add(case.badness, case)
+    turns = zip_longest(*(shortlist.best_first() for shortlist in worst.values()))
+    failures = islice((case for case in chain.from_iterable(turns) if case), most_failures)
+    shown = (*_worst_first(failures), *_worst_first(sample.best_first()))
+    return Selection(shown, outcomes, outcomes.total() - right, right)
+
+
+def _worst_first(cases: Iterable[ClickCase]) -> list[ClickCase]:
+    return sorted(cases, key=lambda case: (-case.badness, case.record.id, case.run))
+
+
+def _outcome(record: Record) -> str:
+    if record.error is None:
+        found = str(record.details.get("verdict"))
+        return found if found in OUTCOMES else ClickVerdict.UNPARSEABLE.value
+    if record.error.code == SERVER_ERROR:
+        return "server_error"
+    return ClickVerdict.UNPARSEABLE.value if record.error.code.startswith("answer") else "failed"
+
+
+def _badness(record: Record, outcome: str) -> float:
+    """Return the distance from the target in diagonals of the screenshot, 0 without a click.
+
+    Cases that were not measured come last: they are not a failure of the method.
+    """
+    if outcome in _NOT_MEASURED:
+        return -1.0
+    distance = record.scores.get("distance_px")
+    if distance is None:
+        return 0.0
+    return float(distance) / hypot(record.details["width"], record.details["height"])
+
+
+class _Shortlist:
+    """The `most` highest of many; of equal ones the first stay."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._heap: list[tuple[float, int, ClickCase]] = []
+        self._added = 0
+
+    def add(self, value: float, case: ClickCase) -> None:
+        self._added += 1
+        entry = (value, -self._added, case)
+        if len(self._heap) < self._most:
+            heapq.heappush(self._heap, entry)
+        elif self._heap:
+            heapq.heappushpop(self._heap, entry)
+
+    def best_first(self) -> list[ClickCase]:
+        return [case for _, _, case in sorted(self._heap, key=lambda e: e[:2], reverse=True)]
+
+
+# Texts of a card
+
+_LONGEST_INSTRUCTION = 400
+_LONGEST_ANSWER = 600
+_MOST_ANSWERS = 6
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _verdict(case: ClickCase) -> Markup:
+    scores = case.record.scores
+    colour = "good" if case.right else "warn" if case.badness < 0 else "bad"
+    facts = []
+    if case.record.error is not None and case.record.error.stage == "load":
+        facts.append("the case could not be loaded")
+    if distance := scores.get("distance_px"):
+        pixels = f"{distance:.1f}" if distance < 10 else f"{distance:,.0f}"
+        facts.append(f"{pixels} px from the target")
+    if case.outcome == "wrong_element":
+        facts.append(f"on {shortened(str(case.details.get('hit_element')), 60)}")
+    if "detected" in scores:
+        facts.append(f"{'detected' if scores['detected'] else 'not detected'} by its own rule")
+    badge = tag("span", _words(case.outcome), class_=f"badge {colour}")
+    return tag("p", badge, " · ".join(facts), class_="verdict")
+
+
+def _instruction(case: ClickCase) -> Markup:
+    text = case.details.get("instruction")
+    if text is None:
+        return tag("p", "The case could not be loaded.", class_="instruction quiet")
+    return tag("p", shortened(str(text), _LONGEST_INSTRUCTION), class_="instruction", dir="auto")
+
+
+def _facts(case: ClickCase, run: Markup | None) -> Markup:
+    details = case.details
+    about = [case.record.id]
+    if (details.get("truth") or {}).get("refusal"):
+        about.append("not on the screenshot")
+    elif details.get("element_type"):
+        about += [_words(str(details["element_type"])), case.size or ""]
+    about += [f"{_words(str(name))}: {value}" for name, value in details.get("tags", {}).items()]
+    text = tag("p", " · ".join(shortened(one, 80) for one in about if one), class_="small quiet")
+    return text if run is None else joined(tag("p", run, class_="small"), text)
+
+
+def _more(case: ClickCase) -> Markup:
+    """Return the error, the numbers and the raw answers, which are closed at first."""
+    rows = [
+        joined(tag("dt", name), tag("dd", value, dir="auto"))
+        for name, value in _answer_details(case)
+        if value
+    ]
+    if not rows:
+        return Markup("")
+    return tag("details", tag("summary", "Answer"), tag("dl", *rows))
+
+
+def _answer_details(case: ClickCase) -> Iterator[tuple[str, str]]:
+    def short(text: object) -> str:
+        return shortened(str(text or ""), _LONGEST_ANSWER)
+
+    def number(value: Any) -> str:
+        return f"{value:.3f}" if isinstance(value, (int, float)) and isfinite(value) else ""
+
+    record, details = case.record, case.details
+    if record.error is not None:
+        error = record.error
+        yield "Error", f"{error.code} ({error.stage}): {short(error.message)}"
+        yield "Remedy", short(error.remedy)
+    answer = details.get("answer") or {}
+    click = answer.get("click")
+    if click and None not in click:
+        x, y = click[0] * details["width"], click[1] * details["height"]
+        yield "Click", f"{x:,.0f}, {y:,.0f} px of {details['width']} × {details['height']}"
+    yield "Confidence", number(answer.get("confidence"))
+    yield "IoU", number(record.scores.get("iou"))
+    yield "Target text", short((details.get("truth") or {}).get("text"))
+    finding = details.get("assisted") or {}
+    yield "Matched", short(finding.get("matched_text"))
+    for error_text in (finding.get("region_errors") or ())[:_MOST_ANSWERS]:
+        yield "Look failed", short(error_text)
+    looks = details.get("looks") or ()
+    if len(looks) > 1:
+        yield "Looks", str(len(looks))
+    said = [str(look["raw"]) for look in looks if look.get("raw")]
+    for raw in said[:_MOST_ANSWERS]:
+        yield "Said", short(raw)
+    if len(said) > _MOST_ANSWERS:
+        yield "And", f"{len(said) - _MOST_ANSWERS} answers more"
+    for note in (details.get("notes") or ())[:_MOST_ANSWERS]:
+        yield "Note", short(note)
+
+
+# Drawings of a card: vector graphics over crops of the screenshot
+
+_WHOLE = Limits(pixels=300_000, bytes=30_000)
+_ALONE = Limits(pixels=220_000, bytes=40_000)  # a picture of target and click
+_HALF = Limits(pixels=120_000, bytes=20_000)  # a picture of one of them
+_WIDE, _TALL = 1.6, 0.8  # width by height of a picture alone, and of two beside each other
+_LEAST_HEIGHT = 200  # pixels: smaller crops show nothing around the element
+_FEWEST_MARGIN, _MOST_MARGIN = 24, 120  # pixels on each side
+_MOST_LOOKS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """A part of the screenshot to show."""
+
+    label: str
+    region: PixelBox
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The boxes and points of one case, as fractions of its screenshot."""
+
+    width: int
+    height: int
+    target: Box | None  # None where the right answer is to refuse
+    polygon: tuple[Point, ...]
+    clickable: Box | None
+    click: Point | None
+    said: Box | None  # the box of the answer
+    looks: tuple[Box, ...]  # parts of the screenshot that were looked at
+
+    @classmethod
+    def read(cls, details: Mapping[str, Any]) -> Scene | None:
+        """Read the details of a record; None if the case could not be loaded."""
+        truth, answer = details.get("truth"), details.get("answer") or {}
+        if not truth or not details.get("width") or not details.get("height"):
+            return None
+        there = not truth["refusal"]
+        same = truth["clickable"] == truth["bbox"]  # one line is enough
+        looks = [_box(look.get("region")) for look in details.get("looks") or ()]
+        click = _numbers(answer.get("click"), 2)
+        return cls(
+            width=int(details["width"]),
+            height=int(details["height"]),
+            target=_box(truth["bbox"]) if there else None,
+            polygon=tuple((float(x), float(y)) for x, y in truth["polygon"]) if there else (),
+            clickable=_box(truth["clickable"]) if there and not same else None,
+            click=None if click is None else (click[0], click[1]),
+            said=_box(answer.get("box")),
+            looks=tuple(look for look in looks if look is not None and look.area < 1)[:_MOST_LOOKS],
+        )
+
+    @property
+    def clicked(self) -> Point | None:
+        """Return where the click is drawn: at the edge if it is outside of the screenshot."""
+        if self.click is None:
+            return None
+        return min(max(self.click[0], 0.0), 1.0), min(max(self.click[1], 0.0), 1.0)
+
+    @property
+    def whole(self) -> Pane:
+        """Return all of the screenshot."""
+        return Pane("", PixelBox(0, 0, self.width, self.height))
+
+
+def _panes(scene: Scene) -> list[Pane]:
+    """Return target and click in one picture, or in two if they are far apart."""
+    outside = scene.click != scene.clicked
+    click = None if outside or scene.clicked is None else Box(*scene.clicked, 0.0, 0.0)
+    target = scene.target
+    if target is not None and scene.clickable is not None:
+        target = target.union(scene.clickable)
+    if target is None or click is None:
+        only = target or click
+        return [scene.whole if only is None else Pane("", _around(only, scene, _WIDE))]
+    both = _around(target.union(click), scene, _WIDE)
+    if both.width <= 2 * _around(target, scene, _WIDE).width:
+        return [Pane("", both)]
+    wanted = _around(target, scene, _TALL)
+    return [
+        Pane("Target", wanted),
+        Pane("Click", _centred(wanted.width, wanted.height, click, scene)),
+    ]
+
+
+def _drawing(
+    scene: Scene, region: PixelBox, picture: Markup | None, *, looks: bool, label: str
+) -> Markup:
+    """Draw a part of the screenshot and all marks on it; without a picture on a canvas."""
+    # A cross is as large on every picture: it says where, not how much.
+    arm = 0.028 * max(region.width, region.height)
+    shapes: list[Markup] = [] if picture is None else [picture]
+    if picture is None:
+        shapes.append(tag("rect", **_place(Box(0, 0, 1, 1), scene), class_="canvas"))
+    if looks:
+        shapes += [tag("rect", **_place(look, scene), class_="look") for look in scene.looks]
+    for layer in ("halo", "line"):
+        shapes += _marks(scene, arm, layer)
+    box = f"{region.left} {region.top} {region.width} {region.height}"
+    return tag("svg", *shapes, viewBox=box, role="img", aria_label=label)
+
+
+def _marks(scene: Scene, arm: float, layer: str) -> list[Markup]:
+    """Draw target, clickable area, box and click: once as light halos, once as lines on them."""
+    found = []
+    if scene.clickable is not None:
+        found.append(tag("rect", **_place(scene.clickable, scene), class_=f"{layer} clickable"))
+    if scene.polygon:
+        corners = " ".join(
+            f"{x * scene.width:.1f},{y * scene.height:.1f}" for x, y in scene.polygon
+        )
+        found.append(tag("polygon", points=corners, class_=f"{layer} truth"))
+    elif scene.target is not None:
+        found.append(tag("rect", **_place(scene.target, scene), class_=f"{layer} truth"))
+    if scene.said is not None:
+        found.append(tag("rect", **_place(scene.said, scene), class_=f"{layer} said"))
+    if scene.clicked is not None:
+        x, y = scene.clicked[0] * scene.width, scene.clicked[1] * scene.height
+        slopes = ((-arm, -arm, 2 * arm, 2 * arm), (-arm, arm, 2 * arm, -2 * arm))
+        cross = "".join(f"M{x + a:.1f} {y + b:.1f}l{c:.1f} {d:.1f}" for a, b, c, d in slopes)
+        found.append(tag("path", d=cross, class_=f"{layer} click"))
+    return found
+
+
+def _place(box: Box, scene: Scene) -> dict[str, float]:
+    return {
+        "x": box.x * scene.width,
+        "y": box.y * scene.height,
+        "width": max(box.w, 0.0) * scene.width,
+        "height": max(box.h, 0.0) * scene.height,
+    }
+
+
+def _around(box: Box, scene: Scene, aspect: float) -> PixelBox:
+    """Return a part of the screenshot with some room around a box, of this shape if it fits."""
+    width, height = (
+        side + 2 * min(max(0.3 * side, _FEWEST_MARGIN), _MOST_MARGIN)
+        for side in (box.w * scene.width, box.h * scene.height)
+    )
+    height = max(height, width / aspect, _LEAST_HEIGHT)
+    return _centred(round(height * aspect), round(height), box, scene)
+
+
+def _centred(width: int, height: int, box: Box, scene: Scene) -> PixelBox:
+    width, height = min(width, scene.width), min(height, scene.height)
+    x, y = box.centre
+    left = min(max(round(x * scene.width - width / 2), 0), scene.width - width)
+    top = min(max(round(y * scene.height - height / 2), 0), scene.height - height)
+    return PixelBox(left, top, left + width, top + height)
+
+
+def _box(values: Sequence[float | None] | None) -> Box | None:
+    numbers = _numbers(values, 4)
+    return None if numbers is None else Box(*numbers)
+
+
+def _numbers(values: Sequence[float | None] | None, count: int) -> list[float] | None:
+    """Return all numbers or nothing: a number that was not finite is stored as null."""
+    known = [float(value) for value in values or () if value is not None]
+    return known if len(known) == count else None
