@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
-from uiproof.benchmarks.interaction2code.layout import write_graph
+from uiproof.benchmarks.interaction2code.graph import Graph, Interaction, write_graph
 from uiproof.benchmarks.interaction2code.region import region
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.snapshots import Action

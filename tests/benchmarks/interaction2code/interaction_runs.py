@@ -6,10 +6,9 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
+from uiproof.benchmark import CaseError, Record
 from uiproof.benchmarks.interaction2code.summary import FULL, PART, summarise
-from uiproof.engine.journal import Journal, encode
-from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import CaseError, Record
+from uiproof.engine.rundir import Journal, RunDirectory, encode
 
 UNUSABLE = "abghj"
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
-from uiproof.benchmarks.interaction2code.cases import cases, recognises
-from uiproof.engine.types import BrokenCase
+from uiproof.benchmark import BrokenCase
+from uiproof.benchmarks.interaction2code.cases import cases
+from uiproof.benchmarks.interaction2code.graph import Graph, Interaction, recognises
 from uiproof.errors import InputError
 from uiproof.registry import resolve_dataset
 from uiproof.vision.images import encode_png
@@ -33,7 +35,20 @@ def test_every_interaction_of_every_page_is_a_case_in_natural_order(tmp_path):
     found = list(cases(tmp_path))
     assert [case.id for case in found] == ["9/1", "9/2", "10/1"]
     assert found[0].truth.interaction.action.kind == "click"
-    assert found[0].question.graph.topic == "shop"
+    assert found[0].truth.graph.topic == "shop"
+
+
+def test_a_question_holds_pictures_marks_and_words_and_no_graph(tmp_path):
+    page(tmp_path / "9", ("0", "1"), ("1", "2"))
+    (tmp_path / "9" / "page.html").write_text("<p>source</p>")
+    _, second = cases(tmp_path)
+    question = second.question
+    assert (question.page, len(question.interactions), question.index) == ("9", 2, 1)
+    assert question.interaction.before == tmp_path / "9" / "1.png"
+    assert question.interaction.sentence == 'click the "x" button'
+    assert question.interaction.follows == 0
+    assert type(question) is not type(second.truth)
+    assert not any(isinstance(value, Graph | Interaction) for value in asdict(question).values())
 
 
 def test_one_page_alone_is_a_data_set(tmp_path):

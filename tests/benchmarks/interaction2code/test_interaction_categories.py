@@ -8,9 +8,9 @@ from uiproof.benchmarks.interaction2code.categories import (
     visual_categories,
     window_box,
 )
-from uiproof.boxes import PixelBox
 from uiproof.browser.changes import changes
 from uiproof.browser.snapshots import Element, Events, Snapshot
+from uiproof.geometry import PixelBox
 
 BODY = Element(
     1, None, "body", "", PixelBox(0, 0, 1280, 720), "", "", background=(255, 255, 255, 1)

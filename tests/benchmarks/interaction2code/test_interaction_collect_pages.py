@@ -8,8 +8,13 @@ import pytest
 
 import uiproof
 from uiproof.benchmarks.interaction2code.collect import collect
-from uiproof.benchmarks.interaction2code.graph import TAG_CATEGORIES, VISUAL_CATEGORIES
-from uiproof.benchmarks.interaction2code.layout import check_pictures, read_dataset, read_graph
+from uiproof.benchmarks.interaction2code.graph import (
+    TAG_CATEGORIES,
+    VISUAL_CATEGORIES,
+    check_pictures,
+    read_dataset,
+    read_graph,
+)
 from uiproof.browser.renderer import Renderer
 from uiproof.browser.snapshots import ACTION_KINDS
 from uiproof.browser.source import PageSource

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import closing
 from dataclasses import replace
 
+import cv2
 import pytest
 from interaction_pages import SHOP, WINDOW, make_shop
+from skimage.metrics import structural_similarity
 
 from uiproof.benchmarks.interaction2code.cases import Answer, Truth, cases
 from uiproof.benchmarks.interaction2code.judge import (
-    PUBLISHED_CONTOURS,
     Interaction2CodeJudge,
     without_the_truth,
 )
 from uiproof.browser import PageSource
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import InputError
+from uiproof.vision.clip import find_weights
 from uiproof.vision.images import read
 
+CLIP_OF_NOTHING = None if find_weights() is None else 0.0
 PART = ("ssim", "text", "position_before", "position_after")
 
 
@@ -78,10 +82,28 @@ def test_a_button_that_does_nothing_scores_nothing_in_the_interaction_part(judge
     score = judge.score(shop["shop/1"], page(dead))
     assert (score.scores["implemented"], score.scores["usable"]) == (0, 0)
     assert score.details["verdict"]["failure"] == "b"
-    assert set(score.scores["paper"]["part"].values()) == {0.0}
-    assert set(score.scores["strict"]["part"].values()) == {0.0}
+    for profile in ("paper", "strict"):
+        assert {score.scores[profile]["part"][name] for name in PART} == {0.0}
+        assert score.scores[profile]["part"]["clip"] == CLIP_OF_NOTHING
+    full = score.scores["paper"]["full"]
+    assert (full["ssim"], full["text"]) == (0, 0)  # as published
     assert score.scores["strict"]["full"]["ssim"] == pytest.approx(1)
     assert score.details["generated"]["region"] is None
+
+
+def test_the_page_is_compared_after_the_act_in_paper_and_before_it_in_strict(judge, shop, run):
+    wrong = SHOP.replace(
+        "getElementById('menu').hidden = false", "body.style.background = '#224'", 1
+    )
+    score = judge.score(shop["shop/1"], page(wrong))
+    assert score.scores["implemented"] == 1
+    assert score.scores["strict"]["full"]["ssim"] == pytest.approx(1)
+    folder = shop["shop/1"].truth.graph.folder
+    paths = (folder / "1.png", run.path / score.artifacts["generated_after"])
+    reference, ours = (cv2.imread(str(path), cv2.IMREAD_GRAYSCALE) for path in paths)
+    published = structural_similarity(reference, ours)
+    assert published < 0.9
+    assert score.scores["paper"]["full"]["ssim"] == pytest.approx(published, abs=1e-9)
 
 
 def test_without_the_element_it_is_missing(judge, shop):
@@ -91,6 +113,7 @@ def test_without_the_element_it_is_missing(judge, shop):
     assert score.details["verdict"]["failure"] == "a"
     assert score.details["generated"]["found"] is None
     assert score.scores["implemented"] == 0
+    assert score.scores["paper"]["full"] == {"clip": CLIP_OF_NOTHING, "ssim": 0.0, "text": 0.0}
 
 
 def test_an_element_that_cannot_be_seen_is_missing_too(judge, shop):
@@ -140,7 +163,7 @@ def test_a_page_for_one_interaction_starts_where_that_starts(judge, shop):
     assert "sequence" not in score.details
 
 
-def test_movement_without_anybody_acting_is_no_effect(judge, shop):
+def test_movement_without_an_act_is_no_effect(judge, shop):
     restless = SHOP.replace("getElementById('menu').hidden = false", "title = 'Coffee shop'")
     restless = restless.replace(
         "</body>",
@@ -269,7 +292,8 @@ def test_a_broken_screenshot_is_an_error_of_its_case(judge, shop, tmp_path):
 def test_a_failure_scores_nothing_and_says_what_it_was_about(judge, shop):
     score = judge.failure(shop["shop/3"])
     assert score.scores["implemented"] == score.scores["usable"] == 0
-    assert score.scores["paper"]["full"] == {"clip": 0.0, "ssim": 0.0, "text": 0.0}
+    assert score.scores["paper"]["full"] == {"clip": CLIP_OF_NOTHING, "ssim": 0.0, "text": 0.0}
+    assert score.scores["strict"]["part"]["clip"] == CLIP_OF_NOTHING
     assert score.details["verdict"]["failure"] == "a"
     assert (score.details["page"], score.details["tags"]) == ("shop", ["input"])
     assert judge.failure(None).details["verdict"]["usable"] is False
@@ -287,17 +311,17 @@ def test_pictures_and_pages_are_kept_with_the_run(judge, shop, run):
             assert read(kept).shape[:2] == WINDOW[::-1]
 
 
-def test_the_published_contour_rule_is_a_switch(judge, shop, monkeypatch):
-    def positions():
+def test_the_published_contour_rule_is_a_switch(judge, shop, run, readings):
+    def positions(judge):
         scores = [judge.score(shop[name], page()).scores for name in ("shop/1", "shop/3")]
         return [
             [one[profile]["part"]["position_before"] for one in scores]
             for profile in ("paper", "strict")
         ]
 
-    assert positions() == [[pytest.approx(1)] * 2] * 2
-    monkeypatch.setenv(PUBLISHED_CONTOURS, "1")
-    paper, strict = positions()
+    assert positions(judge) == [[pytest.approx(1)] * 2] * 2
+    with closing(Interaction2CodeJudge(run.path, readings=readings, contours=True)) as published:
+        paper, strict = positions(published)
     # Both triggers are marked in one picture: the first red contour is not that of both.
     assert min(paper) < 0.9
     assert strict == [pytest.approx(1)] * 2

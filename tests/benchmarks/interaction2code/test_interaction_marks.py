@@ -12,7 +12,7 @@ from uiproof.benchmarks.interaction2code.marks import (
     published_contour,
     stroke_width,
 )
-from uiproof.boxes import PixelBox
+from uiproof.geometry import PixelBox
 from uiproof.vision.images import read
 
 

@@ -20,9 +20,8 @@ from uiproof.browser.snapshots import Action
 from uiproof.browser.source import PageSource
 from uiproof.cli import app
 from uiproof.errors import UsageError
-from uiproof.methods import make_cells, make_method
 from uiproof.models.chat import ModelOptions
-from uiproof.registry import benchmarks
+from uiproof.registry import benchmarks, make_method, planned_runs
 from uiproof.vision.images import decode
 
 sys.path.append(str(Path(__file__).parents[2] / "models"))
@@ -140,7 +139,7 @@ def test_a_matrix_of_models_and_prompts_gives_the_table_of_the_paper(uiproof, se
 
 def test_prompts_with_options_are_runs_of_their_own_under_their_one_name(tmp_path, dataset):
     prompts = ["direct:T,all", "direct:all,T", "direct:2x"]
-    cells = make_cells(BENCHMARK, dataset, [MODELS[0]], prompts=prompts, out=tmp_path)
+    cells = planned_runs(BENCHMARK, dataset, [MODELS[0]], prompts=prompts, out=tmp_path)
     assert [cell.label for cell in cells] == [
         "openai/gpt-4o direct:all,T",
         "openai/gpt-4o direct:2x",
@@ -149,7 +148,9 @@ def test_prompts_with_options_are_runs_of_their_own_under_their_one_name(tmp_pat
         "openai-gpt-4o-direct-all-T",
         "openai-gpt-4o-direct-2x",
     ]
-    (chosen,) = make_cells(BENCHMARK, dataset, [MODELS[0]], models=ModelOptions.of(temperature=0.0))
+    (chosen,) = planned_runs(
+        BENCHMARK, dataset, [MODELS[0]], models=ModelOptions.of(temperature=0.0)
+    )
     assert chosen.method.settings["parameters"]["temperature"] == 0.0
     assert chosen.method.settings["parameters"]["max_tokens"] == 4096
 

@@ -1,4 +1,4 @@
-"""Scores of pictures, texts and places, and how texts are put together."""
+"""Scores of pictures, texts and positions, and joining texts."""
 
 from __future__ import annotations
 
@@ -7,29 +7,34 @@ import json
 import cv2
 import numpy as np
 import pytest
+from skimage.metrics import structural_similarity
 
-from uiproof.benchmarks.interaction2code.judging.metrics import (
-    Place,
+from uiproof.benchmarks.interaction2code.judging.scores import (
+    PagePoint,
     View,
     paper_look,
     paper_position,
-    published_gray,
     stretched_ssim,
     strict_look,
     strict_position,
     strict_text,
+    zeros,
 )
-from uiproof.benchmarks.interaction2code.judging.reading import Reader, lines_inside, read_inside
-from uiproof.benchmarks.interaction2code.judging.texts import (
-    Words,
+from uiproof.benchmarks.interaction2code.judging.text import (
+    Reader,
+    TextPiece,
+    character_bleu,
+    lines_inside,
     published_text,
+    read_inside,
     reading_text,
     respaced,
+    word_bleu,
     written_inside,
 )
-from uiproof.boxes import PixelBox
 from uiproof.browser.snapshots import Element, Snapshot
-from uiproof.vision.images import encode_png, read
+from uiproof.geometry import PixelBox
+from uiproof.vision.images import decode_gray
 from uiproof.vision.ocr import OcrLine, OcrWord
 
 
@@ -45,24 +50,28 @@ def text_picture(*lines, size=(200, 500)):
 
 
 def words(text, left, top, width=None, height=20):
-    return Words(text, PixelBox(left, top, left + (width or 10 * len(text)), top + height))
+    return TextPiece(text, PixelBox(left, top, left + (width or 10 * len(text)), top + height))
 
 
-def test_gray_is_what_opencv_reads_from_png_files(tmp_path):
-    picture = noise(60, 80)
-    (tmp_path / "a.png").write_bytes(encode_png(picture))
-    gray = cv2.imread(str(tmp_path / "a.png"), cv2.IMREAD_GRAYSCALE)
-    assert np.array_equal(published_gray(picture), gray)
-
-
-def test_published_similarity_is_that_of_the_oracle(shared_data):
+def test_published_similarity_is_that_of_the_oracle_on_all_shared_pages(shared_data):
     folder = shared_data / "data" / "interaction2code"
     oracle = json.loads((folder / "oracle.json").read_text())["interactions"]
-    two = [one for one in oracle if one["page"] == "102"][:2]  # of one size, and of two
-    assert len({tuple(one["src_size"]) == tuple(one["dst_size"]) for one in two}) == 2
-    for one in two:
-        before, after = (read(folder / "102" / f"{one[node]}.png") for node in ("src", "dst"))
+    assert len({one["page"] for one in oracle}) == 10
+    for one in oracle:
+        before, after = (
+            decode_gray((folder / one["page"] / f"{one[node]}.png").read_bytes())
+            for node in ("src", "dst")
+        )
         assert stretched_ssim(before, after) == pytest.approx(one["ssim_src_dst"], abs=1e-9)
+
+
+def test_opposite_pictures_have_a_negative_similarity_as_published():
+    picture = noise(40, 40)
+    gray = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+    published = structural_similarity(gray, 255 - gray)
+    assert published < 0
+    opposite = [View(picture, (), one) for one in (gray, 255 - gray)]
+    assert paper_look(*opposite, None)["ssim"] == pytest.approx(published, abs=1e-9)
 
 
 def test_strict_similarity_counts_missing_area_and_does_not_stretch():
@@ -71,7 +80,8 @@ def test_strict_similarity_counts_missing_area_and_does_not_stretch():
     same, cut = (strict_look(View(picture, ()), View(other, ()), None) for other in (picture, half))
     assert same["ssim"] == pytest.approx(1)
     assert cut["ssim"] == pytest.approx(0.5)
-    assert stretched_ssim(picture, half) < 0.4  # stretched, nothing of it is where it was
+    # Stretched, nothing of it is where it was.
+    assert paper_look(View(picture, ()), View(half, ()), None)["ssim"] < 0.4
 
 
 def test_pictures_of_a_few_pixels_are_compared_too():
@@ -86,6 +96,11 @@ def test_clip_is_not_measured_without_a_model_and_one_for_equal_pictures():
     assert strict_look(view, view, lambda _: np.zeros(512, np.float32))["clip"] == 1
 
 
+def test_what_is_not_there_scores_0_and_its_clip_is_null_where_clip_is_not_measured():
+    assert zeros(("clip", "ssim"), clip=True) == {"clip": 0.0, "ssim": 0.0}
+    assert zeros(("clip", "ssim"), clip=False) == {"clip": None, "ssim": 0.0}
+
+
 def test_strict_clip_sees_what_lies_outside_of_the_middle():
     seen = []
 
@@ -98,20 +113,20 @@ def test_strict_clip_sees_what_lies_outside_of_the_middle():
 
 
 def test_positions_are_shares_of_the_page_as_published_and_pixels_in_the_strict_profile():
-    reference = Place.middle_of(PixelBox(100, 100, 200, 200), (1000, 1000))
-    longer = Place.middle_of(PixelBox(100, 100, 200, 200), (1000, 2000))
+    reference = PagePoint.middle_of(PixelBox(100, 100, 200, 200), (1000, 1000))
+    longer = PagePoint.middle_of(PixelBox(100, 100, 200, 200), (1000, 2000))
     assert paper_position(reference, longer) == pytest.approx(1 - 0.075)
     assert strict_position(reference, longer) == 1
-    far = Place.middle_of(PixelBox(600, 100, 700, 200), (1000, 1000))
+    far = PagePoint.middle_of(PixelBox(600, 100, 700, 200), (1000, 1000))
     assert paper_position(reference, far) == pytest.approx(0.5)
     assert strict_position(reference, far) == pytest.approx(0.5)
 
 
 def test_a_place_that_is_missing_scores_nothing_and_one_far_outside_not_less():
-    here = Place((10, 10), (100, 100))
+    here = PagePoint((10, 10), (100, 100))
     assert paper_position(here, None) == strict_position(here, None) == 0
     assert paper_position(None, here) is strict_position(None, here) is None
-    assert strict_position(here, Place((10, 9000), (100, 9100))) == 0
+    assert strict_position(here, PagePoint((10, 9000), (100, 9100))) == 0
 
 
 def test_published_text_has_a_space_before_each_line():
@@ -211,16 +226,16 @@ def test_a_picture_is_read_once_and_its_parts_not_at_all(tmp_path):
 
 
 def test_after_an_interaction_only_what_changed_is_read(tmp_path, monkeypatch):
-    from uiproof.benchmarks.interaction2code.judging import reading
+    from uiproof.benchmarks.interaction2code.judging import text
 
     seen = []
-    read_lines = reading.read_lines
+    read_lines = text.read_lines
 
     def watched(picture):
         seen.append(picture.shape[:2])
         return read_lines(picture)
 
-    monkeypatch.setattr(reading, "read_lines", watched)
+    monkeypatch.setattr(text, "read_lines", watched)
     before = text_picture(("Hello world", (20, 60)), ("Good bye", (20, 150)), size=(600, 500))
     after = text_picture(("Hello world", (20, 60)), ("Good evening", (20, 150)), size=(600, 500))
     longer = np.concatenate(
@@ -237,3 +252,50 @@ def test_after_an_interaction_only_what_changed_is_read(tmp_path, monkeypatch):
     assert whole == (600, 500)
     assert len(parts) == 2
     assert all(height < 200 for height, _ in parts)
+
+
+# --- BLEU
+
+
+def test_characters_score_as_published_to_the_digit(shared_data):
+    oracle = json.loads((shared_data / "data" / "interaction2code" / "oracle.json").read_text())
+    for probe in oracle["bleu_probe"]:
+        ours = character_bleu(probe["ref_full"], probe["cand_full"])
+        assert ours == pytest.approx(probe["char_bleu"], rel=1e-12), probe["ref"]
+
+
+def test_equal_texts_of_less_than_four_characters_score_next_to_nothing_as_published():
+    assert 0 < character_bleu(" OK", " OK") < 1e-70
+    assert character_bleu(" Log in", " Log in") == pytest.approx(1)
+
+
+@pytest.mark.parametrize("score", [character_bleu, word_bleu])
+def test_two_empty_texts_are_equal_and_one_empty_text_is_nothing(score):
+    assert score("", "") == 1
+    assert score("a text of words", "") == 0
+    assert score("", "a text of words") == 0
+
+
+def test_equal_texts_score_one_in_words_however_short_they_are():
+    for text in ("OK", "Log in", "Add to cart now", "a b c d e f g", "登录", "!"):
+        assert word_bleu(text, text) == pytest.approx(1)
+
+
+def test_words_in_another_order_score_much_less_than_their_characters():
+    text, shuffled = "the quick brown fox jumps over it", "it over jumps fox brown quick the"
+    assert word_bleu(text, shuffled) < 0.3 < character_bleu(text, shuffled)
+
+
+def test_missing_and_added_words_both_cost():
+    text = "Welcome back, please sign in to continue"
+    assert word_bleu(text, "Welcome back") < word_bleu(text, text[:-12]) < 1
+    assert word_bleu(text, text + " or register for a new account") < 1
+
+
+def test_chinese_characters_are_words():
+    assert word_bleu("欢迎回来请登录", "欢迎回来请注册") > 0.4
+
+
+def test_no_letter_in_common_is_nothing():
+    assert character_bleu("abcd", "xyz") == 0
+    assert word_bleu("one two three", "four five six") < 0.2

@@ -11,11 +11,10 @@ from tiny_pages import GREEN, LIST, RESULT, picture
 from typer.testing import CliRunner
 
 import uiproof
+from uiproof.benchmark import Record
 from uiproof.benchmarks.interaction2code.opinion import Opinion, opinion_in
 from uiproof.cli import app
-from uiproof.engine.journal import Journal, encode
-from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import Record
+from uiproof.engine.rundir import Journal, RunDirectory, encode
 from uiproof.errors import AnswerError, InputError, ModelError
 from uiproof.vision.images import encode_png
 
@@ -114,7 +113,7 @@ def test_an_opinion_that_is_none_is_written_down_and_stops_nothing(run, server, 
     assert sum("There is no opinion" in str(one["error"]) for one in kept["opinions"].values()) == 2
 
 
-def test_where_nobody_answers_that_is_said(run, server, model):
+def test_a_model_that_never_answers_is_an_error(run, server, model):
     server.faults = lambda _: Fault(status=400, message="not with me")
     with pytest.raises(ModelError, match="not with me"):
         uiproof.second_opinion(run.path, model, quiet=True)

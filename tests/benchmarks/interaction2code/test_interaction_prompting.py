@@ -24,12 +24,17 @@ from tiny_pages import (
     write_page,
 )
 
-from uiproof.benchmarks.interaction2code.asking.prompt import PROMPTS, Prompt
-from uiproof.benchmarks.interaction2code.asking.prompting import PARAMETERS, ROUND_FAILED, Prompted
-from uiproof.boxes import PixelBox
+from uiproof.benchmarks.interaction2code.prompting import (
+    PARAMETERS,
+    PROMPTS,
+    ROUND_FAILED,
+    Prompt,
+    Prompted,
+)
 from uiproof.engine.context import Context
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import EmptyAnswerError, InputError, UsageError
+from uiproof.geometry import PixelBox
 from uiproof.models.answers import TRUNCATED
 from uiproof.models.chat import ModelOptions, connect
 from uiproof.models.types import Image
@@ -274,7 +279,7 @@ def test_the_recipes_differ_in_what_they_say(model, graph):
 
 def test_a_picture_that_is_missing_is_said_by_its_name(model, graph):
     graph.screenshot("1").unlink()
-    with pytest.raises(InputError, match=r"no picture 1\.png"):
+    with pytest.raises(InputError, match=r"no picture .*1\.png"):
         Prompted(model, "direct").planned_requests(question(graph))
 
 
@@ -306,6 +311,21 @@ def test_the_paper_decides_how_long_and_how_freely_models_answer(server, model, 
     assert asked.body["temperature"] == 1.0
     assert asked.body.get("max_tokens", asked.body.get("max_completion_tokens")) == 4096
     assert Prompted(model, "direct").settings["parameters"]["max_tokens"] == 4096
+
+
+def test_what_a_crop_really_magnifies_is_written_down_with_the_case(model, loop, graph, tmp_path):
+    wide = PixelBox(0, 0, 480, 60)  # a fifth of the page: 3x would cut it
+    other = write_page(
+        tmp_path / "wide", {"0": picture(), "1": picture((wide, GREEN))}, [interaction(0, 1, "x")]
+    )
+    reached = {}
+    for name, page in (("small", graph), ("wide", other)):
+        for prompt in ("direct", "direct:3x"):
+            _, (context,) = answered(loop, Prompted(model, prompt), question(page))
+            reached[name, prompt] = [call.get("magnified") for call in context.calls]
+    assert reached["small", "direct"] == reached["wide", "direct"] == [None]
+    assert reached["small", "direct:3x"] == [pytest.approx(3, rel=0.02)]
+    assert reached["wide", "direct:3x"] == [pytest.approx(3**0.5, rel=0.02)]
 
 
 def test_what_a_user_chooses_wins_over_the_paper_one_by_one():
@@ -379,7 +399,7 @@ def test_a_round_that_fails_leaves_the_page_as_it_was(server, model, loop, graph
 
 def test_answers_that_were_cut_off_are_flagged(server, model, loop, graph):
     def cut(asked):
-        from provider_formats import success
+        from provider_servers import success
 
         body = success(asked, "<html><body><p>and so")
         body["choices"][0]["finish_reason"] = "length"

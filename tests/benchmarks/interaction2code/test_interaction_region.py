@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from uiproof.benchmarks.interaction2code.region import paper_region, region, saliency
-from uiproof.boxes import PixelBox
+from uiproof.geometry import PixelBox
 from uiproof.vision.images import read
 
 
@@ -44,7 +44,7 @@ def test_a_change_in_place_is_found_to_the_pixel_with_its_parts():
     assert found.box == PixelBox(203, 101, 500, 320)
 
 
-def test_changes_that_nobody_can_see_do_not_count():
+def test_invisible_changes_do_not_count():
     before = screen()
     before[before > 250] = 250
     assert region(before, before + 2).box is None

@@ -6,10 +6,12 @@ import json
 
 import pytest
 from interaction_pages import SHOP, make_shop
+from interaction_runs import scored, written
 from typer.testing import CliRunner
 
 import uiproof
-from uiproof.cli.app import app
+from uiproof.benchmarks.interaction2code.analyses.outcomes import results_of
+from uiproof.cli import app
 from uiproof.errors import InputError, UsageError
 
 
@@ -76,6 +78,78 @@ def test_a_page_that_was_saved_in_a_fence_is_acted_on(dataset, tmp_path):
     first = next(record for record in run.records() if record.id == "shop/1")
     assert first.scores["usable"] == 1
     assert "generated:unfenced" in first.flags
+
+
+def test_a_result_folder_is_scored_by_one_command_with_models_and_prompts(dataset, tmp_path):
+    result = tmp_path / "generated" / "shop" / "result"
+    result.mkdir(parents=True)
+    variants = [
+        f"{prompt}_prompt-{model}"
+        for model in ("claude", "gemini", "qwen-vl-72B")
+        for prompt in ("direct", "cot", "mark")
+    ]
+    for variant in variants:
+        (result / f"1-{variant}.html").write_text(SHOP)
+    target = tmp_path / "scores.json"
+    done = call(
+        *(dataset, tmp_path / "generated", "--out", tmp_path / "runs", "--json", target),
+        *("--name", "claude=Claude 3.5 Sonnet", "--executor", "inline", "--limit", 1),
+        "--published-contours",
+    )
+    assert done.exit_code == 0, done.output
+    runs = [uiproof.RunDirectory(tmp_path / "runs" / variant) for variant in variants]
+    assert len(json.loads(target.read_text())["runs"]) == 9
+    found = {(one.model, one.prompt.name) for one in results_of(runs)}
+    models = ("Claude 3.5 Sonnet", "gemini", "qwen-vl-72B")
+    assert found == {(model, prompt) for model in models for prompt in ("direct", "cot", "mark")}
+    for run, variant in zip(runs, variants, strict=True):
+        settings = run.manifest["settings"]
+        assert f"{settings['prompt']}_prompt-{settings['model']}" == variant
+        assert run.manifest["fingerprint"]["positions"] == "published contours"
+        assert run.summary["scores"]["usable"]["mean"] == 1
+    assert "Claude 3.5 Sonnet" in done.output
+
+
+def test_a_display_name_without_a_model_is_wrong_use(dataset, generated):
+    done = call(dataset, generated, "--name", "GPT-4o")
+    assert isinstance(done.exception, UsageError)
+    assert "MODEL=SHOWN" in str(done.exception)
+
+
+def test_models_have_display_names_where_runs_are_compared_and_reported(tmp_path):
+    models = ("openai/gpt-4o", "openai/gpt-4o-mini")
+    runs = [
+        written(tmp_path / model.replace("/", "-"), model, [scored("1/1")], prompt="mark").path
+        for model in models
+    ]
+    named = ("--name", "openai/gpt-4o=GPT-4o")
+    done = CliRunner().invoke(app, ["compare", *map(str, runs), *named])
+    assert done.exit_code == 0, done.output
+    assert "GPT-4o mark" in done.output
+    assert "openai/gpt-4o-mini" in done.output
+    assert "openai/gpt-4o " not in done.output
+    page = tmp_path / "report.html"
+    told = CliRunner().invoke(app, ["report", *map(str, runs), *named, "--out", str(page)])
+    assert told.exit_code == 0, told.output
+    assert "GPT-4o mark" in page.read_text()
+
+
+def test_runs_of_several_variants_do_not_go_into_one(dataset, generated, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    with pytest.raises(UsageError, match="cannot hold 2 runs"):
+        uiproof.score_variants(dataset, generated, out=tmp_path / "run")
+
+
+def test_published_contours_can_be_asked_for_where_methods_are_run(dataset, tmp_path):
+    arguments = ["run", "--dataset", str(dataset), "--method", "blueprint", "--quiet"]
+    arguments += ["--limit", "1", "--executor", "inline", "--published-contours"]
+    done = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    manifest = uiproof.RunDirectory(tmp_path / "run").manifest
+    assert manifest["fingerprint"]["positions"] == "published contours"
+    with pytest.raises(UsageError, match="no option 'contours'"):
+        uiproof.run_matrix("design2code-demo", ["blueprint"], contours=True, out=tmp_path / "no")
 
 
 def test_several_variants_are_named_in_the_error(dataset, generated):

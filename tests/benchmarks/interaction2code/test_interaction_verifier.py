@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from string import Formatter
 
 import cv2
 import numpy as np
@@ -14,13 +16,15 @@ from uiproof.benchmarks.interaction2code.verifier import (
     Outcome,
     ReferenceEvidence,
     Verdict,
+    rules,
     verify,
 )
 from uiproof.benchmarks.interaction2code.verifier.evidence import Target
-from uiproof.benchmarks.interaction2code.verifier.tagkinds import trigger_tags
-from uiproof.boxes import PixelBox
+from uiproof.benchmarks.interaction2code.verifier.features import Features
+from uiproof.benchmarks.interaction2code.verifier.trigger import Identity, trigger_tags
 from uiproof.browser.changes import changes
 from uiproof.browser.snapshots import Action, Element, Events, Snapshot
+from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 from uiproof.vision.ocr import OcrLine, read_lines
 
@@ -451,3 +455,40 @@ def test_what_is_shown_before_is_no_effect():
     for before in ({"text": "Spades and r"}, {"box": (60, 220, 400, 300)}):
         said = judged(swapped(OPEN, spades=changed(PANEL, **before)), OPEN)
         assert (said.failure, said.usable) == ("b", False)
+
+
+# --- the tables
+
+
+def rules_of(table: rules.Table) -> Iterator[rules.Rule | rules.Section]:
+    for one in table:
+        yield one
+        if isinstance(one, rules.Section):
+            yield from rules_of(one.rules)
+
+
+ALL_RULES = [
+    one
+    for table in (rules.MISSING, rules.NOTHING, rules.EFFECT, rules.COMPLETE, rules.CONTROLS)
+    for one in rules_of(table)
+]
+FEATURES = {*dir(Features), *Features.__annotations__}
+
+
+def test_every_condition_and_every_word_of_a_message_is_a_feature():
+    for one in ALL_RULES:
+        assert one.condition in rules.CONDITIONS or one.condition in FEATURES
+        if isinstance(one, rules.Section):
+            continue
+        assert {one.before, one.after} <= {"", *FEATURES}
+        messages = (one.message,) if isinstance(one.message, str) else one.message
+        for message in messages:
+            for _, field, _, _ in Formatter().parse(message):
+                if field is not None:
+                    first, *rest = re.split(r"[.\[]", field.removeprefix("f."))
+                    assert first in FEATURES, message
+                    assert first != "trigger" or rest[0] in Identity.__annotations__
+
+
+def test_no_condition_is_left_over():
+    assert set(rules.CONDITIONS) == {one.condition for one in ALL_RULES} & set(rules.CONDITIONS)

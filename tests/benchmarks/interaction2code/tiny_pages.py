@@ -8,10 +8,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from uiproof.benchmarks.interaction2code.cases import Question
-from uiproof.benchmarks.interaction2code.graph import Graph
-from uiproof.benchmarks.interaction2code.layout import read_graph
-from uiproof.boxes import PixelBox
+from uiproof.benchmarks.interaction2code.cases import Question, question_of
+from uiproof.benchmarks.interaction2code.graph import Graph, read_graph
+from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb, encode_png
 
 SIZE = (480, 300)
@@ -84,4 +83,4 @@ def edges(box: PixelBox) -> tuple[int, int, int, int]:
 
 
 def question(graph: Graph, number: int = 1) -> Question:
-    return Question(graph, graph.interactions[number - 1])
+    return question_of(graph, graph.interactions[number - 1])

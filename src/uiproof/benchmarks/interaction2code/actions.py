@@ -1,4 +1,4 @@
-"""What is done to an element: from structured fields or from the published English sentence.
+"""Actions on elements, read from structured fields or from the published English sentences.
 
 read_action({"action": 'click the "login" button'})                # click
 read_action({"action": "Drag the progress bar to the right"})      # drag by 100,0
@@ -24,7 +24,7 @@ _QUOTED = re.compile(
     r"|(?<!\w)['‘]([^'‘’]+)['’](?!\w)",
     re.DOTALL,
 )
-_HOLE = "\x00"  # stands where a quoted text was
+_GAP = "\x00"  # stands where a quoted text was
 
 # What may come before the verb, and what divides a sentence into things done one after another.
 _LEAD = re.compile(
@@ -33,7 +33,14 @@ _LEAD = re.compile(
 )
 _CLAUSES = re.compile(r"(?i)(?:\s*[,;.]\s+|\s+)(?:and then|and|then)\s+|\s*[,;]\s+|\.\s+|\n+")
 
-_POINTER = r"(?:mouse(?: pointer| cursor)?|cursor|pointer)"
+# Published sentences are typed by hand: "move teh coursor".
+_MOUSE = r"(?:mouse|moues|mosue|muose|mous|mouce)"
+_CURSOR = (
+    r"(?:(?!(?:course|coarse|cross|core|care|cure|curse)s?\b)(?=\w*s)(?=\w*r)c[aeorsu]{3,6}"
+    r"|pointer|ponter|poiner|pointor)"
+)
+_POINTER = rf"(?:{_MOUSE}(?: {_CURSOR})?|{_CURSOR})"
+_THE_POINTER = rf"(?:(?:the|teh|hte|th|your|a) )?{_POINTER}"
 _KEY_NAMES = {
     **{"enter": "Enter", "return": "Enter", "esc": "Escape", "escape": "Escape", "tab": "Tab"},
     **{"space": "Space", "spacebar": "Space", "space bar": "Space", "backspace": "Backspace"},
@@ -66,13 +73,13 @@ _VERBS: tuple[tuple[ActionKind, re.Pattern[str]], ...] = tuple(
             rf"(?:press|pressing|hit|hitting|strike) (?P<key>{_NAMED_KEY})"
             r"(?=\s*$|\s+(?:on|in|at|while|to|once|after|again)\b)",
         ),
-        ("hover", r"(?:hover|hovering|hovers|mouse ?over|mouse ?enter|mouse ?on)\b"),
+        ("hover", r"(?:ho+v[aeo]r?(?:s|ing)?|mouse ?over|mouse ?enter|mouse ?on)\b"),
         (
             "hover",
-            r"(?:move|moving|place|put|point|rest|position|bring|keep|hold) "
-            rf"(?:the |your |a )?{_POINTER}\b",
+            r"(?:moves?|moving|mvoe|moev|mov|place|put|point|rest|position|bring|keep|hold) "
+            rf"{_THE_POINTER}\b",
         ),
-        ("hover", rf"(?:point at|point to|{_POINTER} (?:over|on|to|moves|hovers|touches))\b"),
+        ("hover", rf"(?:point at|point to|{_THE_POINTER} (?:over|on|to|moves|hovers|touches))\b"),
         ("drag", r"(?:drag|dragging|slide|sliding|swipe|swiping|pull|pulling)\b"),
         ("drag", r"(?:click|press|hold|grab)(?:ing)? and (?:drag|slide|pull|move|hold)"),
         (
@@ -130,7 +137,7 @@ _GENERIC = {"options", "option", "element", "button", "item", "link", "it", "the
 
 
 def read_action(entry: Mapping[str, Any]) -> Action:
-    """The action of an interaction as `action.json` describes it.
+    """Return the action of an interaction as `action.json` describes it.
 
     Our own fields `kind` and `value` come first; else the English sentence in `action` is
     understood as far as it goes. What cannot be understood is a click, as most of them are.
@@ -138,7 +145,7 @@ def read_action(entry: Mapping[str, Any]) -> Action:
     sentence = entry.get("action")
     tags = entry.get("tag type")
     tags = tags if isinstance(tags, list | tuple) else [tags]
-    spoken = _spoken(
+    spoken, _, _ = _parsed(
         sentence if isinstance(sentence, str) else "",
         frozenset(tag.strip().lower() for tag in tags if isinstance(tag, str)),
     )
@@ -153,7 +160,7 @@ def read_action(entry: Mapping[str, Any]) -> Action:
 
 
 def named_in(sentence: str) -> str | None:
-    """The name of the element in an English sentence: the quoted one, else a plain one."""
+    """Return the name of the element in an English sentence: quoted, else plain."""
     action, quotes, plain = _parsed(sentence)
     names = [quote for quote in quotes if quote.strip()]
     if action.kind in ("type", "key", "select") and action.value in names:
@@ -162,46 +169,21 @@ def named_in(sentence: str) -> str | None:
         place = _plain_name(plain, action)
         if action.kind == "select" and not names and place is None:
             names = [action.value]  # … unless the option itself is all that is named.
-    return _tidy(names[0]) if names else _plain_name(plain, action)
-
-
-def sentence_for(action: Action, name: str) -> str:
-    """An English sentence for an action, which `read_action` understands back exactly."""
-    thing = _quote(name) if name else "the element"
-    value = None if action.value is None else _quote(action.value)
-    if action.kind == "hover":
-        return f"hover on {thing}"
-    if action.kind == "type":
-        return f"type in {thing}" if value is None else f"type {value} in {thing}"
-    if action.kind == "select":
-        return f"select an option in {thing}" if value is None else f"select {value} in {thing}"
-    if action.kind == "key":
-        return f"press a key in {thing}" if value is None else f"press the {value} key in {thing}"
-    if action.kind in ("drag", "scroll"):
-        return f"{action.kind} {thing}" if value is None else f"{action.kind} {thing} by {value}"
-    return f"click {thing}" if value is None else f"click {thing} with {value}"
-
-
-def _quote(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _spoken(sentence: str, tags: frozenset[str] = frozenset()) -> Action:
-    return _parsed(sentence, tags)[0]
+    return " ".join(names[0].split()) if names else _plain_name(plain, action)
 
 
 def _parsed(
     sentence: str, tags: frozenset[str] = frozenset()
 ) -> tuple[Action, tuple[str, ...], str]:
-    """The action of a sentence, its quoted texts, and the sentence with holes in their place."""
+    """Return the action, its quoted texts, and the sentence with gaps in their place."""
     quotes: list[str] = []
 
     def take(match: re.Match[str]) -> str:
         quoted = next(group for group in match.groups() if group is not None)
         quotes.append(re.sub(r'\\(["\\])', r"\1", quoted))
-        return f" {_HOLE} "
+        return f" {_GAP} "
 
-    plain = re.sub(r"[ \t]+", " ", _QUOTED.sub(take, sentence.replace(_HOLE, " "))).strip()
+    plain = re.sub(r"[ \t]+", " ", _QUOTED.sub(take, sentence.replace(_GAP, " "))).strip()
     kind: ActionKind = "click"
     said, own = plain, quotes
     passed = 0
@@ -209,15 +191,15 @@ def _parsed(
         found = _verb_of(clause)
         if found is not None:
             # Later things done are what an interaction is about: "click the box and type …".
-            kind, said, own = found, _led(clause), quotes[passed:]
-        passed += clause.count(_HOLE)
+            kind, said, own = found, _from_verb(clause), quotes[passed:]
+        passed += clause.count(_GAP)
     if kind == "select" and _is_click(said.lower(), tags):
         kind = "click"
-    return Action(kind, _said_value(kind, said, own)), tuple(quotes), plain
+    return Action(kind, _value_in(kind, said, own)), tuple(quotes), plain
 
 
-def _led(clause: str) -> str:
-    """A clause from its verb on."""
+def _from_verb(clause: str) -> str:
+    """Return a clause from its verb on."""
     clause = clause.strip(" .,:;!\"'")
     while (shorter := _LEAD.sub("", clause)) != clause:
         clause = shorter
@@ -225,7 +207,7 @@ def _led(clause: str) -> str:
 
 
 def _verb_of(clause: str) -> ActionKind | None:
-    begins = _led(clause).lower()
+    begins = _from_verb(clause).lower()
     return next((kind for kind, pattern in _VERBS if pattern.match(begins)), None)
 
 
@@ -235,23 +217,23 @@ def _is_click(said: str, tags: frozenset[str]) -> bool:
     return bool(_CLICKED.search(said)) or not said.partition(" ")[2]
 
 
-def _said_value(kind: ActionKind, said: str, quotes: list[str]) -> str | None:
+def _value_in(kind: ActionKind, said: str, quotes: list[str]) -> str | None:
     if kind == "type":
-        return _said_text(said, quotes)
+        return _typed_text(said, quotes)
     if kind == "select":
         return None if not quotes or _UNNAMED_OPTION.match(said) else quotes[0]
     if kind == "key":
-        return _said_key(said.lower(), quotes)
+        return _pressed_key(said.lower(), quotes)
     if kind in ("drag", "scroll"):
-        return _said_way(said.lower(), quotes, _DRAG_STEP if kind == "drag" else _SCROLL_STEP)
+        return _direction(said.lower(), quotes, _DRAG_STEP if kind == "drag" else _SCROLL_STEP)
     return quotes[-1] if kind == "click" and quotes and _CLICKED_WITH.match(said) else None
 
 
-def _said_text(said: str, quotes: list[str]) -> str | None:
-    """What is typed: quoted, else the words between the verb and `in` or `into`."""
+def _typed_text(said: str, quotes: list[str]) -> str | None:
+    """Return what is typed: quoted, else the words between the verb and `in` or `into`."""
     with_text = re.search(r"(?i)\b(?:with|as|text|word|words|query|number)\s*:?\s+\x00", said)
     if with_text:
-        return quotes[said[: with_text.end() - 1].count(_HOLE)]
+        return quotes[said[: with_text.end() - 1].count(_GAP)]
     named = re.match(
         r"(?i)(?:fill|edit)|\S+ (?:[^\x00\s]+ )*?(?:in|into|on|out)\b[^\x00]*\x00", said
     )
@@ -261,10 +243,10 @@ def _said_text(said: str, quotes: list[str]) -> str | None:
     return plain[1] if plain else None
 
 
-def _said_key(said: str, quotes: list[str]) -> str | None:
+def _pressed_key(said: str, quotes: list[str]) -> str | None:
     for kind, pattern in _VERBS:
         if kind == "key" and (found := pattern.search(said)):
-            key = found["key"].replace(_HOLE, quotes[0] if quotes else "")
+            key = found["key"].replace(_GAP, quotes[0] if quotes else "")
             return _key_name(key)
     return None
 
@@ -279,7 +261,7 @@ def _key_name(key: str) -> str | None:
     return "+".join([*names, _KEY_NAMES.get(last.lower(), last)])
 
 
-def _said_way(said: str, quotes: list[str], step: int) -> str | None:
+def _direction(said: str, quotes: list[str], step: int) -> str | None:
     if re.search(r"by \x00$", said) and quotes:
         return quotes[-1]
     both = re.search(r"\bby \(?(-?\d{1,6})\s{0,4},\s{0,4}(-?\d{1,6})", said)
@@ -303,7 +285,7 @@ def _said_way(said: str, quotes: list[str], step: int) -> str | None:
 
 
 def _value(value: Any) -> str | None:
-    """A value in whatever form it was written, as the text that `Action` wants."""
+    """Return a value in any form as the text that `Action` wants."""
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, bool):
@@ -323,8 +305,8 @@ def _value(value: Any) -> str | None:
 
 
 def _plain_name(plain: str, action: Action) -> str | None:
-    """What is left of a sentence without its verb, its articles and the kind of the element."""
-    text = _led(" ".join(plain.replace(_HOLE, " ").replace('"', " ").split()))
+    """Return a sentence without its verb, its articles and the kind of the element."""
+    text = _from_verb(" ".join(plain.replace(_GAP, " ").replace('"', " ").split()))
     if action.kind in ("type", "select", "key"):
         place = re.search(r"(?i)\b(?:in|into|on|from)\s+(.*)$", text)
         if place is None:
@@ -334,7 +316,8 @@ def _plain_name(plain: str, action: Action) -> str | None:
         return None
     else:
         if action.kind == "hover":
-            text = re.sub(rf"(?i)^(\w+) (?:the |your )?{_POINTER}\b", r"\1", text)
+            text = re.sub(rf"(?i)^{_THE_POINTER} (moves|hovers|touches)\b", r"\1", text)
+            text = re.sub(rf"(?i)^(\w+) {_THE_POINTER}\b", r"\1", text)
         if action.kind in ("drag", "scroll"):
             text = re.sub(r"(?i)\b(?:left|right|down|up)(?:wards?)? on\b", "", text)
             text = re.sub(r"(?i)\s*\bto the (?:bottom|top|end|left|right)\b.*$", "", text)
@@ -348,7 +331,3 @@ def _plain_name(plain: str, action: Action) -> str | None:
     if short != name and not re.search(r"(?i)(?:bar|list|menu|box)$", name):
         name = short
     return None if not name or name.lower() in _GENERIC else name
-
-
-def _tidy(name: str) -> str:
-    return " ".join(name.split())

@@ -1,15 +1,13 @@
 """The built-in method: the traced page, with the pixels of each effect behind its element.
 
-The page before is traced as Design2Code's blueprint does it. Each element that is acted on is one
-of the right kind with the pixels of its mark; doing to it what the interaction says shows what
-changes, cut out of the picture after. No model is asked and nothing is understood: it says how far
-pictures alone go.
+Each element that is acted on is one of the right kind with the pixels of its mark; doing to it what
+the interaction says shows the changed parts of the picture after. No model is asked and nothing is
+understood: it says how far pictures alone go.
 """
 
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -19,13 +17,12 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from uiproof.benchmarks.design2code.blueprint import trace
-from uiproof.benchmarks.design2code.cases import PLACEHOLDER
 from uiproof.benchmarks.interaction2code.actions import named_in
-from uiproof.benchmarks.interaction2code.asking.pictures import density, effect_of, trigger_of
-from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
-from uiproof.benchmarks.interaction2code.judging.reading import Reader, read_inside
-from uiproof.boxes import PixelBox
+from uiproof.benchmarks.interaction2code.cases import Demonstration
+from uiproof.benchmarks.interaction2code.judging.text import Reader, read_inside
+from uiproof.benchmarks.interaction2code.prompting import density, effect_of, trigger_of
+from uiproof.benchmarks.tracing import place, trace
+from uiproof.geometry import PixelBox
 from uiproof.vision.difference import difference, parts
 from uiproof.vision.images import Rgb, encode_png, read
 
@@ -42,7 +39,7 @@ _STYLE = """
 .effect:not([hidden]) { display: block; }
 .effect p { color: transparent; overflow: hidden; }
 """
-# What stands for a category of elements, the first that an interaction has: opening and closing.
+# The opening and closing tag for the first category of elements that an interaction has.
 _ELEMENTS: Mapping[str, tuple[str, str]] = {
     "button": ('button type="button"', "</button>"),
     "link": ('a href="#"', "</a>"),
@@ -63,44 +60,37 @@ _ELEMENTS: Mapping[str, tuple[str, str]] = {
 }
 _ANYTHING = ('div tabindex="0"', "</div>")
 _TEXT_FIELD = ('input type="text"', "")
-_PICTURE = re.compile(
-    rf'src="{re.escape(PLACEHOLDER)}" alt="" style="left: (-?\d+)px; top: (-?\d+)px; '
-    r"width: (\d+)px; height: (\d+)px"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What a page looks like after an interaction, as far as it has changed."""
+    """The changed parts of the picture after an interaction."""
 
-    pieces: tuple[tuple[PixelBox, bytes], ...]  # where, and a PNG
+    pieces: tuple[tuple[PixelBox, bytes], ...]  # boxes and PNGs
     texts: tuple[tuple[PixelBox, str], ...]
     height: int  # of the page
 
 
-def blueprint(graph: Graph, interactions: Sequence[Interaction], reader: Reader) -> str:
-    """A page that looks like the page before the first interaction and does what all of them do.
+def blueprint(interactions: Sequence[Demonstration], reader: Reader) -> str:
+    """Return a page that looks like the one before the first interaction and does all of them.
 
     The first one is `interact1`, and so on.
     """
-    before = read(graph.screenshot(interactions[0].source))
+    before = read(interactions[0].before)
     scale = density(before.shape[1])
     before = _reduced(before, scale)
     lines = reader.lines(before)
     added = []
     for number, interaction in enumerate(interactions, start=1):
-        after = _reduced(read(graph.screenshot(interaction.target)), scale)
-        effect = _effect(before, after, reader)
-        trigger = trigger_of(graph, interaction) or effect_of(graph, interaction)
-        box = _scaled(trigger, scale, before) or _middle(effect, before)
+        effect = _effect(before, _reduced(read(interaction.after), scale), reader)
+        trigger = trigger_of(interaction) or effect_of(interaction)
+        box = _scaled(trigger, scale, before) or _first_change(effect, before)
         words = " ".join(word.text for word in read_inside(lines, box))
         label = words or named_in(interaction.sentence) or interaction.sentence
-        looks = encode_png(_cut(before, box))
-        added.append(_element_html(number, interaction, box, label, looks))
+        added.append(_element_html(number, interaction, box, label, _data_uri(before, box)))
         added.append(_effect_html(number, effect))
-    page = _PICTURE.sub(lambda found: _embedded(found, before), trace(before, lines))
-    script = _SCRIPT.read_text(encoding="utf-8")
-    added.append(f"<script>\n{script}</script>")
+    page = trace(before, lines, lambda box: _data_uri(before, box))
+    added.append(f"<script>\n{_SCRIPT.read_text(encoding='utf-8')}</script>")
     page = page.replace("</style>", f"{_STYLE}</style>", 1)
     page = page.replace("<body>", f'<body style="height: {before.shape[0]}px">', 1)
     return page.replace("</body>", "\n".join((*added, "</body>")), 1)
@@ -115,7 +105,7 @@ def _effect(before: Rgb, after: Rgb, reader: Reader) -> _Effect:
 
 
 def _changed(before: Rgb, after: Rgb) -> tuple[PixelBox, ...]:
-    """The parts of a picture that have to be laid over another one to make them the same."""
+    """Return the parts of a picture that make another one the same when laid over it."""
     if before.shape == after.shape:
         return parts(difference(before, after), gap=_GAP)
     height, width = after.shape[:2]
@@ -129,10 +119,10 @@ def _changed(before: Rgb, after: Rgb) -> tuple[PixelBox, ...]:
 
 
 def _element_html(
-    number: int, interaction: Interaction, box: PixelBox, label: str, looks: bytes
+    number: int, interaction: Demonstration, box: PixelBox, label: str, picture: str
 ) -> str:
     action = interaction.action
-    opening, closing = _kind_of_element(interaction)
+    opening, closing = _tags_of(interaction)
     inside = ""
     if opening == "select":
         choices = ("", action.value or "other")
@@ -140,11 +130,11 @@ def _element_html(
     return (
         f'<{opening} id="interact{number}" data-on="{action.kind}" data-effect="effect{number}"'
         f' aria-label="{escape(label)}"'
-        f' style="{_place(box)}; background: url({_data_uri(looks)})">{inside}{closing}'
+        f' style="{place(box)}; background: url({picture})">{inside}{closing}'
     )
 
 
-def _kind_of_element(interaction: Interaction) -> tuple[str, str]:
+def _tags_of(interaction: Demonstration) -> tuple[str, str]:
     kind, tags = interaction.action.kind, interaction.tags
     if kind == "select":
         return _ELEMENTS["select"]
@@ -155,10 +145,10 @@ def _kind_of_element(interaction: Interaction) -> tuple[str, str]:
 
 def _effect_html(number: int, effect: _Effect) -> str:
     pieces = [
-        f'<img alt="" src="{_data_uri(png)}" style="{_place(box)}">' for box, png in effect.pieces
+        f'<img alt="" src="{_png_uri(png)}" style="{place(box)}">' for box, png in effect.pieces
     ]
     texts = [
-        f'<p style="{_place(box)}; font-size: {0.8 * box.height:.0f}px">{escape(text)}</p>'
+        f'<p style="{place(box)}; font-size: {0.8 * box.height:.0f}px">{escape(text)}</p>'
         for box, text in effect.texts
     ]
     inside = "\n".join((*pieces, *texts))
@@ -168,27 +158,20 @@ def _effect_html(number: int, effect: _Effect) -> str:
     )
 
 
-def _embedded(found: re.Match[str], picture: Rgb) -> str:
-    """An image of the traced page with its own pixels in place of the usual placeholder."""
-    left, top, width, height = map(int, found.groups())
-    box = PixelBox(max(left, 0), max(top, 0), left + width, top + height)
-    return found[0].replace(PLACEHOLDER, _data_uri(encode_png(_cut(picture, box))))
+def _data_uri(rgb: Rgb, box: PixelBox) -> str:
+    return _png_uri(encode_png(_cut(rgb, box)))
 
 
-def _data_uri(png: bytes) -> str:
+def _png_uri(png: bytes) -> str:
     return f"data:image/png;base64,{base64.b64encode(png).decode()}"
-
-
-def _place(box: PixelBox) -> str:
-    return f"left: {box.left}px; top: {box.top}px; width: {box.width}px; height: {box.height}px"
 
 
 def _cut(rgb: Rgb, box: PixelBox) -> Rgb:
     return rgb[box.top : box.bottom, box.left : box.right]
 
 
-def _middle(effect: _Effect, before: Rgb) -> PixelBox:
-    """Where something is acted on of which only the effect is known."""
+def _first_change(effect: _Effect, before: Rgb) -> PixelBox:
+    """Return where to act when only the effect is known."""
     height, width = before.shape[:2]
     shown = (_scaled(box, 1, before) for box, _ in effect.pieces)
     return next(filter(None, shown), PixelBox(0, 0, width, height))
@@ -202,10 +185,9 @@ def _reduced(rgb: Rgb, scale: int) -> Rgb:
 
 
 def _scaled(box: PixelBox | None, scale: int, picture: Rgb) -> PixelBox | None:
-    """A box in CSS pixels, as far as it is on the picture."""
+    """Return a box in CSS pixels, cut at the picture's borders; None where nothing is left."""
     if box is None:
         return None
-    height, width = picture.shape[:2]
-    left, right = (min(max(round(edge / scale), 0), width) for edge in (box.left, box.right))
-    top, bottom = (min(max(round(edge / scale), 0), height) for edge in (box.top, box.bottom))
-    return PixelBox(left, top, right, bottom) if left < right and top < bottom else None
+    edges = (box.left, box.top, box.right, box.bottom)
+    small = PixelBox(*(round(edge / scale) for edge in edges))
+    return small.intersection(PixelBox(0, 0, picture.shape[1], picture.shape[0]))

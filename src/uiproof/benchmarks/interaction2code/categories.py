@@ -1,7 +1,6 @@
-"""What an interaction acts on and what it changes, in the paper's categories, by rule.
+"""The paper's categories of elements and of visible changes, by rule.
 
-Both functions are pure and know nothing of where a page comes from: `collect` uses them to annotate
-pages, the verifier to describe what a generated page does.
+`collect` annotates pages with them; the verifier describes generated pages with them.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from uiproof.benchmarks.interaction2code.visible import (
     visible_recolouring,
     widened,
 )
-from uiproof.boxes import PixelBox
 from uiproof.browser.snapshots import Changes, Element, Events, Snapshot
+from uiproof.geometry import PixelBox
 
 _BUTTON_TYPES = frozenset({"button", "submit", "reset", "image"})
 _BY_TAG = {
@@ -58,10 +57,25 @@ _BY_ROLE = {
 # What a person means when they point at something inside it.
 _HOLDERS = frozenset({"button", "link", "summary", "label", "select", "option", "detail"})
 _HOLDERS_REACH = 4  # ancestors; beyond that it is the page's frame, not a control
+# States whose change is the turning of a switch, and those that merely open something.
+_SWITCHING = (
+    "checked",
+    "selected",
+    "aria-checked",
+    "aria-pressed",
+    "aria-selected",
+    "aria-current",
+)
+_CONTROLS = frozenset({"button", "input", "textarea", "select", "link", "label", "progress"})
+_FIELDS = frozenset({"input", "textarea", "select"})
+_CHOICES = frozenset({"menu", "listbox", "option", "menuitem", "tree", "grid"})
+_FLOATING = frozenset({"fixed", "absolute"})
+_WINDOW_AREA = 0.06  # of what the viewport shows: a menu is smaller, a pop-up window larger
+_SENTENCE = 60  # characters: entries of menus are shorter
 
 
 def category_of(element: Element) -> str:
-    """The one category that fits an element best, its explicit role before its tag."""
+    """Return the category that fits an element best, its explicit role before its tag."""
     if by_role := _BY_ROLE.get(element.role):
         return by_role
     if element.tag == "input":
@@ -72,7 +86,7 @@ def category_of(element: Element) -> str:
 
 
 def tag_categories(chain: Sequence[Element], content: Iterable[Element] = ()) -> tuple[str, ...]:
-    """The tag categories of what is acted on, in the paper's order.
+    """Return the tag categories of what is acted on, in the paper's order.
 
     `chain` is the element and then the elements around it, from the inside out; `content` are the
     elements in it. An icon in a button is a button and an image; a link that looks like a button is
@@ -103,24 +117,6 @@ def tag_categories(chain: Sequence[Element], content: Iterable[Element] = ()) ->
     return tuple(name for name in TAG_CATEGORIES if name in found)
 
 
-# States whose change is the turning of a switch, and those that merely open something.
-_SWITCHING = (
-    "checked",
-    "selected",
-    "aria-checked",
-    "aria-pressed",
-    "aria-selected",
-    "aria-current",
-)
-_CONTROLS = frozenset({"button", "input", "textarea", "select", "link", "label", "progress"})
-_FIELDS = frozenset({"input", "textarea", "select"})
-_CHOICES = frozenset({"menu", "listbox", "option", "menuitem", "tree", "grid"})
-_FLOATING = frozenset({"fixed", "absolute"})
-
-_WINDOW_AREA = 0.06  # of what the viewport shows: a menu is smaller, a pop-up window larger
-_SENTENCE = 60  # characters: nobody puts that much into an entry of a menu
-
-
 def visual_categories(
     changes: Changes,
     events: Events,
@@ -129,7 +125,7 @@ def visual_categories(
     after: Snapshot,
     trigger: Element | None = None,
 ) -> tuple[str, ...]:
-    """What an interaction changes to the eye, in the paper's order.
+    """Return the visible changes of an interaction, in the paper's order.
 
     - new page: another document, or the wish to go to one
     - new window: a dialog, a window, or something that lies over the page like one
@@ -172,7 +168,7 @@ def visual_categories(
 
 
 def is_window(element: Element, after: Snapshot) -> bool:
-    """Whether what appeared lies over the page like a window: a dialog, or a box before a veil."""
+    """Return whether an element lies over the page: a dialog, or a box before a veil."""
     if element.tag == "dialog" or element.role in {"dialog", "alertdialog"}:
         return True
     if any(one.role in {"dialog", "alertdialog"} for one in after.inside(element)):
@@ -183,13 +179,13 @@ def is_window(element: Element, after: Snapshot) -> bool:
     covers = element.box.width >= 0.9 * width and element.box.height >= 0.6 * min(height, 800)
     if covers and any(_is_in_the_middle(one.box, width) for one in after.inside(element)):
         return True
-    big = element.box.width * element.box.height >= _WINDOW_AREA * width * min(height, 800)
+    big = element.box.area >= _WINDOW_AREA * width * min(height, 800)
     fixed = element.style.get("position") == "fixed"
     return fixed and big and _is_in_the_middle(element.box, width)
 
 
 def window_box(element: Element, after: Snapshot) -> PixelBox:
-    """The box of what appeared; where it is a veil over the page, that of the window before it."""
+    """Return the box of what appeared; of a veil over the page, the window before it."""
     if element.box.width < 0.9 * after.size[0]:
         return element.box
     within = (one.box for one in after.inside(element))
@@ -197,7 +193,7 @@ def window_box(element: Element, after: Snapshot) -> PixelBox:
 
 
 def own_value_changed(pair: tuple[Element, Element], trigger: Element | None) -> bool:
-    """Whether a field merely shows what was typed into it or chosen in it."""
+    """Return whether a field merely shows what was typed or chosen in it."""
     if trigger is None:
         return False
     fields = {"input", "textarea", "select"}
@@ -213,7 +209,7 @@ def _looks_like_a_button(link: Element) -> bool:
 
 
 def _without_swaps(changes: Changes) -> tuple[list[Element], list[tuple[Element, Element]]]:
-    """What appeared where nothing was, and what took the place of something that went."""
+    """Return what appeared where nothing was, and what replaced something that went."""
     left = list(changes.vanished)
     fresh, swapped = [], []
     for one in changes.appeared:
@@ -227,7 +223,7 @@ def _without_swaps(changes: Changes) -> tuple[list[Element], list[tuple[Element,
 
 
 def _without_toggled(changes: Changes, before: Snapshot) -> tuple[Changes, bool]:
-    """What changed apart from elements that were there all the time, and took turns to be seen.
+    """Leave out elements that were in the document before and took turns to be seen.
 
     Only for a page to which nothing was added. Such elements look like those whose place they
     take, so that they may have been taken for the same.
@@ -254,7 +250,7 @@ def _without_toggled(changes: Changes, before: Snapshot) -> tuple[Changes, bool]
 
 
 def _remade(old: Element, new: Element, before: Snapshot, after: Snapshot) -> set[str]:
-    """How something differs from what a script put in its place."""
+    """Return how something differs from what a script put in its place."""
     if old.tag != new.tag:
         return {"switch"}
     found = set()
@@ -277,7 +273,7 @@ def _switched(changes: Changes) -> bool:
 
 
 def _hides_its_box(trigger: Element, before: Snapshot) -> bool:
-    """Whether this is a label without a field: the box that it ticks is drawn by other means."""
+    """Return whether a label has no field: the box that it ticks is drawn otherwise."""
     held = {category_of(one) for one in before.inside(trigger)}
     return trigger.tag == "label" and not held & _FIELDS
 
@@ -297,7 +293,7 @@ def _moved(changes: Changes) -> bool:
 
 
 def _resized(changes: Changes) -> bool:
-    """Whether something that can be seen changed its size."""
+    """Return whether something visible changed its size."""
     pairs = (*changes.resized, *changes.restyled)
     if any(font_size(old) != font_size(new) for old, new in pairs if new.text):
         return True
@@ -309,7 +305,7 @@ def _resized(changes: Changes) -> bool:
 
 
 def _is_message(element: Element, after: Snapshot) -> bool:
-    """Whether what appeared is there to be read, and is no window, no menu and nothing to use."""
+    """Return whether what appeared is text to be read: no window, menu or control."""
     if not element.label or is_window(element, after) or element.role in _CHOICES:
         return False
     whole = (element, *after.inside(element))

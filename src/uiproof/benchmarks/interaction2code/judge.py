@@ -1,4 +1,4 @@
-"""The Interaction2Code judge: acts on generated pages and compares what happens.
+"""The Interaction2Code judge: acts on generated pages and compares the effect.
 
 The page is opened in a fresh context for every interaction, the element found, the action done with
 real input events; pictures before and after are compared with the published ones, and the verifier
@@ -7,69 +7,63 @@ decides whether the interaction works.
 
 from __future__ import annotations
 
-import os
 import struct
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from uuid import uuid4
 
+from uiproof.benchmark import Judge, Score
 from uiproof.benchmarks.interaction2code.actions import named_in
 from uiproof.benchmarks.interaction2code.cases import Answer, InteractionCase, Question, Truth
-from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
-from uiproof.benchmarks.interaction2code.judging.details import (
-    Round,
-    facts,
-    flags_of,
-    generated_as_json,
-    reference_as_json,
-    sequence_as_json,
-    verdict_as_json,
+from uiproof.benchmarks.interaction2code.failures import Failure
+from uiproof.benchmarks.interaction2code.graph import Graph, Interaction, TruthFiles
+from uiproof.benchmarks.interaction2code.judging.acts import (
+    Act,
+    PathResult,
+    Probes,
+    act,
+    path_to,
+    play,
+    repeat,
 )
-from uiproof.benchmarks.interaction2code.judging.finding import Wanted
-from uiproof.benchmarks.interaction2code.judging.playing import Act, Probes, act, again
-from uiproof.benchmarks.interaction2code.judging.reading import Reader
 from uiproof.benchmarks.interaction2code.judging.reference import Reference, References
-from uiproof.benchmarks.interaction2code.judging.scoring import (
-    Changed,
+from uiproof.benchmarks.interaction2code.judging.scores import (
+    ChangedRegion,
     changed,
     full_scores,
     part_scores,
+    zeros,
 )
-from uiproof.benchmarks.interaction2code.judging.sequences import play
-from uiproof.benchmarks.interaction2code.layout import TruthFiles
+from uiproof.benchmarks.interaction2code.judging.text import Reader
+from uiproof.benchmarks.interaction2code.judging.triggers import TriggerQuery
 from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES
-from uiproof.benchmarks.interaction2code.verifier import verify
-from uiproof.benchmarks.interaction2code.verifier.evidence import (
+from uiproof.benchmarks.interaction2code.verifier import (
     GeneratedEvidence,
-    Mask,
     ReferenceEvidence,
     Verdict,
+    verify,
 )
+from uiproof.benchmarks.interaction2code.verifier.evidence import Mask
 from uiproof.benchmarks.page_files import generated_page
-from uiproof.boxes import PixelBox
 from uiproof.browser import Limits, PageSource, Renderer
-from uiproof.browser.keeping import keep_page
+from uiproof.browser.source import keep_page
 from uiproof.browser.stage import Stage
 from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import Judge, Score
 from uiproof.errors import InputError, MissingDependencyError
+from uiproof.files import write_atomic
+from uiproof.geometry import PixelBox
 from uiproof.settings import Settings
 from uiproof.vision.images import Rgb, encode_png
-
-# Set to 1, positions of the `paper` profile come from the published contour rule, which in more
-# than half of the published pictures does not find the mark.
-PUBLISHED_CONTOURS = "UIPROOF_PUBLISHED_CONTOURS"
 
 
 @dataclass(slots=True)
 class _Clock:
-    """Seconds by step, for people who want to know where the time goes."""
+    """Seconds spent by step."""
 
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -82,11 +76,23 @@ class _Clock:
             self.seconds[step] = self.seconds.get(step, 0.0) + time.monotonic() - began
 
 
+@dataclass(frozen=True, slots=True)
+class _JudgedAct:
+    """One interaction on a generated page, with its verdict."""
+
+    act: Act
+    noise: Mask | None
+    verdict: Verdict
+    way: PathResult | None  # of the interactions that lead to it
+    flags: tuple[str, ...]
+
+
 class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
     """Scores interactions. One warm browser; nothing starts before the first page.
 
-    With a `run` directory the pictures are kept in it; without one nothing is written but what was
-    read on pictures, which is kept in the cache.
+    With a `run` directory the pictures are kept in it; without one only OCR readings are written,
+    into the cache. With `contours`, positions of the `paper` profile follow the published rule,
+    which does not find the mark in more than half of the published pictures.
     """
 
     def __init__(
@@ -96,8 +102,9 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         limits: Limits | None = None,
         readings: Path | None = None,
         renderer: Renderer | None = None,
+        contours: bool = False,
     ) -> None:
-        self._run = run
+        self._run, self._contours = run, contours
         self._renderer = renderer or Renderer(limits)  # a thread can have only one
         self._readings = readings
         self._references = References()
@@ -120,16 +127,16 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         score = Score(
             scores,
             details={
-                **facts(case.truth),
-                "verdict": verdict_as_json(played.verdict),
+                **_facts(case.truth),
+                "verdict": _verdict_as_json(played.verdict),
                 "saliency": reference.saliency,
-                "reference": reference_as_json(reference),
-                "generated": generated_as_json(played, ours),
-                **sequence_as_json(graph, interaction, answer, played),
+                "reference": _reference_as_json(reference),
+                "generated": _generated_as_json(played, ours),
+                **_sequence_as_json(graph, interaction, answer, played),
                 "seconds": {step: round(taken, 3) for step, taken in clock.seconds.items()},
             },
             flags=(
-                *flags_of(reference, played, ours),
+                *_flags_of(reference, played, ours),
                 *(f"generated:{note}" for note in page.notes),
                 *flags,
             ),
@@ -140,7 +147,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         return replace(score, artifacts=kept)
 
     def picture(self, case: InteractionCase, answer: Answer) -> bytes:
-        """A screenshot of a generated page, the very one that its scores are taken from."""
+        """Return the screenshot of a generated page that its scores are taken from."""
         graph, interaction = case.truth.graph, case.truth.interaction
         reference = self._references.get(graph, interaction)
         page = without_the_truth(generated_page(answer.page), graph)
@@ -148,24 +155,28 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
             return stage.screenshot()
 
     def failure(self, case: InteractionCase | None) -> Score:
-        """Nothing was made, so nothing is there to act on."""
+        """Return the score of a page that is missing or could not be judged."""
         evidence = "There is no page, or it could not be judged: nothing can be acted on."
-        verdict = Verdict(False, False, "a", (evidence,), 1.0)
+        verdict = Verdict(False, False, Failure.MISSING, (evidence,), 1.0)
+        clip = _measures_clip()
         return Score(
             {
-                **{profile: _nothing() for profile in PROFILES},
+                **{
+                    profile: {"full": zeros(FULL, clip=clip), "part": zeros(PART, clip=clip)}
+                    for profile in PROFILES
+                },
                 "implemented": 0.0,
                 "usable": 0.0,
             },
             details={
-                **({} if case is None else facts(case.truth)),
-                "verdict": verdict_as_json(verdict),
+                **({} if case is None else _facts(case.truth)),
+                "verdict": _verdict_as_json(verdict),
             },
         )
 
     @property
     def references_made(self) -> int:
-        """How many references had to be read from their pictures so far; others were known."""
+        """Return how many references had to be read from their pictures so far."""
         return self._references.loaded
 
     def close(self) -> None:
@@ -180,28 +191,28 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         interaction: Interaction,
         reference: Reference,
         clock: _Clock,
-    ) -> Round:
-        """Act on a page that is opened for this, and let the verifier look at it."""
+    ) -> _JudgedAct:
+        """Open a page, act on it, and let the verifier judge it."""
         # A page for one interaction shows what that starts from; one for all has to be led there.
         way = graph.way_to(interaction) if answer.form == "all" else ()
-        steps = [self._wanted(graph, one, answer) for one in way]
+        steps = [self._query(graph, one, answer) for one in way]
         probes = Probes(self._renderer, page, reference.window, steps)
         with self._renderer.stage(page, reference.window) as stage:
             with clock("act"):
                 led = play(way, lambda one: self._step(stage, graph, one, answer)) if way else None
-                done = act(stage, self._wanted(graph, interaction, answer))
+                done = act(stage, self._query(graph, interaction, answer))
                 noise = probes.noise(done.before)
             with clock("verify"):
                 verdict = self._verdict(stage, done, noise, reference, interaction, probes)
             flags = tuple(sorted(stage.flags))
-        return Round(done, noise, verdict, led, flags)
+        return _JudgedAct(done, noise, verdict, led, flags)
 
     def _step(
         self, stage: Stage, graph: Graph, interaction: Interaction, answer: Answer
     ) -> str | None:
-        """One interaction on the way to another; None if it works, else what is wrong with it."""
+        """Perform one interaction on the way to another; return what is wrong with it, or None."""
         reference = self._references.get(graph, interaction)
-        done = act(stage, self._wanted(graph, interaction, answer))
+        done = act(stage, self._query(graph, interaction, answer))
         verdict = self._verdict(stage, done, None, reference, interaction, None)
         if verdict.usable:
             return None
@@ -226,12 +237,12 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
             viewport=reference.window,
         )
         if probes is not None:
-            # To act once more would take the page away from interactions that are yet to come.
-            repeat = again(stage, done, done.action or interaction.action)
+            # On the way to another interaction, acting again would spoil the page for it.
+            once_more = repeat(stage, done, done.action or interaction.action)
             generated = replace(
-                generated, attempt=probes.attempt, again=repeat, elsewhere=probes.elsewhere
+                generated, attempt=probes.attempt, again=once_more, elsewhere=probes.elsewhere
             )
-        # Parts of these need not be read: they are read as a whole for the scores.
+        # These are read as a whole for the scores: their parts need no OCR.
         wholes = (
             (reference.before, lambda: self._reader.lines(reference.before)),
             (reference.after, lambda: self._reader.lines_after(reference.before, reference.after)),
@@ -242,21 +253,19 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
                 after=reference.after,
                 action=interaction.action,
                 trigger=reference.trigger,
-                effect=reference.effect,
                 sentence=interaction.sentence,
                 name=named_in(interaction.sentence),
                 tags=interaction.tags,
                 visuals=interaction.visuals,
-                description=interaction.description,
                 reverts=reference.reverts,
                 read=lambda crop: self._reader.part(crop, wholes),
             ),
             generated,
         )
 
-    def _wanted(self, graph: Graph, interaction: Interaction, answer: Answer) -> Wanted:
+    def _query(self, graph: Graph, interaction: Interaction, answer: Answer) -> TriggerQuery:
         reference = self._references.get(graph, interaction)
-        return Wanted(
+        return TriggerQuery(
             number=interaction.id,
             action=interaction.action,
             form=answer.form,
@@ -267,7 +276,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         )
 
     def _mark_of_the_first(self, graph: Graph, interaction: Interaction) -> PixelBox | None:
-        """The mark of interaction 1, where another one is judged."""
+        """Return the mark of interaction 1, where another one is judged."""
         for one in graph.interactions:
             if one.id == "1" and one.id != interaction.id:
                 with suppress(InputError):
@@ -275,17 +284,19 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         return None
 
     def _scores(
-        self, reference: Reference, played: Round, ours: Changed, flags: list[str]
+        self, reference: Reference, played: _JudgedAct, ours: ChangedRegion, flags: list[str]
     ) -> dict[str, Any]:
         embed = self._clip.embed if self._clip is not None else None
-        contours = os.environ.get(PUBLISHED_CONTOURS, "") not in ("", "0")
-        full = full_scores(reference, played.act.loaded, self._reader, embed, flags)
-        if played.verdict.implemented and played.act.after is not None:
+        implemented = played.verdict.implemented
+        full = full_scores(
+            reference, played.act, self._reader, embed, flags, implemented=implemented
+        )
+        if implemented and played.act.after is not None:
             part = part_scores(
-                reference, played.act, ours, self._reader, embed, flags, contours=contours
+                reference, played.act, ours, self._reader, embed, flags, contours=self._contours
             )
         else:
-            part = {profile: dict.fromkeys(PART, 0.0) for profile in PROFILES}
+            part = {profile: zeros(PART, clip=embed is not None) for profile in PROFILES}
         return {
             **{profile: {"full": full[profile], "part": part[profile]} for profile in PROFILES},
             "implemented": float(played.verdict.implemented),
@@ -305,7 +316,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
             weights = find_weights()
             return None if weights is None else ClipModel(weights)
         except InputError as error:
-            # The machine is at fault, not the page: this ends the run instead of failing its cases.
+            # Not the page's fault: this ends the run instead of failing its cases.
             raise MissingDependencyError(error.message, remedy=error.remedy) from error
 
     def _keep(
@@ -314,9 +325,9 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         case: InteractionCase,
         reference: Reference,
         answer: Answer,
-        played: Round,
+        played: _JudgedAct,
     ) -> Mapping[str, str]:
-        """Write what a report shows of a case; returns where it is, inside the run."""
+        """Write the files that reports show of a case; return their paths inside the run."""
         folder = run.artifact_dir(case.id)
         kept = {
             "generated_before": folder / "generated_before.png",
@@ -339,32 +350,132 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
 
 
 def without_the_truth(page: PageSource, graph: Graph) -> PageSource:
-    """A generated page, kept from showing what it is compared with."""
+    """Return a generated page that cannot load the pictures it is compared with."""
     if page.folder is None:
         return page
     return replace(page, withheld=TruthFiles.of(graph, page.path))
 
 
-def _nothing() -> dict[str, Any]:
-    return {"full": dict.fromkeys(FULL, 0.0), "part": dict.fromkeys(PART, 0.0)}
+def _measures_clip() -> bool:
+    """Return whether this machine measures CLIP, without loading the model."""
+    from uiproof.vision.clip import find_weights
+
+    try:
+        return find_weights() is not None
+    except InputError:
+        return False  # judging says what is wrong
 
 
 def _write_once(path: Path, picture: Rgb, file: Path) -> None:
-    """Interactions share screenshots, and so do worker processes.
+    """Write a picture that interactions and worker processes share, unless it exists.
 
-    `file` is where the picture was read: copied where it shows just that, which is much quicker.
+    `file` is its source: copied where that has the same pixels, which is much quicker.
     """
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{uuid4().hex}")
-    partial.write_bytes(_as_published(file, picture) or encode_png(picture))
     with suppress(FileNotFoundError):
-        partial.replace(path)
+        write_atomic(path, _as_published(file, picture) or encode_png(picture))
 
 
 def _as_published(file: Path, picture: Rgb) -> bytes | None:
-    """The bytes of a PNG file, if it has the size of a picture that was read from it."""
+    """Return the bytes of a PNG file, if it has the size of a picture that was read from it."""
     data = file.read_bytes()
     size = struct.pack(">II", picture.shape[1], picture.shape[0])
     return data if data.startswith(b"\x89PNG\r\n\x1a\n") and data[16:24] == size else None
+
+
+# --- details in the journal
+
+
+def _verdict_as_json(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as journals and `--json` have it."""
+    return {
+        **asdict(verdict),
+        "failure": verdict.failure.value,
+        "evidence": list(verdict.evidence),
+    }
+
+
+def _facts(truth: Truth) -> dict[str, Any]:
+    """Return what tables group interactions by."""
+    interaction = truth.interaction
+    return {
+        "page": truth.graph.page,
+        "interaction": interaction.id,
+        "topic": truth.graph.topic,
+        "action": {"kind": interaction.action.kind, "value": interaction.action.value},
+        "sentence": interaction.sentence,
+        "tags": list(interaction.tags),
+        "visuals": list(interaction.visuals),
+    }
+
+
+def _reference_as_json(reference: Reference) -> dict[str, Any]:
+    """Return the reference side, in CSS pixels."""
+    return {
+        "size": list(reference.size),
+        "scale": reference.scale,
+        "trigger": _edges(reference.trigger),
+        "effect": _edges(reference.effect),
+        "region": _edges(reference.box),
+        "parts": [_edges(part) for part in reference.parts],
+    }
+
+
+def _generated_as_json(played: _JudgedAct, ours: ChangedRegion) -> dict[str, Any]:
+    """Return the generated side, in CSS pixels."""
+    found = played.act.found
+    picture = played.act.before.picture
+    return {
+        "size": [picture.shape[1], picture.shape[0]],
+        "trigger": _edges(found.element.box) if found else None,
+        "region": _edges(ours.box),
+        "parts": [_edges(part) for part in ours.parts],
+        "found": found.by if found else None,
+        "element": f"<{found.element.tag}> {found.element.label[:80]}".strip() if found else None,
+    }
+
+
+def _sequence_as_json(
+    graph: Graph, interaction: Interaction, answer: Answer, played: _JudgedAct
+) -> dict[str, Any]:
+    """Return the result of a path, on the case of its last interaction."""
+    path = path_to(graph, interaction) if answer.form == "all" else None
+    if path is None or played.way is None:
+        return {}
+    edges = tuple(one.id for one in path)
+    if played.way.done < played.way.steps:
+        whole = PathResult(edges, played.way.done, played.way.stopped)
+    elif played.verdict.usable:
+        whole = PathResult(edges, len(edges))
+    else:
+        reason = (*played.verdict.evidence, f"failure {played.verdict.failure}")[0]
+        whole = PathResult(edges, len(edges) - 1, f"{interaction.id}: {reason}")
+    return {"sequence": whole.as_json()}
+
+
+def _flags_of(reference: Reference, played: _JudgedAct, ours: ChangedRegion) -> tuple[str, ...]:
+    """Return what was unusual on either side."""
+    flags = [f"reference:{flag}" for flag in reference.flags]
+    flags += [f"generated:{flag}" for flag in played.flags]
+    done = played.act
+    if done.found is not None and done.found.by != "id":
+        flags.append(f"generated:found_by_{done.found.by}")
+    if done.found is not None and done.after is None:
+        flags.append("generated:trigger_invisible")
+    if done.outcome is not None and done.outcome.refused:
+        flags.append("generated:act_refused")
+    if done.action is not None:
+        flags.append(f"generated:acted_by_{done.action.kind}")
+    if played.noise is not None:
+        flags.append("generated:restless")
+    if played.way is not None and played.way.done < played.way.steps:
+        flags.append("generated:way_broken")
+    if played.verdict.implemented and ours.box is None:
+        flags.append("generated:no_visible_change")
+    return tuple(flags)
+
+
+def _edges(box: PixelBox | None) -> list[int] | None:
+    return None if box is None else [box.left, box.top, box.right, box.bottom]

@@ -13,7 +13,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from uiproof.boxes import PixelBox
+from uiproof.geometry import PixelBox
+from uiproof.vision.difference import around
 from uiproof.vision.images import Rgb
 
 RED = (255, 0, 0)
@@ -27,7 +28,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def find_mark(plain: Rgb | None, marked: Rgb) -> PixelBox | None:
-    """The outer box of the mark, in pixels of the plain picture; None where there is no mark.
+    """Return the outer box of the mark in pixels of the plain picture; None without a mark.
 
     A mark is what is red in the marked picture and is not in the plain one. Where the two differ
     by more than the mark (encoded again, scaled, another moment), hollow frames are preferred to
@@ -48,27 +49,24 @@ def find_mark(plain: Rgb | None, marked: Rgb) -> PixelBox | None:
 
 
 def draw_mark(rgb: Rgb, box: PixelBox) -> Rgb:
-    """A copy of the picture with a red frame whose outer edge is the box, cut at the borders."""
+    """Return a copy of the picture with a red frame just inside the box."""
     height, width = rgb.shape[:2]
     drawn = rgb.copy()
-    left, right = max(box.left, 0), min(box.right, width)
-    top, bottom = max(box.top, 0), min(box.bottom, height)
-    if left >= right or top >= bottom:
-        return drawn
-    stroke = stroke_width(width)
-    frame = drawn[top:bottom, left:right]
-    frame[:stroke] = frame[-stroke:] = RED
-    frame[:, :stroke] = frame[:, -stroke:] = RED
+    if (seen := box.intersection(PixelBox(0, 0, width, height))) is not None:
+        stroke = stroke_width(width)
+        frame = drawn[seen.top : seen.bottom, seen.left : seen.right]
+        frame[:stroke] = frame[-stroke:] = RED
+        frame[:, :stroke] = frame[:, -stroke:] = RED
     return drawn
 
 
 def stroke_width(width: int) -> int:
-    """How thick the mark on a picture of this width is, in pixels."""
+    """Return the thickness of the mark on a picture of this width, in pixels."""
     return max(2, round(width / _WIDTH_SHARE))
 
 
 def published_contour(marked: Rgb) -> tuple[float, float] | None:
-    """The position that the published evaluator takes for the mark, as fractions of the picture.
+    """Return the published evaluator's position of the mark, as fractions.
 
     That is the centre of the first contour of anything red, which OpenCV finds from the bottom up:
     in more than half of the published pictures it is not the mark. Only here to reproduce that;
@@ -103,7 +101,7 @@ def _difference(plain: Rgb, marked: Rgb) -> PixelBox | None:
 
 
 def _reddened(plain: Rgb, marked: Rgb) -> PixelBox | None:
-    """The mark on pictures that differ in other ways as well."""
+    """Return the mark on pictures that differ in other ways as well."""
     redness = _redness(marked)
     drawn = (redness >= _REDNESS) & (redness - _redness(plain) >= _REDDENED)
     pieces = _pieces(drawn)
@@ -117,7 +115,7 @@ def _reddened(plain: Rgb, marked: Rgb) -> PixelBox | None:
 
 
 def _frame_alone(marked: Rgb) -> PixelBox | None:
-    """The red frame of a picture: those of pure red, else the largest of about that colour."""
+    """Return the frames of pure red, else the largest of about that colour."""
     pure = cv2.inRange(marked, np.array(RED), np.array(RED)) > 0
     frames = _frames(pure)
     if frames:
@@ -126,7 +124,7 @@ def _frame_alone(marked: Rgb) -> PixelBox | None:
         low, high = np.array((255 - softness, 0, 0)), np.array((255, softness, softness))
         frames = _frames(cv2.inRange(marked, low, high) > 0)
         if frames:
-            return max(frames, key=lambda box: box.width * box.height)
+            return max(frames, key=lambda box: box.area)
     return None
 
 
@@ -135,7 +133,7 @@ def _frames(mask: Mask) -> list[PixelBox]:
 
 
 def _pieces(mask: Mask) -> list[tuple[PixelBox, Mask]]:
-    """The connected pieces of a mask that are not just specks, each with its own pixels."""
+    """Return the connected pieces of a mask that are larger than specks."""
     count, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
     found = []
     for label in range(1, count):
@@ -147,7 +145,7 @@ def _pieces(mask: Mask) -> list[tuple[PixelBox, Mask]]:
 
 
 def _is_frame(shape: Mask, box: PixelBox, size: tuple[int, ...]) -> bool:
-    """Whether pixels run along the sides of their box and leave its middle free.
+    """Return whether pixels run along the sides of their box and leave its middle free.
 
     A side that lies on the border of the picture may be missing: the frame goes on outside.
     """
@@ -176,14 +174,7 @@ def _is_frame(shape: Mask, box: PixelBox, size: tuple[int, ...]) -> bool:
 
 
 def _around(boxes: list[PixelBox]) -> PixelBox | None:
-    if not boxes:
-        return None
-    return PixelBox(
-        min(box.left for box in boxes),
-        min(box.top for box in boxes),
-        max(box.right for box in boxes),
-        max(box.bottom for box in boxes),
-    )
+    return around(boxes) if boxes else None
 
 
 def _box_of(mask: Mask, left: int, top: int) -> PixelBox | None:

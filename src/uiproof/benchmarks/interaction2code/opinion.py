@@ -1,6 +1,6 @@
 """A second opinion on the verifier's verdicts: a chat model looks at the same pictures.
 
-It is not told what the verifier found. Off unless it is asked for; answers are cached as all are.
+It does not see the verdict. Answers are cached like all others.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uiproof.benchmarks.interaction2code.asking.wording import digest, fill
+from uiproof.benchmark import Record
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE, UNUSABLE
-from uiproof.engine.notebook import call_anywhere
-from uiproof.engine.progress import Progress, make_progress
+from uiproof.benchmarks.interaction2code.prompting import digest, fill
+from uiproof.engine.progress import Progress, call_anywhere, make_progress
+from uiproof.engine.run_sync import kept_at_url, run_place
 from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import Record
 from uiproof.errors import AnswerError, InputError, UiproofError
+from uiproof.files import write_atomic
 from uiproof.models.types import Finish, Image, Message, Parameters, Request
-from uiproof.remote.pushing import kept_at_url, run_place
 
 if TYPE_CHECKING:
     from uiproof.models.budget import Budget
@@ -34,13 +33,14 @@ PARAMETERS = Parameters(max_tokens=2048)  # room for models that think first
 
 _PICTURES = ("reference_before", "reference_after", "generated_before", "generated_after")
 _ANSWER = '{"usable": true, "failure": "none", "reason": "one sentence"}'
+_YES, _NO = ("true", "yes", "usable"), ("false", "no", "unusable")
 _MOST_OBJECTS = 1_000  # that are looked at, from the end
 _LETTER = re.compile(r"\W*(?:type\s+)?([a-j])(?:\W*$|[).:])")
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What a model thinks of an interaction, or why it did not say."""
+    """A model's opinion on an interaction, or the reason why there is none."""
 
     usable: bool | None = None
     failure: str | None = None  # `none` or one of `FAILURES`
@@ -60,7 +60,7 @@ class Opinions:
 
     @property
     def failed(self) -> int:
-        """How many cases got no opinion though it was asked for."""
+        """Return how many cases got no opinion though one was asked for."""
         return sum(one.error is not None for one in self.opinions.values())
 
 
@@ -88,8 +88,10 @@ def second_opinion(
             raise InputError(f"{run} is a run of {benchmark}, and opinions are on interactions.")
         options = (models or ModelOptions()).with_defaults(PARAMETERS)
         asked = connect(model, options=options, budget=budget)
-        work = partial(_work, directory, asked)
-        opinions, first_error = call_anywhere(work, make_progress(quiet=quiet))
+        opinions, first_error = call_anywhere(
+            lambda *, progress: asyncio.run(_ask_all(directory, asked, progress)),
+            make_progress(quiet=quiet),
+        )
         _write(directory, asked, opinions)
     if first_error is not None and opinions.failed == len(opinions.opinions):
         raise first_error
@@ -97,7 +99,7 @@ def second_opinion(
 
 
 def opinion_in(text: str) -> Opinion:
-    """The opinion in an answer: the last JSON object that says something about the interaction.
+    """Return the last JSON object of an answer that says something about the interaction.
 
     Raises `AnswerError` where there is none.
     """
@@ -115,12 +117,6 @@ def opinion_in(text: str) -> Opinion:
             usable = failure not in UNUSABLE
         return Opinion(usable, failure, str(said.get("reason") or ""))
     raise AnswerError(f"There is no opinion in the answer, which begins: {text[:120]!r}")
-
-
-def _work(
-    run: RunDirectory, model: ChatModel, *, progress: Progress
-) -> tuple[Opinions, UiproofError | None]:
-    return asyncio.run(_ask_all(run, model, progress))
 
 
 async def _ask_all(
@@ -205,14 +201,12 @@ def _write(run: RunDirectory, model: ChatModel, found: Opinions) -> None:
         "not_asked": found.not_asked,
         "opinions": {case: asdict(one) for case, one in found.opinions.items()},
     }
-    partial_file = run.path / f"{FILE}.tmp"
-    partial_file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    partial_file.replace(run.path / FILE)
+    write_atomic(run.path / FILE, json.dumps(content, indent=2) + "\n")
     run.write_summary({**run.summary, "opinion": agreement})
 
 
 def _failure(said: Any) -> str | None:
-    """A failure as the verifier calls it, from a letter, `(b)`, or its name."""
+    """Return the verifier's letter of a failure, from a letter, `(b)`, or its name."""
     if said is None or isinstance(said, (bool, int, float, list, dict)):
         return None
     text = str(said).strip().lower()
@@ -224,13 +218,5 @@ def _failure(said: Any) -> str | None:
 
 
 def _truth(said: Any) -> bool | None:
-    if isinstance(said, bool):
-        return said
     text = str(said).strip().lower()
-    return (
-        True
-        if text in ("true", "yes", "usable")
-        else False
-        if text in ("false", "no", "unusable")
-        else None
-    )
+    return True if text in _YES else False if text in _NO else None

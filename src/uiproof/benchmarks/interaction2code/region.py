@@ -1,4 +1,4 @@
-"""The region of an interaction: what of the page it changed.
+"""The region of an interaction: the part of the page that it changed.
 
     found = region(before, after, noise=rendered_again)
     found.box, found.parts, saliency(found.box, (width, height))
@@ -18,7 +18,7 @@ from typing import Literal
 import cv2
 import numpy as np
 
-from uiproof.boxes import PixelBox
+from uiproof.geometry import PixelBox
 from uiproof.vision.difference import (
     Hashes,
     Mask,
@@ -34,7 +34,7 @@ from uiproof.vision.difference import (
 )
 from uiproof.vision.images import Rgb
 
-TOLERANCE = 2  # per channel: less is not seen by anyone
+TOLERANCE = 2  # per channel: less cannot be seen
 _GAP_SHARE = 100  # parts closer than 1 / 100 of the width are one
 _SCROLL_BAR_SHARE = 80  # a scroll bar is at most 1 / 80 of the width
 _SMALL_SHARE = 0.02  # of the picture: what is pushed away is more
@@ -49,10 +49,10 @@ Alignment = Literal["place", "rows", "columns"]
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """What an interaction changed, in pixels of the picture after it."""
+    """The changed part of a page, in pixels of the picture after an interaction."""
 
     box: PixelBox | None  # around everything; None where nothing changed or the rule fails
-    parts: tuple[PixelBox, ...] = ()  # what lies together, from top to bottom
+    parts: tuple[PixelBox, ...] = ()  # its connected parts, from top to bottom
     # How the pictures were laid on each other: place by place, or by equal rows or columns.
     aligned: Alignment = "place"
     reason: str = ""  # why there is no box
@@ -61,7 +61,7 @@ class Region:
 def region(
     before: Rgb, after: Rgb, *, noise: Mask | Rgb | None = None, tolerance: int = TOLERANCE
 ) -> Region:
-    """What differs between two pictures of a page, apart from noise.
+    """Return where two pictures of a page differ, apart from noise.
 
     `noise` is the picture before rendered a second time, or a mask of pixels that change by
     themselves. Where the page grew or shrank, or content was clearly pushed up, down or aside,
@@ -88,7 +88,7 @@ def region(
 
 
 def paper_region(before: Rgb, after: Rgb) -> Region:
-    """The published rule, to the pixel, without its files and crashes.
+    """Apply the published rule, to the pixel, without its files and crashes.
 
     Same size: from the first to the last row and column that differ, the last ones lost as they
     are taken for exclusive bounds. Other height: the lines that `git diff` shows for the rows, from
@@ -117,14 +117,14 @@ def paper_region(before: Rgb, after: Rgb) -> Region:
 
 
 def saliency(box: PixelBox | None, size: tuple[int, int]) -> float:
-    """The share of a picture of this width and height that the box covers; 0 without a box."""
+    """Return the share of a picture of this size that the box covers; 0 without a box."""
     if box is None or size[0] * size[1] == 0:
         return 0.0
-    return box.width * box.height / (size[0] * size[1])
+    return box.area / (size[0] * size[1])
 
 
 def _diff_lines(before: Hashes, after: Hashes) -> tuple[int, int]:
-    """The first and the last line, from 1, that `git diff` shows of the file after."""
+    """Return the first and the last line, from 1, that `git diff` shows of the file after."""
     between = list(gaps(common_rows(before, after), len(before), len(after)))
     equal_before = between[0][0].start
     first = max(equal_before + 1 - _DIFF_CONTEXT, 1)
@@ -157,7 +157,7 @@ def _explanations(
 
 
 def _by_rows(before: Rgb, after: Rgb, plain: Mask, tolerance: int) -> Iterator[Mask]:
-    """Explanations of a difference by rows that moved: all together, then strip by strip."""
+    """Explain a difference by rows that moved: all together, then strip by strip."""
     width = min(before.shape[1], after.shape[1])
     strips = list(_strips(plain[: before.shape[0], :width]))
     least_moved = _MOVED_ROWS
@@ -195,7 +195,7 @@ def _strip_by_strip(
 
 
 def _strips(plain: Mask) -> Iterator[tuple[int, int]]:
-    """The runs of columns in which something differs; a scroll bar is a strip of its own."""
+    """Yield the runs of columns that differ; a scroll bar is a strip of its own."""
     width = plain.shape[1]
     columns = np.asarray(plain.any(axis=0))
     bar = width - ceil(width / _SCROLL_BAR_SHARE)
@@ -207,7 +207,7 @@ def _strips(plain: Mask) -> Iterator[tuple[int, int]]:
 
 
 def _filled_up(strips: list[tuple[int, int]], width: int) -> list[tuple[int, int]]:
-    """The strips with those between them, so that they cover the whole width."""
+    """Return the strips with those between them, so that they cover the whole width."""
     edges = sorted({0, width, *(edge for strip in strips for edge in strip)})
     return list(pairwise(edges))
 
@@ -225,13 +225,13 @@ def _gap(width: int) -> int:
 
 
 def _is_better(new: tuple[PixelBox, ...], old: tuple[PixelBox, ...], enough: float) -> bool:
-    """Whether parts cover so much less than others, taken singly or with all between them."""
+    """Return whether parts cover so much less than others, singly or with all between them."""
     singly, together = _area(new) / _area(old), _area((around(new),)) / _area((around(old),))
     return singly < 1 and min(singly, together) <= enough
 
 
 def _area(boxes: tuple[PixelBox, ...]) -> int:
-    return sum(box.width * box.height for box in boxes)
+    return sum(box.area for box in boxes)
 
 
 def _end(before: Rgb, after: Rgb) -> PixelBox:
@@ -243,7 +243,7 @@ def _end(before: Rgb, after: Rgb) -> PixelBox:
 
 
 def _turned(picture: Rgb) -> Rgb:
-    """Columns as rows: the same pixels, nothing is copied."""
+    """Return columns as rows, without a copy."""
     return picture.transpose(1, 0, 2)
 
 
@@ -259,7 +259,7 @@ def _noise_mask(before: Rgb, noise: Mask | Rgb | None) -> Mask | None:
 
 
 def _without(noise: Mask | None, before: Rgb, after: Rgb) -> tuple[Rgb, Rgb]:
-    """Both pictures with nothing in the places that change by themselves."""
+    """Return both pictures with the noisy pixels blackened."""
     if noise is None or not noise.any():
         return before, after
     before, after = before.copy(), after.copy()

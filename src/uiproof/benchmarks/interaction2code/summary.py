@@ -1,4 +1,4 @@
-"""What an Interaction2Code run amounts to: means and rates with intervals, and how things failed.
+"""The summary of a run: means and rates with intervals, and counts of failures.
 
 Interactions of one page are alike, so intervals are over pages. A failed case is in every mean
 with 0. What a page does not implement counts 0 in the interaction part, and the same means without
@@ -13,9 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from uiproof.benchmark import Metric, Record, look_up
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
-from uiproof.engine.types import Record
-from uiproof.registry import Metric
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +58,7 @@ class _Columns:
 
     def add(self, record: Record) -> None:
         for key in (*_keys(), *RATES):
-            value = _look_up(record.scores, key)
+            value = look_up(record.scores, key)
             self.scores.setdefault(key, []).append(float("nan") if value is None else float(value))
         self.pages.append(str(record.details.get("page") or page_of(record.id)))
         self.failed.append(record.status == "failed")
@@ -72,7 +71,7 @@ class _Columns:
 
 
 def summed_details(details: Mapping[str, Any]) -> dict[str, Any]:
-    """What `summarise` reads of a record's details."""
+    """Return what `summarise` reads of a record's details."""
     verdict, sequence = details.get("verdict") or {}, details.get("sequence")
     found: dict[str, Any] = {
         "page": details.get("page"),
@@ -84,12 +83,12 @@ def summed_details(details: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def page_of(case_id: str) -> str:
-    """The page of a case `page/interaction`."""
+    """Return the page of a case `page/interaction`."""
     return case_id.rpartition("/")[0] or case_id
 
 
 def summarise(records: Iterable[Record]) -> dict[str, Any]:
-    """The content of `summary.json`; reads the records once and keeps only their numbers."""
+    """Return the content of `summary.json`; only the numbers of records are kept."""
     columns = _Columns()
     flags: Counter[str] = Counter()
     errors: Counter[str] = Counter()
@@ -131,16 +130,9 @@ def _keys() -> Iterable[str]:
 
 
 def _seconds(record: Record) -> dict[str, float]:
-    """What the engine has measured, and what the judge says about its own steps."""
+    """Return the engine's measurements and the judge's own steps."""
     steps = record.details.get("seconds") or {}
     return {**record.seconds, **{f"judge.{step}": float(taken) for step, taken in steps.items()}}
-
-
-def _look_up(scores: Mapping[str, Any], key: str) -> float | None:
-    value: Any = scores
-    for name in key.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value  # type: ignore[no-any-return]  # journals hold numbers or null here
 
 
 def _scores(columns: _Columns) -> dict[str, Any]:
@@ -158,7 +150,7 @@ def _scores(columns: _Columns) -> dict[str, Any]:
 
 
 def _implemented_only(columns: _Columns) -> dict[str, Any]:
-    """The interaction part of what is implemented, and how much of that is usable."""
+    """Return the interaction part of implemented interactions, and the usable share."""
     import numpy as np
 
     chosen = np.array(columns.scores.get("implemented", [])) == 1
@@ -174,7 +166,7 @@ def _implemented_only(columns: _Columns) -> dict[str, Any]:
 def _mean(columns: _Columns, key: str, chosen: np.ndarray[Any, Any]) -> dict[str, Any] | None:
     import numpy as np
 
-    from uiproof.stats.intervals import bootstrap_mean
+    from uiproof.stats.intervals import clustered_mean
 
     if "position" in key:
         # Some interactions have no mark to measure from; that is no matter of the generated page.
@@ -185,23 +177,23 @@ def _mean(columns: _Columns, key: str, chosen: np.ndarray[Any, Any]) -> dict[str
     missing = np.isnan(values)
     # What is 0 because nothing is there was not looked at: it does not make a score measured.
     looked_at = implemented if ".part." in key else ~failed
-    if not values.size or (looked_at.any() and missing[looked_at].all()):
+    if missing.all() or (looked_at.any() and missing[looked_at].all()):
         return None
     unmeasured = missing & ~failed
     if unmeasured.any():
         measured = int((~unmeasured).sum())
         reason = f"measured for {measured} of {values.size} cases only"
         return {"mean": None, "low": None, "high": None, "n": measured, "reason": reason}
-    interval = bootstrap_mean(
-        np.where(missing, 0.0, values), clusters=np.array(columns.pages)[chosen]
-    )
+    pages = np.array(columns.pages)[chosen]
+    within = _SIMILARITY if key.endswith(("clip", "ssim")) else (0.0, 1.0)
+    interval = clustered_mean(np.where(missing, 0.0, values), pages, within=within)
     return None if interval is None else interval._asdict()
 
 
 def _rate(values: Sequence[float], pages: Sequence[str]) -> dict[str, Any] | None:
     import numpy as np
 
-    from uiproof.stats.clusters import clustered_rate
+    from uiproof.stats.intervals import clustered_rate
 
     if not values:
         return None
@@ -210,7 +202,7 @@ def _rate(values: Sequence[float], pages: Sequence[str]) -> dict[str, Any] | Non
 
 
 def _sequences(paths: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """How far paths of several interactions go before one breaks; None where there are none."""
+    """Return how far paths of several interactions go before one breaks; None without paths."""
     if not paths:
         return None
     whole = [float(path["done"] == path["steps"]) for path in paths]

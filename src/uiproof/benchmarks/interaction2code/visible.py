@@ -1,4 +1,4 @@
-"""What a person sees of a change: its colours, sizes and places, measured on elements."""
+"""Visible changes: colours, sizes and places, measured on elements."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from uiproof.boxes import PixelBox
 from uiproof.browser.snapshots import Changes, Element, Ink, Snapshot
+from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 
 Colour = tuple[float, float, float]
 
-COLOUR_STEP = 24  # of 255, in any channel: less is a shade that nobody speaks of
+COLOUR_STEP = 24  # of 255, in any channel: less is a mere shade
 MOVE_STEP = 4  # pixels
 _SIZE_STEP = 0.05  # of its length, and at least `MOVE_STEP` pixels
-_SAME_PLACE = 0.3  # of the smaller box: what takes so much of another's place takes its place
-_PART_HEIGHT, _PART_STEP = 100, 24  # pixels: what is a part of the page, and much for it
+_SAME_PLACE = 0.3  # share of the smaller box from which two boxes are at one place
+_PART_HEIGHT, _PART_STEP = 100, 24  # pixels: of a part of the page, and of its change
 _CONTRAST = 12  # of 255, in any channel: letters that differ by less from their ground are not seen
 _STROKE = 0.4  # thin letters have at least so much of their colour somewhere
-_VEILED = 0.25  # of the contrast between letters and their ground: what a dark veil leaves of it
+_VEILED = 0.25  # share of the contrast of letters that a dark veil leaves
 
 
 def without_unseen_texts(picture: Rgb, after: Snapshot, before: Snapshot) -> Snapshot:
-    """A snapshot without the texts that are new in it and cannot be seen in its picture.
+    """Return a snapshot without new texts that cannot be seen in its picture.
 
-    Texts that were there before stay, whatever is shown over them now: to cover a text does not
-    change it.
+    Texts that were there before stay, whatever covers them now: covering does not change a text.
     """
     known = {one.ref: one.text for one in before.elements}
     by_ref = {one.ref: one for one in after.elements}
@@ -57,10 +56,10 @@ def without_unseen_texts(picture: Rgb, after: Snapshot, before: Snapshot) -> Sna
 
 
 def shows(picture: Rgb, ink: Ink, ground: Colour | None = None) -> bool:
-    """Whether letters can be seen in a picture of their page: their colour, on another one.
+    """Return whether a picture shows letters: their colour, on another one.
 
-    `ground` is the colour that styles say is behind them, if they do: some of the way from it to
-    the colour of the letters has to be there too, also through a veil.
+    `ground` is the colour behind them, as far as styles tell: some of the way from it to the colour
+    of the letters has to be there too, also through a veil.
     """
     box = ink.box
     part = picture[max(box.top, 0) : max(box.bottom, 0), max(box.left, 0) : max(box.right, 0)]
@@ -85,17 +84,13 @@ def shows(picture: Rgb, ink: Ink, ground: Colour | None = None) -> bool:
 
 
 def _plain_ground(element: Element, ink: Ink, by_ref: Mapping[int, Element]) -> Colour | None:
-    """The colour behind letters by the styles around them; None where these do not tell."""
+    """Return the colour behind letters by the styles around them; None where they do not tell."""
     layers: list[tuple[int, int, int, float]] = []
+    box = ink.box
+    core = PixelBox(box.left + 2, box.top + 2, box.right - 2, box.bottom - 2)
     at: Element | None = element
     while at is not None:
-        inside = (
-            at.box.left <= ink.box.left + 2
-            and at.box.top <= ink.box.top + 2
-            and at.box.right >= ink.box.right - 2
-            and at.box.bottom >= ink.box.bottom - 2
-        )
-        if "background-image" in at.style or (at.background[3] > 0 and not inside):
+        if "background-image" in at.style or (at.background[3] > 0 and not at.box.encloses(core)):
             return None
         layers.append(at.background)
         if at.background[3] >= 1:
@@ -107,7 +102,7 @@ def _plain_ground(element: Element, ink: Ink, by_ref: Mapping[int, Element]) -> 
 def visible_recolouring(
     changes: Changes, before: Snapshot, after: Snapshot
 ) -> tuple[tuple[Element, Element], ...]:
-    """The elements whose colours changed so much that a person would speak of it."""
+    """Return the elements whose colours changed clearly."""
     pairs = (*changes.recoloured, *changes.restyled)
     return tuple(
         (old, new) for old, new in pairs if colour_step(old, new, before, after) >= COLOUR_STEP
@@ -115,10 +110,10 @@ def visible_recolouring(
 
 
 def colour_step(old: Element, new: Element, before: Snapshot, after: Snapshot) -> float:
-    """By how much an element's text or ground changed its colour, in steps of 255."""
+    """Return by how much an element's text or background changed its colour, in steps of 255."""
     steps = [_channels(ground(old, before), ground(new, after))]
     if old.background == new.background:
-        steps = [0.0]  # what is behind it is told of by itself
+        steps = [0.0]  # the element behind it is told by itself
     if new.text or new.tag in {"svg", "path", "i"}:
         steps.append(_channels(old.color, new.color))
     for name, step in (("background-image", 255.0), ("fill", 255.0), ("filter", 100.0)):
@@ -128,7 +123,7 @@ def colour_step(old: Element, new: Element, before: Snapshot, after: Snapshot) -
 
 
 def ground(element: Element, snapshot: Snapshot) -> Colour:
-    """The colour behind an element's text, as it shows on what is behind it."""
+    """Return the colour behind an element's text, transparency included."""
     by_ref = {one.ref: one for one in snapshot.elements}
     layers = []
     at: Element | None = element
@@ -141,7 +136,7 @@ def ground(element: Element, snapshot: Snapshot) -> Colour:
 
 
 def _blended(layers: Sequence[tuple[int, int, int, float]]) -> Colour:
-    """Layers of colour, the topmost first, on a white page."""
+    """Blend layers of colour, the topmost first, on a white page."""
     red, green, blue = 255.0, 255.0, 255.0
     for layer in reversed(layers):
         share = layer[3]
@@ -160,12 +155,12 @@ def _opacity(element: Element) -> float:
 
 
 def grew(before: int, after: int) -> bool:
-    """Whether a length changed so much that a person sees it."""
+    """Return whether a length changed visibly."""
     return abs(after - before) >= max(MOVE_STEP, _SIZE_STEP * before)
 
 
 def has_edges(element: Element) -> bool:
-    """Whether a person can see how large an element is."""
+    """Return whether the size of an element can be seen."""
     painted = element.background[3] > 0 or {"border", "box-shadow", "background-image"} & set(
         element.style
     )
@@ -174,21 +169,19 @@ def has_edges(element: Element) -> bool:
 
 
 def shares_place(one: PixelBox, other: PixelBox) -> bool:
-    """Whether one box lies where the other one lies."""
-    width = min(one.right, other.right) - max(one.left, other.left)
-    height = min(one.bottom, other.bottom) - max(one.top, other.top)
-    smaller = min(one.width * one.height, other.width * other.height)
-    return width > 0 and height > 0 and width * height >= _SAME_PLACE * smaller
+    """Return whether two boxes are at one place."""
+    shared = one.overlap(other)
+    return shared > 0 and shared >= _SAME_PLACE * min(one.area, other.area)
 
 
 def kept_an_end(before: PixelBox, after: PixelBox) -> bool:
-    """Whether a box grew or shrank to one side, as it does around another text."""
+    """Return whether a box grew or shrank to one side, as it does around another text."""
     across = before.left == after.left or before.right == after.right
     return across and (before.top == after.top or before.bottom == after.bottom)
 
 
 def widened(before: Snapshot, after: Snapshot) -> bool:
-    """Whether a part of the page was made wider or narrower, whatever that did to what is in it."""
+    """Return whether a part of the page was made wider or narrower."""
     old = {one.ref: one for one in before.elements}
     for new in after.elements:
         was = old.get(new.ref)
@@ -211,7 +204,7 @@ def _same_width(old: Element | None, new: Element | None) -> bool:
 
 
 def moved_house(before: Snapshot, after: Snapshot) -> bool:
-    """Whether an element went to another parent, as a card does that is dropped elsewhere."""
+    """Return whether an element went to another parent, as a card that is dropped elsewhere."""
     old = {one.ref: one for one in before.elements}
     there = {one.ref for one in after.elements}
     for new in after.elements:
@@ -225,5 +218,5 @@ def moved_house(before: Snapshot, after: Snapshot) -> bool:
 
 
 def font_size(element: Element) -> str:
-    """The size of its letters."""
+    """Return the size of an element's letters."""
     return element.style.get("font-size", "")

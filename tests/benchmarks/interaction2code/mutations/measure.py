@@ -1,7 +1,7 @@
 """How often the verifier types seeded failures right.
 
     python tests/benchmarks/interaction2code/mutations/measure.py [--pages newsroom portal]
-        [--types b i] [--limit 200] [--most 3] [--json FILE] [--show-held]
+        [--types b i] [--limit 200] [--most 3] [--json FILE] [--record FILE] [--show-held]
 
 Errors on held pages are counted and, unless asked for, not listed: rules that were made while
 looking at the others have to hold there too.
@@ -17,12 +17,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from recorded_evidence import Recording
 
 from mutations.dataset import make_dataset, write_source
 from mutations.mutate import TYPES, Mutant, Scene, candidates, scene, valid
@@ -105,25 +107,20 @@ class Assessor:
     The judge has a thread of its own.
     """
 
-    def __init__(self, folder: Path) -> None:
-        from uiproof.benchmarks.interaction2code.judge import Interaction2CodeJudge
-
-        class Quick(Interaction2CodeJudge):
-            """Verdicts only: the scores of pictures take most of the time and are not looked at."""
-
-            def _scores(self, *_: Any) -> dict[str, Any]:
-                return {}
+    def __init__(self, folder: Path, recording: Recording | None = None) -> None:
+        from record import VerdictJudge
 
         self._folder = folder
-        self._judge = Quick(readings=folder / "readings")
+        self._recording = recording
+        self._judge = VerdictJudge(readings=folder / "readings")
         self._cases: dict[str, Any] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="judge")
         self._number = 0
 
     def add(self, session: Session, page: Page, *, structured: bool = True) -> None:
         """Make the data set of a page, against which its mutants are judged."""
+        from uiproof.benchmark import BrokenCase
         from uiproof.benchmarks.interaction2code.cases import cases
-        from uiproof.engine.types import BrokenCase
 
         make_dataset(session, page, self._folder / "data" / page.name, structured=structured)
         for case in cases(self._folder / "data" / page.name):
@@ -136,6 +133,8 @@ class Assessor:
         return self._thread.submit(self._outcome, mutant)
 
     def _outcome(self, mutant: Mutant) -> Outcome:
+        from record import recorded
+
         from uiproof.benchmarks.interaction2code.cases import Answer
         from uiproof.browser.source import PageSource
 
@@ -144,8 +143,12 @@ class Assessor:
             mutant.page, mutant.html, self._folder / "generated", f"{self._number:04}"
         )
         case = self._cases[f"{mutant.page.name}/{mutant.it.number}"]
+        told = nullcontext()
+        if self._recording is not None:
+            told = recorded(self._recording, mutant.id, mutant.type, usable=mutant.usable)
         try:
-            score = self._judge.score(case, Answer(PageSource.from_file(file), "all"))
+            with told:
+                score = self._judge.score(case, Answer(PageSource.from_file(file), "all"))
         except Exception as error:  # noqa: BLE001 - it counts as wrong, and the others go on
             return Outcome(
                 mutant, "error", not mutant.usable, (f"{type(error).__name__}: {error}",)
@@ -166,12 +169,13 @@ def measure(
     types: Iterable[str] = TYPES,
     most: int = MOST,
     limit: int | None = None,
+    recording: Recording | None = None,
 ) -> Iterator[Outcome]:
     """Judge the mutants of pages one after the other; with a limit, a seeded sample of about it."""
     share = 1.0 if limit is None else min(limit / (sum(len(p.interactions) for p in pages) * 26), 1)
     chance = random.Random(SEED)
     types = list(types)
-    assessor = Assessor(folder)
+    assessor = Assessor(folder, recording)
     try:
         with Session() as session:
             for number, page in enumerate(pages):
@@ -248,22 +252,31 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=MOST, help="mutants of a type per interaction")
     parser.add_argument("--json", type=Path, help="where to write every outcome")
     parser.add_argument("--show-held", action="store_true", help="list errors on held pages too")
+    parser.add_argument("--record", type=Path, help="where to write the evidence of all mutants")
     parser.add_argument("--keep", type=Path, help="keep the pages and pictures here")
     options = parser.parse_args()
     outcomes: list[Outcome] = []
+    recording = Recording() if options.record else None
     with tempfile.TemporaryDirectory(prefix="mutations-") as made:
         folder = options.keep or Path(made)
         pages = load_pages(options.pages)
-        # Whoever has seen enough presses Ctrl-C and still gets the report.
+        # Ctrl-C still prints the report.
         with suppress(KeyboardInterrupt):
             for one in measure(
-                pages, folder, types=options.types, most=options.most, limit=options.limit
+                pages,
+                folder,
+                types=options.types,
+                most=options.most,
+                limit=options.limit,
+                recording=recording,
             ):
                 outcomes.append(one)
                 sys.stderr.write("." if one.type_right else one.failure[0])
                 sys.stderr.flush()
     sys.stderr.write("\n")
     sys.stdout.write(report(outcomes, show_held=options.show_held) + "\n")
+    if recording is not None:
+        recording.save(options.record)
     if options.json:
         options.json.write_text(json.dumps([_as_json(one) for one in outcomes], indent=1), "utf-8")
 

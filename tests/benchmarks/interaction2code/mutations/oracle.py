@@ -14,7 +14,7 @@ from mutations.mutate import Scene, centre
 from mutations.session import Corners, Seen
 
 FAR = 100  # px that a person sees as another place
-NEAR = 45  # px that nobody minds
+NEAR = 45  # px that do not matter
 FIELDS = {"type", "select", "drag"}
 
 

@@ -1,4 +1,4 @@
-"""Differences that every rebuilt page has and that nobody would call a failure."""
+"""Harmless differences, which every rebuilt page has."""
 
 from __future__ import annotations
 

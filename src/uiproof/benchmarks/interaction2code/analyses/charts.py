@@ -1,282 +1,479 @@
-"""The paper's figures from runs, and from labels of people.
+"""The paper's figures: of runs, of labels by people, and of a data set.
 
-Colours are those of Okabe and Ito, which people with any kind of colour vision can tell apart.
-Whiskers on bars are 95 % intervals that know that interactions of one page are alike.
+Whiskers on bars are 95 % intervals over pages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from uiproof.benchmarks.interaction2code.analyses.anchors import label_rate, models_of
-from uiproof.benchmarks.interaction2code.analyses.canvas import (
+from uiproof.benchmarks.interaction2code.analyses.labels import (
+    LabelFolder,
+    failure_name,
+)
+from uiproof.benchmarks.interaction2code.analyses.outcomes import (
+    BOTH,
+    EDGES,
+    GROUPS,
+    Outcome,
+    Profile,
+    Results,
+    by_category,
+    by_model,
+    by_topic,
+    comparable,
+    cumulative,
+    distinct,
+    grouped,
+    mean,
+    rate,
+    versus,
+)
+from uiproof.benchmarks.interaction2code.analyses.statistics import (
+    DatasetStatistics,
+    interactive_by_topic,
+)
+from uiproof.benchmarks.interaction2code.analyses.tables import (
+    COLUMNS,
+    in_full,
+    magnified,
+    reach_of,
+)
+from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
+from uiproof.charts import (
     COLOURS,
     GREY,
     bar_room,
     bars,
     draw,
     legend,
-    not_measured,
+    named,
     percent_axis,
     reach,
     rows_down,
     stacked,
     tidy,
 )
-from uiproof.benchmarks.interaction2code.analyses.labels import (
-    OUTCOMES,
-    Label,
-    LabelFile,
-    LabelFolder,
-    Vote,
-    failure_name,
-)
-from uiproof.benchmarks.interaction2code.analyses.outcomes import (
-    Outcome,
-    Results,
-    by_category,
-    by_model,
-    mean,
-    rate,
-)
-from uiproof.benchmarks.interaction2code.analyses.saliency import (
-    EDGES,
-    GROUPS,
-    cumulative,
-    distinct,
-    grouped,
-)
-from uiproof.benchmarks.interaction2code.analyses.tables import COLUMNS, magnified
-from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
+from uiproof.labels import OUTCOMES
+from uiproof.stats.intervals import Interval
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from PIL.Image import Image
 
-    from uiproof.benchmarks.interaction2code.analyses.canvas import Chart
-_PARTS = ("part.clip", "part.ssim", "part.text", "part.position_after")
+    from uiproof.charts import Chart
+
+# The paper's figures of scores have these four, in these pairs.
+_PARTS = ("part.clip", "part.text", "part.ssim", "part.position_after")
+_PAIRS = (_PARTS[:2], _PARTS[2:])
+_EXAMPLES = {"failures_of_elements": ("abcde", 7), "failures_of_effects": ("fghij", 8)}
+_EXAMPLE_SIZE = (400, 300)  # pixels of a picture in such a figure
+_GAP = 12  # pixels between the pictures before and after
+_AROUND = 32  # CSS pixels around what is shown of a page, at least
+_ACROSS = 3  # panels
+_CATEGORIES: tuple[tuple[Literal["tags", "visuals"], str, str], ...] = (
+    ("tags", "tag category (Table 5)", COLOURS[0]),
+    ("visuals", "visual category (Table 6)", COLOURS[1]),
+)
 
 
 def draw_charts(found: Sequence[Results], folder: Path) -> list[Path]:
-    """Draw what these runs have something for, as PNG; returns the files."""
-    outcomes = [outcome for one in found for outcome in one.outcomes]
-    if not outcomes:
-        return []
-    models = by_model(found)
-    charts: dict[str, Chart] = {
-        "usability": (lambda figure: _usability(figure, found), (10, bar_room(len(found)))),
-        "implemented": (lambda figure: _implemented(figure, models), (10, bar_room(len(models)))),
-        "failures": (lambda figure: _run_failures(figure, models), _failure_size(models)),
-    }
-    kinds: tuple[Literal["tags", "visuals"], ...] = ("tags", "visuals")
-    for kind in kinds:
+    """Draw the charts that these runs have data for, and return the SVG files."""
+    runs = comparable(found)
+    outcomes = [outcome for one in runs for outcome in one.outcomes]
+    charts: dict[str, Chart] = {}
+    if outcomes:
+        models = by_model(runs)
+        topics = by_topic(outcomes)
+        tall = -(-len(models) // _ACROSS) * (1.2 + 0.36 * max(len(topics), 2)) + 0.6
+        rates = {one.label: _usable(one.outcomes) for one in runs}
+        charts["usability"] = _rates(rates, "(Fig. 6b), as the program judges")
+        charts["implemented"] = (partial(_implemented, models), (13, tall))
+        counts = {name: [one.failure for one in some] for name, some in models.items()}
+        charts["failures"] = _failures(counts, "as the program judges")
+        baseline, votes = versus(runs)
+        if baseline is not None and votes:
+            rows = {one.label: shares for one, shares in votes}
+            title = f"Against {baseline.label} (Fig. 6a), as the program judges"
+            charts["comparisons"] = _votes(rows, title)
+        for name, (letters, number) in _EXAMPLES.items():
+            examples = {letter: _example(letter, runs) for letter in letters}
+            if any(examples.values()):
+                charts[name] = (partial(_example_panels, examples, number), (15, 10))
+    for kind, title, colour in _CATEGORIES:
         if groups := by_category(outcomes, kind):
-            size = (10.0, bar_room(len(groups)))
-            charts[f"usability_by_{kind}"] = (_category_chart(groups, kind), size)
-    if values := distinct(outcomes, "strict"):
-        charts["saliency_scores"] = (lambda figure: _saliency_boxes(figure, outcomes), (12, 8))
-        charts["saliency"] = (lambda figure: _saliency(figure, values), (12, 5))
+            ordered = sorted(groups, key=lambda name: -len(groups[name]))
+            rates = {name: _usable(groups[name]) for name in ordered}
+            title = f"by {title}, all runs together"
+            charts[f"usability_by_{kind}"] = _rates(rates, title, colour)
+    values: dict[str, list[float]] = {name: distinct(outcomes, name) for name in BOTH}
+    if all(values.values()):
+        boxed = _first_of_each_model(runs)
+        size = (13.0, 1.0 + 3.6 * len(boxed))
+        for profile in BOTH:
+            charts[_in(profile, "saliency_scores")] = (
+                partial(_saliency_boxes, boxed, profile),
+                size,
+            )
+        charts["saliency"] = (partial(_saliency_panels, values), (13, 4.6))
     if series := magnified(found):
-        charts["magnification"] = (lambda figure: _magnification(figure, series), (12, 8))
-    return draw(charts, folder)
+        size = (13.0, 1.2 + 4.2 * -(-len(series) // 2))
+        for profile in BOTH:
+            charts[_in(profile, "magnification")] = (partial(_magnification, series, profile), size)
+    return _draw(charts, folder)
 
 
 def draw_label_charts(labels: LabelFolder, folder: Path) -> list[Path]:
-    """What people said: usability (Fig. 6), types of failure (Fig. 9), which page is better."""
+    """Draw labels of people: usability and preferences (Fig. 6), types of failure (Fig. 9)."""
     charts: dict[str, Chart] = {}
     if groups := models_of(labels.failures):
         counts = {model: [label.failure for label in some] for model, some in groups.items()}
-        note = "labelled by people"
-        charts["usability"] = (
-            lambda figure: _label_usability(figure, labels.failures),
-            (10, bar_room(len(labels.failures))),
-        )
-        charts["failures"] = (
-            lambda figure: _failures(figure, counts, note),
-            _failure_size(groups),
-        )
-    if votes := labels.comparisons:
-        charts["comparisons"] = (lambda figure: _votes(figure, votes), (10, bar_room(len(votes))))
-    return draw(charts, folder)
+        rates = {
+            f"{file.model} {file.prompt}": label_rate(
+                [one.usable for one in file.labels], file.labels
+            )
+            for file in labels.failures
+        }
+        charts["usability"] = _rates(rates, "(Fig. 6b), labelled by people")
+        charts["failures"] = _failures(counts, "labelled by people")
+    if labels.comparisons:
+        votes = {
+            f"{file.model} {file.prompt}": [vote.outcome for vote in file.labels]
+            for file in labels.comparisons
+        }
+        title = "Against Gemini 1.5 with the direct prompt (Fig. 6a), labelled by people"
+        charts["comparisons"] = _votes(votes, title)
+    return _draw(charts, folder)
 
 
-def _label_usability(figure: Figure, files: Sequence[LabelFile[Label]]) -> None:
-    axes = figure.add_subplot()
-    rates = {
-        f"{file.model} {file.prompt}": label_rate([one.usable for one in file.labels], file.labels)
-        for file in files
-    }
-    bars(axes, rates, [COLOURS[0]] * len(rates))
-    axes.set_title("Usable interactions, labelled by people (Fig. 6)")
+def draw_dataset_charts(found: DatasetStatistics, folder: Path) -> list[Path]:
+    """Draw the composition of a data set, and return the SVG files."""
+    charts: dict[str, Chart] = {}
+    kinds = (
+        ("topics", "Topics (Fig. 4)", found.topics, "pages"),
+        ("tags", "Tag categories (Table 3)", found.tags, "interactions"),
+        ("visuals", "Visual categories (Table 3)", found.visuals, "interactions"),
+    )
+    for name, title, counts, unit in kinds:
+        if counts:
+            whole = len(found.pages) if unit == "pages" else found.interactions
+            charts[name] = (
+                partial(_counts, title, counts, unit, whole),
+                (10, bar_room(len(counts))),
+            )
+    if topics := interactive_by_topic(found):
+        charts["interactive"] = (partial(_interactive, topics), (10, bar_room(len(topics))))
+        pages = [(page.page, *page.elements) for page in found.pages if page.elements]
+        charts["interactive_by_page"] = (partial(_interactive_pages, pages), (12, 5))
+    values = found.saliencies()
+    if all(values.values()):
+        charts["saliency"] = (partial(_saliency_panels, values), (13, 4.6))
+    return _draw(charts, folder)
 
 
-def _votes(figure: Figure, files: Sequence[LabelFile[Vote]]) -> None:
-    axes = figure.add_subplot()
-    looks = dict(zip(OUTCOMES, (COLOURS[2], GREY, COLOURS[5]), strict=True))
-    parts: dict[str, tuple[list[float], str]] = {
-        outcome: (
-            [
-                sum(vote.outcome == outcome for vote in file.labels) / max(len(file.labels), 1)
-                for file in files
-            ],
-            colour,
-        )
-        for outcome, colour in looks.items()
-    }
-    stacked(axes, [f"{file.model} {file.prompt}" for file in files], parts)
-    axes.set_title("Preferred by people, against Gemini 1.5 with the direct prompt")
-    legend(figure, [axes])
+def _draw(charts: Mapping[str, Chart], folder: Path) -> list[Path]:
+    """Draw charts and return the SVG files; the PNG files lie beside them."""
+    return [file for file in draw(charts, folder) if file.suffix == ".svg"]
 
 
-def _usability(figure: Figure, found: Sequence[Results]) -> None:
-    axes = figure.add_subplot()
-    rates = {one.label: rate(one.outcomes, lambda outcome: outcome.usable) for one in found}
-    bars(axes, rates, [COLOURS[0]] * len(rates))
-    axes.set_title("Usable interactions, as the program judges")
+def _usable(outcomes: Sequence[Outcome]) -> Interval | None:
+    return rate(outcomes, lambda outcome: outcome.usable)
 
 
-def _implemented(figure: Figure, models: Mapping[str, Sequence[Outcome]]) -> None:
-    axes = figure.add_subplot()
-    rates = {name: rate(some, lambda one: one.implemented) for name, some in models.items()}
-    shares = {name: one.mean if one else 0.0 for name, one in rates.items()}
-    parts = {
-        "implemented": (list(shares.values()), COLOURS[2]),
-        "not implemented": ([1 - share for share in shares.values()], GREY),
-    }
-    stacked(axes, [f"{name}\nn = {len(some):,}" for name, some in models.items()], parts)
-    axes.set_title("Implemented interactions by model (Fig. 1)")
-    legend(figure, [axes])
+def _rates(rates: Mapping[str, Interval | None], title: str, colour: str = COLOURS[0]) -> Chart:
+    """Draw shares of usable interactions as bars."""
+
+    def fill(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        bars(axes, rates, [colour] * len(rates))
+        axes.set_title(f"Usable interactions {title}")
+
+    return fill, (10, bar_room(len(rates)))
 
 
-def _category_chart(
-    groups: Mapping[str, Sequence[Outcome]], kind: Literal["tags", "visuals"]
-) -> Callable[[Figure], None]:
+def _votes(votes: Mapping[str, Sequence[str]], title: str) -> Chart:
     def drawn(figure: Figure) -> None:
         axes = figure.add_subplot()
-        ordered = sorted(groups, key=lambda name: -len(groups[name]))
-        rates = {name: rate(groups[name], lambda one: one.usable) for name in ordered}
-        bars(axes, rates, [COLOURS[0 if kind == "tags" else 1]] * len(rates))
-        title = "tag category (Table 5)" if kind == "tags" else "visual category (Table 6)"
-        axes.set_title(f"Usable interactions by {title}, all runs together")
+        looks = dict(zip(OUTCOMES, (COLOURS[2], GREY, COLOURS[5]), strict=True))
+        parts: dict[str, tuple[list[float], str]] = {
+            outcome: ([some.count(outcome) / max(len(some), 1) for some in votes.values()], colour)
+            for outcome, colour in looks.items()
+        }
+        stacked(axes, list(votes), parts)
+        axes.set_title(named(title, 80))
+        legend(figure, [axes])
 
-    return drawn
-
-
-def _run_failures(figure: Figure, models: Mapping[str, Sequence[Outcome]]) -> None:
-    counts = {name: [one.failure for one in some] for name, some in models.items()}
-    _failures(figure, counts, "as the program judges")
+    return drawn, (10, bar_room(len(votes)))
 
 
-def _failures(figure: Figure, counts: Mapping[str, Sequence[str]], note: str) -> None:
-    """One panel for each failure would be ten; bars side by side, a group for each failure."""
-    axes = figure.add_subplot()
-    letters = (NONE, *FAILURES)
-    height = 0.84 / len(counts)
-    for place, (model, seen) in enumerate(counts.items()):
-        shares = [seen.count(letter) / len(seen) for letter in letters]
-        rows = [row - 0.42 + (place + 0.5) * height for row in range(len(letters))]
-        label = f"{model} (n = {len(seen):,})"
-        colour = COLOURS[place % len(COLOURS)]
-        axes.barh(rows, shares, height * 0.92, color=colour, label=label)
-        for row, share in zip(rows, shares, strict=True):
-            axes.text(share + 0.004, row, f"{100 * share:.1f}", va="center", fontsize=7)
-    rows_down(axes, [failure_name(letter) for letter in letters])
-    largest = max(seen.count(letter) / len(seen) for seen in counts.values() for letter in letters)
-    percent_axis(axes, largest * 1.08)
-    axes.set_title(f"Types of failure by model (Fig. 9), {note}")
-    legend(figure, [axes])
-    tidy(axes)
+def _implemented(models: Mapping[str, Sequence[Outcome]], figure: Figure) -> None:
+    """Draw Fig. 1c: a panel for each model, a bar for each topic."""
+    panels = _panels(figure, len(models))
+    for axes, (model, some) in zip(panels, models.items(), strict=True):
+        topics = by_topic(some)
+        shares = [sum(one.implemented for one in here) / len(here) for here in topics.values()]
+        parts = {
+            "implemented": (shares, COLOURS[2]),
+            "not implemented": ([1 - share for share in shares], GREY),
+        }
+        names = [f"{name} ({len(here)})" for name, here in topics.items()]
+        stacked(axes, names, parts, narrow=True)
+        axes.set_title(named(model, 28), fontsize=10)
+    figure.suptitle("Implemented interactions by topic (Fig. 1c); in brackets how many there are")
+    legend(figure, panels)
 
 
-def _failure_size(groups: Mapping[str, object]) -> tuple[float, float]:
-    return 11.0, 2.5 + 11 * (0.2 + 0.13 * len(groups))
+def _panels(figure: Figure, count: int, across: int = _ACROSS) -> list[Axes]:
+    """Return panels, at most so many beside each other."""
+    across = min(count, across)
+    made = list(figure.subplots(-(-count // across), across, squeeze=False).flat)
+    for axes in made[count:]:
+        axes.set_axis_off()
+    return made[:count]
 
 
-def _saliency_boxes(figure: Figure, outcomes: Sequence[Outcome]) -> None:
-    panels = figure.subplots(2, 2, sharex=True)
-    for axes, key in zip(panels.flat, _PARTS, strict=True):
-        groups = grouped(outcomes, "strict")
-        scores = [
-            [score for one in some if (score := one.scores.get(f"strict.{key}")) is not None]
-            for some in groups.values()
-        ]
-        if mean(outcomes, "strict", key) is not None:
-            axes.boxplot(
-                scores,
-                positions=range(len(GROUPS)),
-                widths=0.6,
-                patch_artist=True,
-                boxprops={"facecolor": COLOURS[4], "alpha": 0.55},
-                medianprops={"color": "black", "linewidth": 1.6},
-                flierprops={"marker": ".", "markersize": 3, "alpha": 0.5},
+def _failures(counts: Mapping[str, Sequence[str]], note: str) -> Chart:
+    """Draw Fig. 9: a panel for each model, what is most frequent on top."""
+
+    def drawn(figure: Figure) -> None:
+        panels = _panels(figure, len(counts))
+        largest = max(max(map(seen.count, set(seen))) / len(seen) for seen in counts.values())
+        for place, (axes, (model, seen)) in enumerate(zip(panels, counts.items(), strict=True)):
+            shares = {letter: seen.count(letter) / len(seen) for letter in (NONE, *FAILURES)}
+            ordered = sorted(shares, key=lambda letter: -shares[letter])
+            axes.barh(
+                range(len(ordered)),
+                [shares[letter] for letter in ordered],
+                height=0.72,
+                color=COLOURS[place % len(COLOURS)],
             )
-            axes.set_ylim(-0.03, 1.03)
-        else:
-            not_measured(axes)
-        axes.set_title(COLUMNS[key])
-        ticks = [f"{name}\nn = {len(some):,}" for name, some in zip(GROUPS, scores, strict=True)]
-        axes.set_xticks(range(len(GROUPS)), ticks, fontsize=8)
-        axes.tick_params(labelbottom=True)
-        tidy(axes)
+            for row, letter in enumerate(ordered):
+                text = f"{100 * shares[letter]:.2f} %"
+                axes.annotate(
+                    text, (shares[letter], row), (4, 0), textcoords="offset points", va="center"
+                )
+            rows_down(axes, [failure_name(letter) for letter in ordered])
+            percent_axis(axes, largest * 1.25)
+            axes.set_title(f"{named(model, 28)}\nn = {len(seen):,}", fontsize=10)
+            tidy(axes)
+        figure.suptitle(f"Distribution of failures (Fig. 9), {note}")
+
+    across = min(len(counts), _ACROSS)
+    return drawn, (max(11.0, 5.2 * across), 0.9 + 3.9 * -(-len(counts) // across))
+
+
+_Example = tuple[str, "Mapping[str, Image | None]"]  # its name, and pictures by side
+
+
+def _example(letter: str, found: Sequence[Results]) -> _Example | None:
+    """Return the first interaction with such a failure that has pictures."""
+    for one in found:
+        for outcome in one.outcomes:
+            if outcome.failure == letter and (sides := _sides(outcome)):
+                return f"{one.label}, {outcome.id}", sides
+    return None
+
+
+def _sides(outcome: Outcome) -> dict[str, Image | None]:
+    """Return pictures of both sides; none if the reference has no picture."""
+    made: dict[str, Image | None] = {}
+    theirs = outcome.boxes.get("reference") or {}
+    for side in ("reference", "generated"):
+        boxes = outcome.boxes.get(side) or {}
+        paths = [outcome.pictures.get(f"{side}_{moment}") for moment in ("before", "after")]
+        made[side] = _stacked([_picture(path) for path in paths], boxes, {**theirs, **boxes})
+    return made if made["reference"] is not None else {}
+
+
+def _picture(path: Path | None) -> Image | None:
+    from PIL import Image
+
+    if path is None:
+        return None
+    try:
+        with Image.open(path) as opened:
+            return opened.convert("RGB")
+    except (OSError, ValueError, Image.DecompressionBombError):
+        return None
+
+
+def _stacked(
+    pictures: Sequence[Image | None],
+    boxes: Mapping[str, Sequence[int]],
+    around: Mapping[str, Sequence[int]],
+) -> Image | None:
+    """Return a picture above another with boxes drawn, cut to some part of the page."""
+    from PIL import Image, ImageDraw
+
+    first = pictures[0]
+    if first is None:
+        return None
+    width, height = _EXAMPLE_SIZE
+    whole = Image.new("RGB", (width, 2 * height + _GAP), "white")
+    for place, (picture, name) in enumerate(zip(pictures, ("trigger", "region"), strict=True)):
+        shown = (picture or first).copy()
+        if name in boxes and (picture is not None or place == 0):
+            left, top, right, bottom = boxes[name]
+            edges = (left - 3, top - 3, max(right, left) + 3, max(bottom, top) + 3)
+            ImageDraw.Draw(shown).rectangle(edges, None, "red", 3)
+        part = shown.crop(_window(shown.size, around.values()))
+        scale = min(width / part.width, height / part.height)
+        size = round(part.width * scale), round(part.height * scale)
+        whole.paste(part.resize(size), (0, place * (height + _GAP)))
+    return whole
+
+
+def _window(size: tuple[int, int], boxes: Iterable[Sequence[int]]) -> tuple[int, int, int, int]:
+    """Return the part of a page that shows some boxes, in the proportions of an example."""
+    known = list(boxes) or [(0, 0, *size)]
+    left, top = min(box[0] for box in known), min(box[1] for box in known)
+    right, bottom = max(box[2] for box in known), max(box[3] for box in known)
+    wide, high = _EXAMPLE_SIZE
+    width = max(right - left + 2 * _AROUND, (bottom - top + 2 * _AROUND) * wide / high, wide)
+    width = min(width, size[0])
+    height = min(width * high / wide, size[1])
+    x = min(max((left + right - width) / 2, 0), size[0] - width)
+    # What is taller than its part is shown from its top.
+    y = (top + bottom - height) / 2 if bottom - top <= height else top - _AROUND
+    y = min(max(y, 0), size[1] - height)
+    return round(x), round(y), round(x + width), round(y + height)
+
+
+def _example_panels(examples: Mapping[str, _Example | None], number: int, figure: Figure) -> None:
+    """Draw Figs. 7 and 8: a column for each type, the reference above the generated page."""
+    panels = figure.subplots(2, len(examples), squeeze=False)
+    for column, (letter, example) in enumerate(examples.items()):
+        for row, side in enumerate(("reference", "generated")):
+            axes = panels[row][column]
+            axes.set_xticks([])
+            axes.set_yticks([])
+            picture = example[1][side] if example else None
+            if picture is not None:
+                axes.imshow(picture)
+            else:
+                why = "no page" if example else "none in these runs"
+                axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", color="#666666")
+                axes.set_box_aspect((2 * _EXAMPLE_SIZE[1] + _GAP) / _EXAMPLE_SIZE[0])
+            if column == 0:
+                axes.set_ylabel(side)
+        panels[0][column].set_title(named(failure_name(letter), 24), fontsize=10)
+        if example:
+            panels[1][column].set_xlabel(named(example[0], 32), fontsize=7)
+    about = "interactive elements" if number == 7 else "interaction effects"
     figure.suptitle(
-        "Interaction part by visual saliency (Fig. 10), profile strict, all runs together"
+        f"Failures of {about} (Fig. {number}), as the program judges: each before and after"
     )
-    figure.supxlabel("area of what changes / area of the screenshot")
 
 
-def _saliency(figure: Figure, values: Sequence[float]) -> None:
-    left, right = figure.subplots(1, 2)
-    left.hist(values, bins=[place / 40 for place in range(41)], color=COLOURS[0], edgecolor="white")
-    left.set_ylabel("interactions")
-    left.yaxis.get_major_locator().set_params(integer=True)
-    left.set_title("Histogram")
-    steps, shares = cumulative(values)
-    right.step([0, *steps, 1], [0, *shares, 1], where="post", color=COLOURS[0], linewidth=2)
-    right.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
-    right.set_ylim(0, 1.02)
-    right.set_title("Cumulative share")
-    for axes in (left, right):
-        axes.set_xlim(0, 1)
-        axes.set_xlabel("saliency; dashed lines are the limits of the groups")
-        for edge in EDGES:
-            axes.axvline(edge, color="black", linestyle="--", linewidth=0.7, alpha=0.6)
-        tidy(axes)
-    figure.suptitle(f"Visual saliency of {len(values):,} interactions (Fig. 11), profile strict")
+def _first_of_each_model(found: Sequence[Results]) -> list[Results]:
+    """Return the run of each model with the direct prompt, else its first one."""
+    models: dict[str, Results] = {}
+    for one in found:
+        if one.model not in models or (one.prompt and one.prompt.name == "direct"):
+            models[one.model] = one
+    return list(models.values())
 
 
-def _magnification(figure: Figure, series: Sequence[Sequence[Results]]) -> None:
-    panels = figure.subplots(2, 2, sharex=True)
-    factors = sorted({one.prompt.magnification for runs in series for one in runs if one.prompt})
-    for axes, key in zip(panels.flat, _PARTS, strict=True):
-        measured = False
-        for number, runs in enumerate(series):
+def _in(profile: Profile, name: str) -> str:
+    """Return how a chart is called; reports show those of the profile `strict`."""
+    return name if profile == "strict" else f"{name}_{profile}"
+
+
+def _saliency_boxes(found: Sequence[Results], profile: Profile, figure: Figure) -> None:
+    """Draw Fig. 10: a row for each model, CLIP and text left, SSIM and position right."""
+    panels = figure.subplots(len(found), 2, squeeze=False, sharey=True)
+    for row, one in zip(panels, found, strict=True):
+        groups = grouped(one.outcomes, profile)
+        for axes, pair in zip(row, _PAIRS, strict=True):
+            title = one.label
+            for place, key in enumerate(pair):
+                if mean(one.outcomes, profile, key) is None:
+                    title += f" ({_short(key)} was not measured)"
+                    continue
+                scores = [
+                    [v for o in some if (v := o.scores.get(f"{profile}.{key}")) is not None]
+                    for some in groups.values()
+                ]
+                colour = COLOURS[_PARTS.index(key)]
+                axes.boxplot(
+                    scores,
+                    positions=[group - 0.2 + 0.4 * place for group in range(len(GROUPS))],
+                    widths=0.34,
+                    patch_artist=True,
+                    boxprops={"facecolor": colour, "alpha": 0.7},
+                    medianprops={"color": "black", "linewidth": 1.4},
+                    flierprops={"marker": ".", "markersize": 3, "alpha": 0.5},
+                )
+                axes.plot([], [], "s", color=colour, label=_short(key))
+            ticks = [f"{name}\nn = {len(some):,}" for name, some in groups.items()]
+            axes.set_xticks(range(len(GROUPS)), ticks, fontsize=8)
+            axes.set_xlim(-0.5, len(GROUPS) - 0.5)
+            axes.set_ylim(-0.03, 1.03)
+            axes.set_title(named(title, 72), fontsize=10)
+            tidy(axes)
+    figure.suptitle(
+        "Interaction part by visual saliency (Fig. 10): area of what changes / area of the "
+        f"screenshot. Profile {profile}"
+    )
+    legend(figure, panels.flat)
+
+
+def _magnification(series: Sequence[Sequence[Results]], profile: Profile, figure: Figure) -> None:
+    """Draw Fig. 12: a panel for each model and prompt, a line for each score."""
+    panels = _panels(figure, len(series), 2)
+    for axes, runs in zip(panels, series, strict=True):
+        places = {id(one): _reached(one) for one in runs}
+        for number, key in enumerate(_PARTS):
             points = [
-                (one.prompt.magnification, found)
+                (places[id(one)][0], found)
                 for one in runs
-                if one.prompt and (found := mean(one.outcomes, "strict", key)) is not None
+                if (found := mean(one.outcomes, profile, key)) is not None
             ]
-            if not points:
-                continue
-            measured = True
+            label = _short(key) if points else f"{_short(key)}: not measured"
             axes.errorbar(
-                [factor for factor, _ in points],
+                [place for place, _ in points],
                 [found.mean for _, found in points],
-                yerr=list(zip(*(reach(found) for _, found in points), strict=True)),
+                yerr=list(zip(*(reach(found) for _, found in points), strict=True)) or None,
                 capsize=3,
-                marker="osD^vPX*"[number % 8],
-                color=COLOURS[number % len(COLOURS)],
-                label=_series_name(runs[0]),
+                marker="osD^"[number],
+                color=COLOURS[number],
+                label=label,
             )
-        if not measured:
-            not_measured(axes)
-        axes.set_title(COLUMNS[key])
-        axes.set_xticks(factors, [f"{factor:g}x" for factor in factors])
-        axes.tick_params(labelbottom=True)
+        ticks: dict[float, list[str]] = {}
+        for place, text in places.values():
+            ticks.setdefault(place, []).append(text)
+        axes.set_xticks(list(ticks), ["\n".join(texts) for texts in ticks.values()], fontsize=8)
+        axes.set_ylim(-0.03, 1.03)
+        axes.set_title(named(_series_name(runs[0]), 60), fontsize=10)
         axes.grid(alpha=0.25)
         tidy(axes)
-    figure.suptitle("Interaction part by magnification (Fig. 12), profile strict, 95 % intervals")
-    legend(figure, panels.flat)
+    figure.suptitle(
+        "Interaction part by the magnification that was reached (Fig. 12), "
+        f"profile {profile}, 95 % intervals"
+    )
+    legend(figure, panels)
+
+
+def _reached(one: Results) -> tuple[float, str]:
+    """Return where a run stands in Fig. 12, and what is said about it there."""
+    asked = one.prompt.magnification if one.prompt else 1.0
+    if asked == 1:
+        return 1.0, "1x"
+    if all(outcome.magnified is None for outcome in one.outcomes):
+        return asked, f"{asked:g}x asked,\nnot recorded"
+    reached = reach_of(one.outcomes)
+    full = sum(in_full(outcome, asked) for outcome in one.outcomes)
+    return reached, f"{reached:.2f}x\n{asked:g}x asked, in full\nin {full} of {len(one.outcomes)}"
+
+
+def _short(key: str) -> str:
+    """Return the paper's name of a score."""
+    return "Position" if "position" in key else COLUMNS[key]
 
 
 def _series_name(one: Results) -> str:
@@ -284,3 +481,90 @@ def _series_name(one: Results) -> str:
         return one.model
     inputs = "" if one.prompt.inputs == "V" else f" {one.prompt.inputs}"
     return f"{one.model} {one.prompt.recipe}{inputs}"
+
+
+def _saliency_panels(values: Mapping[str, Sequence[float]], figure: Figure) -> None:
+    """Draw Fig. 11: the share of the page that interactions change, by the rule of each profile."""
+    panels = figure.subplots(1, len(values), squeeze=False)[0]
+    for axes, (rule, found) in zip(panels, values.items(), strict=True):
+        bins = [place / 40 for place in range(41)]
+        axes.hist(found, bins=bins, color=COLOURS[4], edgecolor="white", label="histogram")
+        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.set_ylabel("interactions")
+        axes.set_xlim(0, 1)
+        axes.set_xlabel("visual saliency; dotted lines are the limits of the groups")
+        axes.set_title(f"rule of profile {rule}, {len(found):,} interactions")
+        for edge in EDGES:
+            axes.axvline(edge, color="black", linestyle=":", linewidth=0.7, alpha=0.6)
+        beside = axes.twinx()
+        steps, shares = cumulative(found)
+        beside.step(
+            [0, *steps, 1],
+            [0, *shares, 1],
+            where="post",
+            color=COLOURS[5],
+            linewidth=2,
+            label="CDF",
+        )
+        beside.set_ylim(0, 1.02)
+        beside.set_ylabel("cumulative share")
+        axes.spines["top"].set_visible(False)
+        beside.spines["top"].set_visible(False)
+    figure.suptitle("Visual saliency (Fig. 11): area of what changes / area of the screenshot")
+    legend(figure, [panels[0], beside])
+
+
+def _counts(title: str, counts: Mapping[str, int], unit: str, whole: int, figure: Figure) -> None:
+    """Draw how many pages or interactions there are of each kind."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes = figure.add_subplot()
+    rows = range(len(counts))
+    axes.barh(rows, list(counts.values()), height=0.7, color=COLOURS[0])
+    for row, count in zip(rows, counts.values(), strict=True):
+        text = f"{count:,}  ({100 * count / whole:.0f} %)"
+        axes.annotate(text, (count, row), (4, 0), textcoords="offset points", va="center")
+    rows_down(axes, list(counts))
+    axes.set_xlim(0, max(counts.values()) * 1.15)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel(f"{unit}, of {whole:,}")
+    axes.set_title(title)
+    tidy(axes)
+
+
+def _interactive(topics: Mapping[str, Mapping[str, int]], figure: Figure) -> None:
+    axes = figure.add_subplot()
+    shares = [
+        one["interactive"] / max(one["interactive"] + one["static"], 1) for one in topics.values()
+    ]
+    parts = {
+        "interactive": (shares, COLOURS[5]),
+        "static": ([1 - share for share in shares], GREY),
+    }
+    names = [
+        f"{topic}\n{one['pages']} page{'' if one['pages'] == 1 else 's'}"
+        for topic, one in topics.items()
+    ]
+    stacked(axes, names, parts)
+    axes.set_title("Elements of the rendered page that can be acted on, by topic (Fig. 1b)")
+    legend(figure, [axes])
+
+
+def _interactive_pages(pages: Sequence[tuple[str, int, int]], figure: Figure) -> None:
+    axes = figure.add_subplot()
+    ordered = sorted(pages, key=lambda page: -page[1] / max(page[1] + page[2], 1))
+    shares = [some / max(some + static, 1) for _, some, static in ordered]
+    axes.bar(range(len(ordered)), shares, width=0.8, color=COLOURS[5])
+    if len(ordered) <= 40:
+        for place, share in enumerate(shares):
+            axes.text(place, share + 0.01, f"{100 * share:.0f} %", ha="center", fontsize=8)
+        axes.set_xticks(
+            range(len(ordered)), [name for name, *_ in ordered], rotation=45, ha="right"
+        )
+    else:
+        axes.set_xlabel(f"{len(ordered):,} pages, in order")
+        axes.set_xticks([])
+    axes.set_ylim(0, 1.04)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+    axes.set_title("Share of elements of the rendered page that can be acted on, by page (Fig. 1b)")
+    tidy(axes)

@@ -1,4 +1,4 @@
-"""The published label files of people who judged generated pages: read and written.
+"""Read and write the published label files of people who judged generated pages.
 
     for file in read_label_folder(Path("human_evaluation")).failures:
         print(file.model, file.prompt, sum(label.usable for label in file.labels))
@@ -16,15 +16,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
-from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
-from uiproof.engine.storage import access
+from uiproof.benchmarks.interaction2code.failures import FAILURES, IMPACTS, NONE, OBJECTS
 from uiproof.errors import InputError
-from uiproof.export import replacing
-
-Outcome = Literal["win", "tie", "lose"]
-OUTCOMES: tuple[Outcome, ...] = ("win", "tie", "lose")
+from uiproof.files import access, write_atomic
+from uiproof.labels import OUTCOMES, Outcome
 
 # The files' README and the tool that wrote them disagree about 3 and 4. The paper's own rates come
 # out only as the tool has it: 3 is the wrong type of element (d), 4 the wrong element (c).
@@ -36,14 +33,21 @@ _KEY = re.compile(r"(?:^|/)([^/]+)/([^/-]+)-[^/]*$")
 _FILE = re.compile(
     r"(failure|compare)_(.+?)_prompt_(.+)\.json|(failure|compare)_([^_]+)_(.+)\.json"
 )
+_LABEL = re.compile(r"\s*([0-9]{1,2})\s*/\s*([01])\s*")
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
 
 Entry = TypeVar("Entry", "Label", "Vote")
+# The columns of Table 7 that say what a type of failure is, and what they say of each.
+FAILURE_COLUMNS = ("Failure object", "Failure type", "Content", "Function", "User experience")
+IMPACT_NOTE = (
+    "Content, function and user experience are ours, as the paper's symbols are not in its text: "
+    "by the definition of the type, and for the function by the usability that the paper prints."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a person said about one generated interaction."""
+    """A person's label of one generated interaction."""
 
     page: str
     interaction: str
@@ -53,7 +57,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """Which of two generated pages a person found better."""
+    """A person's preference between two generated pages."""
 
     page: str
     interaction: str
@@ -79,13 +83,13 @@ class LabelFolder:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What could not be read, of all files."""
+        """Return what could not be read, of all files."""
         files: tuple[LabelFile[Any], ...] = (*self.failures, *self.comparisons)
         return tuple(problem for file in files for problem in file.problems)
 
 
 def read_label_folder(folder: Path) -> LabelFolder:
-    """All label files in a folder and the folders below it, or the one file that is named."""
+    """Read all label files in a folder and below it, or the one file that is named."""
     if not folder.exists():
         raise InputError(f"There is no file or folder {folder}.")
     with access(folder, "read"):
@@ -113,7 +117,7 @@ def read_label_folder(folder: Path) -> LabelFolder:
 
 
 def order(model: str, prompt: str) -> tuple[int, str, int, str]:
-    """Where a model and a prompt stand in a table: as in the paper, others after them by name."""
+    """Return a sort key: models and prompts of the paper first, then by name."""
     models, prompts = ("gemini", "gpt", "claude"), ("direct", "cot", "mark")
 
     def place(name: str, known: tuple[str, ...]) -> int:
@@ -125,41 +129,35 @@ def order(model: str, prompt: str) -> tuple[int, str, int, str]:
 
 
 def read_failures(path: Path) -> LabelFile[Label]:
-    """One failure file. Entries that make no sense are told in `problems`, never guessed."""
+    """Read one failure file. Invalid entries are reported in `problems`, never guessed."""
     return _read(path, _label)
 
 
 def read_comparisons(path: Path) -> LabelFile[Vote]:
-    """One comparison file. Entries that make no sense are told in `problems`, never guessed."""
+    """Read one comparison file. Invalid entries are reported in `problems`."""
     return _read(path, _vote)
 
 
 def write_failures(file: LabelFile[Label], folder: Path) -> Path:
-    """Write one failure file in the published format; returns where it is.
+    """Write one failure file in the published format and return its path.
 
-    Model and prompt are in its name, there with `-` for what file names do not take.
+    Model and prompt are in its name, with `-` for characters that file names do not take.
     """
     values = {
         _key(file, label): f"{_CODES[label.failure]}/{0 if label.usable else 1}"
         for label in file.labels
     }
-    return _write(
-        folder / f"failure_{_plain(file.prompt)}_prompt_{_plain(file.model)}.json", values
-    )
+    return _write("failure", file, folder, values)
 
 
 def write_comparisons(file: LabelFile[Vote], folder: Path) -> Path:
-    """Write one comparison file in the published format; returns where it is."""
+    """Write one comparison file in the published format and return its path."""
     values = {_key(file, vote): OUTCOMES.index(vote.outcome) for vote in file.labels}
-    return _write(
-        folder / f"compare_{_plain(file.prompt)}_prompt_{_plain(file.model)}.json", values
-    )
+    return _write("compare", file, folder, values)
 
 
 def _label(page: str, interaction: str, value: Any) -> Label | None:
-    match = (
-        re.fullmatch(r"\s*([0-9]{1,2})\s*/\s*([01])\s*", value) if isinstance(value, str) else None
-    )
+    match = _LABEL.fullmatch(value) if isinstance(value, str) else None
     if match is None or int(match[1]) not in _LETTERS:
         return None
     return Label(page, interaction, _LETTERS[int(match[1])], match[2] == "0")
@@ -198,7 +196,7 @@ def _read(path: Path, make: Callable[[str, str, Any], Entry | None]) -> LabelFil
 
 
 def name_parts(path: Path) -> tuple[str, str, str] | None:
-    """Kind, prompt and model, as the name of a file says."""
+    """Return kind, prompt and model from the name of a file."""
     match = _FILE.fullmatch(path.name)
     if match is None:
         return None
@@ -207,7 +205,7 @@ def name_parts(path: Path) -> tuple[str, str, str] | None:
 
 
 def _pairs(path: Path) -> Iterable[tuple[str, Any]]:
-    """The entries of a file as they stand, so that a key that is there twice is noticed."""
+    """Return the entries of a file in order, so that a repeated key is noticed."""
     with access(path, "read"):
         content = path.read_bytes()
     try:
@@ -225,17 +223,23 @@ def _key(file: LabelFile[Any], label: Label | Vote) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name that can be part of a file name: `openai-gpt-4o` for `openai/gpt-4o`."""
+    """Return a name for use in a file name: `openai-gpt-4o` for `openai/gpt-4o`."""
     return _NOT_IN_NAMES.sub("-", name)
 
 
-def _write(path: Path, values: Mapping[str, Any]) -> Path:
-    with replacing(path, makes_folders=True) as stream:
-        json.dump(values, stream, indent=2, ensure_ascii=False)
-        stream.write("\n")
+def _write(kind: str, file: LabelFile[Any], folder: Path, values: Mapping[str, Any]) -> Path:
+    path = folder / f"{kind}_{_plain(file.prompt)}_prompt_{_plain(file.model)}.json"
+    with access(path, "written"):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
     return path
 
 
 def failure_name(letter: str) -> str:
-    """How tables call a failure: `(a) interactive element missing`."""
+    """Return the name of a failure in tables: `(a) interactive element missing`."""
     return "no failure" if letter == NONE else f"({letter}) {FAILURES[letter]}"
+
+
+def failure_cells(letter: str) -> tuple[str, ...]:
+    """Return the cells of a failure in the `FAILURE_COLUMNS`."""
+    return OBJECTS[letter], failure_name(letter), *IMPACTS[letter]

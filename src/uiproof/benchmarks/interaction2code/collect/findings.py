@@ -1,12 +1,47 @@
-"""What an action did to a page."""
+"""Findings: the effects of actions on a page. Which are trivial, the same, or meaningful."""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
 
-from uiproof.benchmarks.interaction2code.categories import own_value_changed
-from uiproof.boxes import PixelBox
+from uiproof.benchmarks.interaction2code.categories import category_of, own_value_changed
+from uiproof.benchmarks.interaction2code.visible import colour_step, visible_recolouring
 from uiproof.browser.snapshots import Action, Changes, Element, Events, Snapshot
+from uiproof.vision.images import decode
+
+_HOVER_STEP = 40  # of 255: on hover a smaller change of colour is a shade
+_HOVER_AREA = 1_500  # square pixels that must change colour on hover
+_HOVER_SHIFT = 8  # pixels: less is a lift
+_HOVER_GROWTH = 0.05
+_PIXELS = 400  # that must differ where nothing but pixels does
+_TINY = 100  # square pixels
+_NATURAL = {
+    "hover": 0,
+    "click": 1,
+    "select": 1,
+    "type": 1,
+    "drag": 2,
+    "scroll": 2,
+    "key": 3,
+}  # of two actions with the same effect the more natural one is kept
+_CONTROLS = frozenset({"button", "link", "label", "summary", "select", "option", "input"})
+_BY_VISUAL = {
+    "new window": 1.0,
+    "new component": 0.8,
+    "switch": 0.7,
+    "position": 0.6,
+    "new page": 0.6,
+    "text": 0.5,
+    "size": 0.5,
+    "color": 0.4,
+}
+# Few pages have many of these, so that those that there are should not be lost among the clicks.
+_BY_KIND = {"type": 0.3, "select": 0.4, "drag": 0.4, "key": 0.3, "scroll": 0.2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +67,7 @@ class Finding:
 
     @property
     def effect_key(self) -> tuple[object, ...]:
-        """The same for actions that did the same to the same elements."""
+        """Return a key that is equal for actions with the same effect on the same elements."""
         changed = self.changes
         if changed.new_page:
             return ("new page", self.later.url)
@@ -48,7 +83,277 @@ class Finding:
             frozenset(new.box for _, new in changed.recoloured if new.ref != self.element.ref),
         )
 
-    @property
-    def trigger(self) -> PixelBox:
-        """Where a person acts."""
-        return self.element.box
+
+def is_trivial(finding: Finding) -> bool:
+    """Return whether an effect is too slight, or too natural, to be an interaction.
+
+    - nothing that can be seen
+    - only lines, shadows, cursors, or a shade, a lift or a slight growth on hover
+    - a field that shows what was typed or chosen, a box that shows its tick, and nothing else
+    - scrolling that only scrolls, a link that only scrolls
+    """
+    changes, kind = finding.changes, finding.action.kind
+    if changes.new_page:
+        return finding.events.navigations == () and kind == "scroll"
+    if finding.after == finding.hovered or not finding.visuals:
+        return True
+    if changes == Changes():
+        return False  # only pixels tell of it, and enough of them
+    if kind != "scroll" and finding.later.scroll != finding.snapshot.scroll:
+        return True  # a link to further down
+    if kind == "scroll":
+        return not finding.events.mutations or not set(finding.visuals) - {"position"}
+    if kind == "hover":
+        return not (_content_changed(finding) or _hover_is_visible(finding))
+    return not (_content_changed(finding) or _is_visible(finding))
+
+
+def strong_difference(before: bytes, after: bytes) -> bool:
+    """Return whether two pictures differ in enough pixels, and enough to be seen."""
+    from uiproof.vision.difference import difference
+
+    mask = difference(decode(before), decode(after), tolerance=_HOVER_STEP)
+    return int(mask.sum()) >= _PIXELS
+
+
+def _content_changed(finding: Finding) -> bool:
+    """Return whether anything came, went or was written anew."""
+    if {"new window", "text"} & set(finding.visuals):
+        return True
+    looks = (*finding.changes.appeared, *finding.changes.vanished)
+    return any(one.box.area >= _TINY for one in looks)
+
+
+def _hover_is_visible(finding: Finding) -> bool:
+    changes = finding.changes
+    recoloured = [
+        new
+        for old, new in visible_recolouring(changes, finding.snapshot, finding.later)
+        if colour_step(old, new, finding.snapshot, finding.later) >= _HOVER_STEP
+        and _fills(old, new)
+    ]
+    if sum(one.box.area for one in recoloured) >= _HOVER_AREA:
+        return True
+    if any(
+        max(abs(old.box.left - new.box.left), abs(old.box.top - new.box.top)) >= _HOVER_SHIFT
+        for old, new in changes.moved
+    ):
+        return True
+    return any(
+        _grew(old.box.width, new.box.width) or _grew(old.box.height, new.box.height)
+        for old, new in changes.resized
+        if "size" in finding.visuals
+    )
+
+
+def _is_visible(finding: Finding) -> bool:
+    """Return whether more changed than the state of the element itself."""
+    changes, own = finding.changes, _own(finding)
+    if any(new.ref not in own for _, new in (*changes.moved, *changes.resized)):
+        return True
+    if any(new.ref not in own for _, new in changes.restated if new.tag != "select"):
+        return True
+    if "position" in finding.visuals or "size" in finding.visuals:
+        return True
+    link = finding.element.tag == "a"  # turns another colour when it has the focus or was visited
+    return any(
+        not (link and new.ref == finding.element.ref and not _fills(old, new))
+        for old, new in visible_recolouring(changes, finding.snapshot, finding.later)
+    )
+
+
+def _own(finding: Finding) -> set[int]:
+    """Return the element, and a box to tick in it or around it."""
+    refs = {finding.element.ref}
+    refs |= {
+        one.ref
+        for one in finding.later.elements
+        if one.tag == "input" and one.parent == finding.element.ref
+    }
+    if finding.element.parent is not None and finding.element.tag == "input":
+        refs.add(finding.element.parent)
+    return refs
+
+
+def _fills(old: Element, new: Element) -> bool:
+    """Return whether more than the letters changed colour."""
+    other = ("background-image", "opacity", "filter", "fill")
+    return old.background != new.background or any(
+        old.style.get(name) != new.style.get(name) for name in other
+    )
+
+
+def _grew(old: int, new: int) -> bool:
+    return abs(new - old) >= _HOVER_GROWTH * old
+
+
+def without_duplicates(findings: Iterable[Finding], tree: Tree) -> list[Finding]:
+    """Return one finding out of each group of equals, in their order.
+
+    The same are: the same kind of action on the same element; actions that lead to the same
+    picture or do the same to the same elements (an icon and its button, a label and its box); and
+    the same action on elements made by one rule that does the same kind of thing (ten cards with
+    one hover effect).
+    """
+    tries: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
+    for one in findings:
+        tries[(one.element.ref, one.action.kind)].append(one)
+    kept: list[Finding] = []
+    for one in (max(group, key=significance) for group in tries.values()):
+        same = next((old for old in kept if _same_effect(old, one, tree)), None)
+        if same is None:
+            kept.append(one)
+        elif _prefers(one, same, tree):
+            kept[kept.index(same)] = one
+    single: list[Finding] = []
+    for one in kept:
+        same = next((old for old in single if _same_rule(old, one, tree)), None)
+        if same is None:
+            single.append(one)
+        elif len(one.visuals) > len(same.visuals):
+            single[single.index(same)] = one
+    return single
+
+
+def _same_rule(one: Finding, other: Finding, tree: Tree) -> bool:
+    if one.action.kind != other.action.kind or tree.rule_key(one.element) != tree.rule_key(
+        other.element
+    ):
+        return False
+    if one.action.kind == "click":
+        return one.visuals == other.visuals  # buttons in a row look alike and do other things
+    few, many = sorted((set(one.visuals), set(other.visuals)), key=len)
+    return few <= many
+
+
+def _same_effect(one: Finding, other: Finding, tree: Tree) -> bool:
+    if one.after == other.after:
+        return True
+    if one.effect_key != other.effect_key:
+        return False
+    nested = tree.is_in(one.element, other.element) or tree.is_in(other.element, one.element)
+    return nested or one.action.kind != other.action.kind or "new page" in one.visuals
+
+
+def _prefers(new: Finding, old: Finding, tree: Tree) -> bool:
+    """Return whether a person would name the newer of two findings with the same effect."""
+    if _NATURAL[new.action.kind] != _NATURAL[old.action.kind]:
+        return _NATURAL[new.action.kind] < _NATURAL[old.action.kind]
+    if new.sure != old.sure:
+        return new.sure
+    if new.action.kind != "hover":
+        is_control = category_of(new.element) in _CONTROLS
+        if is_control != (category_of(old.element) in _CONTROLS):
+            return is_control
+    elif not new.sure:
+        # Only something further up listens, for what is right below the pointer.
+        return tree.is_in(new.element, old.element)
+    # What is around: a card rather than its title, a button rather than its icon.
+    return tree.is_in(old.element, new.element)
+
+
+def significance(finding: Finding) -> float:
+    """Return how much an interaction means, by kind and area of change and new words."""
+    visuals = sorted((_BY_VISUAL.get(name, 0.0) for name in finding.visuals), reverse=True)
+    score = sum(value * 0.5**place for place, value in enumerate(visuals))
+    width, height = finding.later.size
+    looks = (*finding.changes.appeared, *(new for _, new in finding.changes.recoloured))
+    changed = sum(one.box.area for one in looks)
+    score += 0.5 * sqrt(min(changed / max(width * height, 1), 1.0))
+    score += min(len(new_words(finding)), 20) / 40
+    return score + _BY_KIND.get(finding.action.kind, 0.0) + (0.1 if finding.sure else 0.0)
+
+
+def new_words(finding: Finding) -> set[str]:
+    """Return the words that can be read after an interaction and not before it."""
+    before = {word for one in finding.snapshot.elements for word in _words(one.text)}
+    return {word for one in finding.later.elements for word in _words(one.text)} - before
+
+
+def best(findings: list[Finding], most: int) -> list[Finding]:
+    """Return the interactions that mean most, in the order of the page."""
+    chosen = sorted(findings, key=significance, reverse=True)[:most]
+    return sorted(chosen, key=lambda one: (one.element.box.top // 8, one.element.box.left))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+class Tree:
+    """Parents, children and look-alikes of the elements of a snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.elements = snapshot.elements
+        self._by_ref = {one.ref: one for one in snapshot.elements}
+
+    def __contains__(self, element: Element) -> bool:
+        return element.ref in self._by_ref
+
+    def get(self, ref: int | None) -> Element | None:
+        """Return the element with this number."""
+        return None if ref is None else self._by_ref.get(ref)
+
+    def parent(self, element: Element) -> Element | None:
+        """Return the nearest visible element around an element."""
+        return self.get(element.parent)
+
+    def chain(self, element: Element) -> list[Element]:
+        """Return the element and those around it, from the inside out."""
+        found, at = [element], self.parent(element)
+        while at is not None:
+            found.append(at)
+            at = self.parent(at)
+        return found
+
+    def inside(self, element: Element) -> list[Element]:
+        """Return the elements in an element, at any depth."""
+        found = []
+        waiting = list(reversed(self._children.get(element.ref, [])))
+        while waiting:
+            one = waiting.pop()
+            found.append(one)
+            waiting += reversed(self._children.get(one.ref, []))
+        return found
+
+    def is_in(self, element: Element, other: Element) -> bool:
+        """Return whether an element is inside another one, or is it."""
+        return any(one.ref == other.ref for one in self.chain(element))
+
+    def rule_key(self, element: Element) -> tuple[object, ...]:
+        """Return a key that is equal for elements that seem to be made by the same rule."""
+        parent = self.parent(element)
+        return (
+            *(element.tag, element.role, element.type, parent.tag if parent else ""),
+            *(len(self.chain(element)), element.listeners, bool(element.text)),
+            *(element.style.get("font-size"), element.style.get("position")),
+        )
+
+    def look_key(self, element: Element) -> tuple[object, ...]:
+        """Return a key that is equal for elements of one rule that look alike now."""
+        look = tuple(element.style.get(name) for name in ("cursor", "font-weight", "opacity"))
+        return (
+            *self.rule_key(element),
+            look,
+            element.color,
+            element.background,
+            element.text == "",
+        )
+
+    def repeats(self, element: Element) -> bool:
+        """Return whether an element has siblings of its kind."""
+        siblings = self._children.get(element.parent or -1, [])
+        kind = self.rule_key(element)
+        return sum(self.rule_key(one) == kind for one in siblings) > 1
+
+    @cached_property
+    def page_listeners(self) -> tuple[str, ...]:
+        """Return the events that the page as a whole listens to."""
+        return next((one.listeners for one in self.elements if one.tag == "html"), ())
+
+    @cached_property
+    def _children(self) -> dict[int, list[Element]]:
+        found: dict[int, list[Element]] = {}
+        for one in self.elements:
+            found.setdefault(-1 if one.parent is None else one.parent, []).append(one)
+        return found

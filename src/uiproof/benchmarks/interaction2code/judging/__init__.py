@@ -1,1 +1,1 @@
-"""What the judge does to a generated page, and what it measures."""
+"""Acting on generated pages, and measuring what happens."""

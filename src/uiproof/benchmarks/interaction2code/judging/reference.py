@@ -1,4 +1,4 @@
-"""The reference side of an interaction: its pictures in CSS pixels, its marks, what it changed.
+"""The reference side of an interaction: its pictures in CSS pixels, its marks, its change.
 
 Made once for an interaction and kept for a while, because several answers are compared with it.
 """
@@ -14,12 +14,11 @@ import cv2
 import numpy as np
 
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
-from uiproof.benchmarks.interaction2code.judging.finding import iou
 from uiproof.benchmarks.interaction2code.marks import find_mark, published_contour
 from uiproof.benchmarks.interaction2code.region import paper_region, region, saliency
-from uiproof.boxes import PixelBox
 from uiproof.errors import InputError
-from uiproof.vision.images import Rgb, read
+from uiproof.geometry import PixelBox
+from uiproof.vision.images import Rgb, cut_png, decode, has_transparency, read
 
 _WIDEST_WINDOW = 1920  # CSS pixels; wider pictures were taken on a screen of a higher density
 _TALLEST_WINDOW = 1200  # pictures up to here show the window, taller ones the whole page
@@ -31,10 +30,16 @@ _SAME_TRIGGER = 0.5  # overlap of the marks of two interactions with one element
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What the data set shows of an interaction. Boxes are in CSS pixels."""
+    """The data set's view of an interaction. Pictures and boxes are in CSS pixels.
+
+    `after_file` and `part_file` are in pixels of the published pictures: the `paper` profile
+    compares these as they are.
+    """
 
     before: Rgb
     after: Rgb
+    after_file: bytes
+    part_file: bytes  # what changed: the published manual crop, else cut out by the published rule
     scale: int  # pixels of the published pictures for each CSS pixel
     window: tuple[int, int]
     trigger: PixelBox | None  # in the picture before
@@ -51,24 +56,24 @@ class Reference:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height of the picture before."""
+        """Return width and height of the picture before."""
         return self.before.shape[1], self.before.shape[0]
 
     @property
     def size_after(self) -> tuple[int, int]:
-        """Width and height of the picture after."""
+        """Return width and height of the picture after."""
         return self.after.shape[1], self.after.shape[0]
 
 
 class References:
-    """The last references, by the files that they were made of."""
+    """The latest references, by the files that they were made of."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[object, ...], Reference] = OrderedDict()
         self.loaded = 0  # how many were not in memory
 
     def get(self, graph: Graph, interaction: Interaction) -> Reference:
-        """The reference side of an interaction; raises `InputError` for broken screenshots."""
+        """Return the reference of an interaction; raise `InputError` for broken screenshots."""
         key = (graph.folder, interaction.id, *map(_stamp, _files(graph, interaction)))
         if key not in self._kept:
             self._kept[key] = load_reference(graph, interaction)
@@ -80,9 +85,10 @@ class References:
 
 
 def load_reference(graph: Graph, interaction: Interaction) -> Reference:
-    """Read the pictures of an interaction and find out what it changed."""
+    """Read the pictures of an interaction and find its change."""
     before = read(graph.screenshot(interaction.source))
     after = read(graph.screenshot(interaction.target))
+    after_file = graph.screenshot(interaction.target).read_bytes()
     flags: list[str] = []
     scale = max(ceil(before.shape[1] / _WIDEST_WINDOW), 1)
 
@@ -101,19 +107,34 @@ def load_reference(graph: Graph, interaction: Interaction) -> Reference:
         flags.append("no_mark_after")
 
     changed = region(before, after)
-    by_paper = paper_region(before, after).box
+    by_paper = paper_region(
+        _published(graph.screenshot(interaction.source), before),
+        _published(graph.screenshot(interaction.target), after),
+    ).box
     if changed.box is None:
         flags.append("no_change")
     # A crop that comes with a box of our own was cut by rule, not by hand: the published rule for
     # pages without manual crops applies.
     by_hand = interaction.effect is None
     crop = _optional(graph.crop(interaction.id), flags, "crop", expected=False) if by_hand else None
+    if crop is None:
+        part = (
+            by_paper
+            or changed.box
+            or (effect and effect.intersection(whole(after)))
+            or whole(after)
+        )
+        part_file = cut_png(after_file, part)
+    else:
+        part_file = graph.crop(interaction.id).read_bytes()
     small_after = reduced(after, scale)
     small_crop = None if crop is None else reduced(crop, scale)
     size_after = (after.shape[1], after.shape[0])
     return Reference(
         before=reduced(before, scale),
         after=small_after,
+        after_file=after_file,
+        part_file=part_file,
         scale=scale,
         window=_bounded(graph.viewport or window_of(before, scale)),
         trigger=_small(trigger, scale),
@@ -127,14 +148,17 @@ def load_reference(graph: Graph, interaction: Interaction) -> Reference:
             "strict": None if changed.box is None else saliency(changed.box, size_after),
             "paper": None if by_paper is None else saliency(by_paper, size_after),
         },
-        contours=(_contour(marked[0]), _contour(marked[1])),
+        contours=(
+            _contour(graph.marked(interaction.source), marked[0]),
+            _contour(graph.marked(interaction.target), marked[1]),
+        ),
         reverts=_reverts(graph, interaction, trigger),
         flags=tuple(dict.fromkeys(flags)),
     )
 
 
 def reduced(rgb: Rgb, scale: int) -> Rgb:
-    """A picture at one pixel for each CSS pixel."""
+    """Return a picture with one pixel for each CSS pixel."""
     if scale == 1:
         return rgb
     height, width = rgb.shape[:2]
@@ -143,7 +167,7 @@ def reduced(rgb: Rgb, scale: int) -> Rgb:
 
 
 def window_of(rgb: Rgb, scale: int) -> tuple[int, int]:
-    """The window that a screenshot was taken in, as far as its size tells."""
+    """Return the window that a screenshot was taken in, as far as its size tells."""
     width, height = round(rgb.shape[1] / scale), round(rgb.shape[0] / scale)
     return width, height if height <= _TALLEST_WINDOW else round(width * 9 / 16)
 
@@ -154,7 +178,7 @@ def _bounded(window: tuple[int, int]) -> tuple[int, int]:
 
 
 def locate(crop: Rgb, picture: Rgb) -> PixelBox | None:
-    """Where a crop was cut out of a picture; None where it is not in it."""
+    """Return where a crop was cut out of a picture; None where it is not in it."""
     height, width = crop.shape[:2]
     if height > picture.shape[0] or width > picture.shape[1] or min(height, width) < 4:
         return None
@@ -169,20 +193,20 @@ def locate(crop: Rgb, picture: Rgb) -> PixelBox | None:
 
 
 def _reverts(graph: Graph, interaction: Interaction, trigger: PixelBox | None) -> bool:
-    """Whether the graph has a way back by doing the same to the same element."""
+    """Return whether the graph leads back by the same action on the same element."""
     for other in graph.interactions:
         if (other.source, other.target) != (interaction.target, interaction.source):
             continue
         if other.action.kind != interaction.action.kind:
             continue
         if trigger is not None and other.trigger is not None:
-            return iou(trigger, other.trigger) >= _SAME_TRIGGER
+            return trigger.iou(other.trigger) >= _SAME_TRIGGER
         return bool(other.sentence) and other.sentence == interaction.sentence
     return False
 
 
 def _small(box: PixelBox | None, scale: int) -> PixelBox | None:
-    """A box of a published picture in CSS pixels, rounded outwards."""
+    """Return a box of a published picture in CSS pixels, rounded outwards."""
     if box is None or scale == 1:
         return box
     return PixelBox(
@@ -190,12 +214,23 @@ def _small(box: PixelBox | None, scale: int) -> PixelBox | None:
     )
 
 
-def _contour(marked: Rgb | None) -> tuple[float, float] | None:
-    return None if marked is None else published_contour(marked)
+def whole(picture: Rgb) -> PixelBox:
+    """Return the box around all of a picture."""
+    return PixelBox(0, 0, picture.shape[1], picture.shape[0])
+
+
+def _contour(file: Path, marked: Rgb | None) -> tuple[float, float] | None:
+    return None if marked is None else published_contour(_published(file, marked))
+
+
+def _published(file: Path, picture: Rgb) -> Rgb:
+    """Return a picture from a file as the published rules see it: without transparency."""
+    data = file.read_bytes()
+    return decode(data, blend=False) if has_transparency(data) else picture
 
 
 def _optional(path: Path, flags: list[str], what: str, *, expected: bool = True) -> Rgb | None:
-    """A picture that may be missing, or broken: then the interaction is judged without it."""
+    """Read a picture that may be missing or broken: then the interaction is judged without it."""
     if not path.is_file():
         if expected:
             flags.append(f"{what}_missing")

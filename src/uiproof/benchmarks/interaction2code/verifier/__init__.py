@@ -6,12 +6,6 @@ from uiproof.benchmarks.interaction2code.verifier.evidence import (
     ReferenceEvidence,
     Verdict,
 )
+from uiproof.benchmarks.interaction2code.verifier.rules import verify
 
 __all__ = ["GeneratedEvidence", "Outcome", "ReferenceEvidence", "Verdict", "verify"]
-
-
-def verify(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Verdict:
-    """Decide whether an interaction of a generated page works, and if not, how it fails."""
-    from uiproof.benchmarks.interaction2code.verifier.rules import verify
-
-    return verify(reference, generated)

@@ -1,4 +1,4 @@
-"""What the verifier looks at: both sides of one interaction, and the verdict that it comes to."""
+"""The verifier's input, both sides of one interaction, and its verdict."""
 
 from __future__ import annotations
 
@@ -9,38 +9,36 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from uiproof.boxes import PixelBox
+from uiproof.benchmarks.interaction2code.failures import Failure
 from uiproof.browser.snapshots import Action, Changes, Element, Events, Snapshot
+from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 from uiproof.vision.ocr import OcrLine
 
-Failure = Literal["none", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
 FoundBy = Literal["id", "position", "text"]
-Target = Element | tuple[float, float]  # what to act on: an element, or a point of the page
-Mask = npt.NDArray[np.bool_]  # height x width, true where pixels differ without any interaction
+Target = Element | tuple[float, float]  # an element, or a point of the page
+Mask = npt.NDArray[np.bool_]  # height x width
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceEvidence:
-    """What the data set shows and says about an interaction. Boxes are in CSS pixels."""
+    """The data set's view of an interaction. Boxes are in CSS pixels."""
 
     before: Rgb
     after: Rgb
     action: Action
     trigger: PixelBox | None = None  # the mark in the picture before
-    effect: PixelBox | None = None  # the mark in the picture after
-    sentence: str = ""  # what is done, in English
-    name: str | None = None  # of the trigger, as the sentence says it
+    sentence: str = ""  # the action in English
+    name: str | None = None  # of the trigger, in the sentence
     tags: tuple[str, ...] = ()
     visuals: tuple[str, ...] = ()
-    description: str = ""
     reverts: bool = False  # the graph has a way back: acting again must undo it
-    read: Callable[[Rgb], Sequence[OcrLine]] | None = None  # of any crop, also of generated ones
+    read: Callable[[Rgb], Sequence[OcrLine]] | None = None  # OCR, of crops of either side
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one act on the generated page led to, from the page as it is loaded."""
+    """The result of one act on the generated page, from the page as it is loaded."""
 
     picture: Rgb  # the whole page afterwards
     snapshot: Snapshot
@@ -51,12 +49,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedEvidence:
-    """What the generated page showed and did. Boxes are in CSS pixels.
+    """The behaviour of the generated page. Boxes are in CSS pixels.
 
     The probes are only called where the rest does not decide; each opens the page anew, except
-    `again`, which repeats the act where it has already been done. A probe that cannot be made (the
-    element is not there any more, the page does not load) returns None. `elsewhere` shows an
-    element and acts on other targets, one after the other.
+    `again`, which repeats the act where it has already been done. A probe that is not possible (the
+    element is gone, the page does not load) returns None. `elsewhere` scrolls to an element and
+    acts on other targets, one after the other.
     """
 
     before: Rgb
@@ -64,7 +62,7 @@ class GeneratedEvidence:
     found: Element | None = None  # also if it cannot be seen: then its box may have no area
     found_by: FoundBy | None = None
     outcome: Outcome | None = None  # of the act on `found`; None where nothing was found
-    noise: Mask | None = None  # of the picture before
+    noise: Mask | None = None  # true where the picture before differs between two loads
     viewport: tuple[int, int] = (1280, 720)
     attempt: Callable[[Element, Action], Outcome | None] = field(default=lambda _e, _a: None)
     again: Callable[[], Outcome | None] = field(default=lambda: None)
@@ -75,9 +73,9 @@ class GeneratedEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether an interaction works, what is wrong with it, and how one can tell."""
+    """The verifier's answer: usable or a failure type, with the facts that show it."""
 
-    implemented: bool  # acting on it does something that a person can see
+    implemented: bool  # acting on it has a visible effect
     usable: bool
     failure: Failure
     evidence: tuple[str, ...]

@@ -1,0 +1,147 @@
+"""Score existing pages from Python: one variant of them, or all."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uiproof.api import Execution, Matrix, Step, dataset_of, make_runs, score_answers
+from uiproof.benchmarks.interaction2code.benchmark import BENCHMARK
+from uiproof.benchmarks.interaction2code.graph import read_dataset
+from uiproof.benchmarks.interaction2code.methods import Replay, all_variants
+from uiproof.engine.run_sync import holds_run, run_place
+from uiproof.errors import InputError, UsageError
+from uiproof.registry import slug
+from uiproof.remote.mirror import local
+
+if TYPE_CHECKING:
+    from uiproof.engine.rundir import RunDirectory
+
+_log = logging.getLogger("uiproof")
+
+
+def score_interactions(
+    dataset: str | Path,
+    generated: str | Path,
+    *,
+    variant: str | None = None,
+    names: Mapping[str, str] | None = None,
+    contours: bool = False,
+    out: str | Path | None = None,
+    quiet: bool = False,
+    **execution: Any,
+) -> RunDirectory:
+    """Act on generated pages and score their interactions against a data set of Interaction2Code.
+
+        run = uiproof.score_interactions("dataset", "generated", variant="mark_prompt-gpt")
+        run.summary["scores"]["usable"]["mean"]
+
+    `generated` holds `PAGE/K-*.html`, also under `PAGE/result/`, for interaction K alone, or
+    `PAGE.html` for all of a page. Where there are several for one interaction, `variant` chooses by
+    what follows the number; `score_variants` scores all of them. `names` are display names of
+    models, for files that are named `K-PROMPT_prompt-MODEL.html`. An interaction without a page is
+    a failed case, never left out. With `contours` the `paper` positions follow the published rules,
+    to compare with published numbers; they mostly miss the marks. The rest is as for
+    `uiproof.score`: limit, workers, executor, ray_address, retry_failed.
+    """
+    path = dataset_of(dataset)
+    (method,) = replayed(path, local(generated), [variant], names=names, quiet=quiet)
+    how = _execution(contours, quiet, execution)
+    return score_answers(BENCHMARK, path, method, how, name=str(dataset), out=out)
+
+
+def score_variants(
+    dataset: str | Path,
+    generated: str | Path,
+    *,
+    names: Mapping[str, str] | None = None,
+    contours: bool = False,
+    out: str | Path | None = None,
+    quiet: bool = False,
+    **execution: Any,
+) -> Matrix:
+    """Score all variants in a folder of generated pages for Interaction2Code, one after another.
+
+        uiproof.score_variants("dataset", "dataset", names={"gpt": "GPT-4o"}, out="runs/published")
+
+    A variant is what follows the number in `PAGE/result/K-PROMPT_prompt-MODEL.html`. Each is a run
+    of its own, in a folder of its own below `out`; tables show them by model and prompt. Where
+    there is only one page for each interaction, there is one run, in `out`. The other options are
+    those of `score_interactions`.
+    """
+    found = all_variants(local(generated))
+    if out is not None and len(found) > 1 and holds_run(out):
+        raise UsageError(
+            f"{out} is a run and cannot hold {len(found)} runs.",
+            remedy="Give them another folder with --out.",
+        )
+    path = dataset_of(dataset)
+    methods = replayed(path, local(generated), found, names=names, quiet=quiet)
+    score = partial(
+        score_answers,
+        BENCHMARK,
+        path,
+        how=_execution(contours, quiet, execution),
+        name=str(dataset),
+    )
+    if len(methods) == 1:
+        return Matrix((score(method=methods[0], out=out),), alone=True)
+    steps = []
+    for variant, method in zip(found, methods, strict=True):
+        place = None if out is None else run_place(out, slug(variant or "plain"))
+        steps.append(Step(variant or method.name, place, partial(score, method=method, out=place)))
+    return make_runs(steps, quiet=quiet)
+
+
+def replayed(
+    dataset: Path,
+    generated: Path,
+    variants: Sequence[str | None],
+    *,
+    names: Mapping[str, str] | None = None,
+    quiet: bool = False,
+) -> list[Replay]:
+    """Return a method for each variant of existing pages.
+
+    Raises `InputError` or `UsageError` where pages and data set do not belong together.
+    """
+    if not BENCHMARK.recognises(dataset):
+        raise InputError(
+            f"{dataset} is no data set of Interaction2Code.", remedy=f"It is {BENCHMARK.layout}"
+        )
+    methods = [Replay(generated, variant=variant, names=names) for variant in variants]
+    _check_pages(dataset, methods[0], quiet=quiet)
+    return methods
+
+
+def _execution(contours: bool, quiet: bool, execution: Mapping[str, Any]) -> Execution:
+    options = BENCHMARK.judge_options(**({"contours": True} if contours else {}))
+    return Execution(judge=options, quiet=quiet, **execution)
+
+
+def _check_pages(dataset: Path, generated: Replay, *, quiet: bool) -> None:
+    wanted = {page.page for page in read_dataset(dataset)}
+    given = generated.pages
+    if "" in given:
+        # The folder itself is that of a page, without saying of which.
+        if len(wanted) > 1:
+            raise UsageError(
+                f"The pages of {generated.settings['folder']} do not say of which page they are.",
+                remedy="Put them into a folder for each page, or name one page of the data set.",
+            )
+        return
+    if given and not wanted & given:
+        raise UsageError(
+            f"Nothing in {generated.settings['folder']} has the name of a page of {dataset}.",
+            remedy="Predictions are PAGE/K-anything.html for interaction K, or PAGE.html.",
+        )
+    if (strangers := sorted(given - wanted)) and not quiet:
+        names = ", ".join(strangers[:5]) + (", …" if len(strangers) > 5 else "")
+        _log.warning(
+            "Generated pages that are not in the data set and not scored (%d): %s",
+            len(strangers),
+            names,
+        )

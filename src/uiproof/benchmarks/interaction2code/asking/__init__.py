@@ -1,1 +1,0 @@
-"""How chat models are asked: prompts, their options and their pictures."""

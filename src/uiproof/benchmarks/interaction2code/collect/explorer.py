@@ -1,0 +1,497 @@
+"""Explore a page: try every action that fits, each on the page as it was loaded."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from uiproof.benchmarks.interaction2code.categories import tag_categories, visual_categories
+from uiproof.benchmarks.interaction2code.collect.findings import (
+    Finding,
+    Tree,
+    is_trivial,
+    strong_difference,
+)
+from uiproof.benchmarks.interaction2code.graph import VISUAL_CATEGORIES
+from uiproof.browser.changes import changes
+from uiproof.browser.snapshots import Action, Changes, Element, Events, Snapshot
+from uiproof.errors import RenderError
+
+if TYPE_CHECKING:
+    from uiproof.browser.renderer import Renderer
+    from uiproof.browser.source import PageSource
+    from uiproof.browser.stage import Stage
+
+_ENOUGH_ALIKE = 3  # elements made by one rule that all did the same kind of thing
+_ENOUGH_NOTHING = 6  # elements made by one rule none of which did anything
+_ENOUGH_GUESSED = 3  # the same where nothing says that they could do something
+_CLICKS = frozenset({"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick"})
+HOVERS = frozenset(
+    {"mouseover", "mouseenter", "mousemove", "pointerover", "pointerenter", "pointermove"}
+)
+_GRABS = frozenset({"pointerdown", "mousedown", "dragstart", "touchstart"})
+_KEYS = frozenset({"keydown", "keyup", "keypress"})
+_CHANGES = frozenset({"input", "change", "toggle", "wheel"})
+_CLICKABLE_TAGS = frozenset({"a", "button", "summary", "label", "area"})
+_CLICKABLE_ROLES = frozenset(
+    {
+        *("button", "link", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option"),
+        *("switch", "checkbox", "radio", "treeitem", "combobox"),
+    }
+)
+_CLICKABLE_INPUTS = frozenset({"button", "submit", "reset", "image", "checkbox", "radio"})
+_TYPED_INPUTS = frozenset({"text", "search", "email", "password", "url", "tel", "number", ""})
+_ENTRIES = frozenset({"h3", "h4", "li", "td", "a", "dt", "b"})
+_FRAMES = frozenset({"html", "body"})
+_NAMED_KEY = re.compile(
+    r"""["'`](Enter|Escape|Tab|Space|Backspace|Delete|Home|End|Page(?:Up|Down)"""
+    r"""|Arrow(?:Up|Down|Left|Right)|F\d{1,2}|[/?a-z0-9+\- ])["'`]"""
+)
+_LEGACY_KEYS = {
+    **{"13": "Enter", "27": "Escape", "37": "ArrowLeft", "38": "ArrowUp"},
+    **{"39": "ArrowRight", "40": "ArrowDown"},
+}
+_USUAL_KEYS = ("Enter", "ArrowDown", "ArrowRight", "Escape")
+_MOST_KEYS = 6
+_MOST_DELEGATED = 60  # elements tried only because something above them listens
+_SMALLEST = 6  # pixels across
+_FRAME_SHARE = 0.25  # of the page
+_CONTROL_AREA = 50_000  # square pixels: what can be clicked and is larger may hold other controls
+_MOST_SELECTORS = 40
+_LONGEST = 200
+_HOVER = re.compile(r"([^{};@/]*?):hover(?![\w-])([^{};]*)\{([^}]*)\}")
+# Rules that only do these to the element itself show nothing worth a try.
+_SLIGHT = re.compile(
+    r"^\s*(?:text-decoration[\w-]*|cursor|outline[\w-]*|transition[\w-]*|border-color|color"
+    r"|text-underline-offset)\s*:"
+)
+
+
+class Explorer:
+    """Acts on a page and yields findings.
+
+    A page on which an action changed nothing is used for the next one; any other is loaded anew, so
+    that no action sees the effects of another.
+    """
+
+    def __init__(self, renderer: Renderer, source: PageSource, viewport: tuple[int, int]) -> None:
+        self._renderer, self._source, self._viewport = renderer, source, viewport
+        self._stack = ExitStack()
+        self._stage: Stage | None = None
+        # Labels and findings of tried elements, by what groups them.
+        self._results = defaultdict[tuple[object, ...], list[tuple[str, Finding | None]]](list)
+
+    def __enter__(self) -> Explorer:
+        stage = self._fresh()
+        self.start = stage.snapshot()
+        self.picture = stage.screenshot()
+        self.tree = Tree(self.start)
+        scripts = _code_of(self._source)
+        hovered = hovered_elements(stage, scripts)
+        self._hovered_rules = {
+            self.tree.rule_key(one) for one in self.start.elements if one.ref in hovered
+        }
+        found = candidates(self.start, scripts=scripts, hovered=hovered)
+        self.candidates = sorted(found, key=lambda one: one.action.kind == "hover", reverse=True)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def findings(self) -> Iterator[list[Finding]]:
+        """Yield the meaningful findings of each candidate; clicking hovers as well."""
+        for candidate in self.candidates:
+            if self._is_known(candidate):
+                yield []
+                continue
+            try:
+                found = [one for one in self._try(candidate) if not is_trivial(one)]
+            except RenderError:
+                self._drop()  # the page took its browser along, or hangs; the others go on
+                found = []
+            acted = next((one for one in found if one.action.kind == candidate.action.kind), None)
+            self._results[self._group(candidate)].append((candidate.element.label, acted))
+            yield found
+
+    def _group(self, candidate: Candidate) -> tuple[object, ...]:
+        return (
+            candidate.action.kind,
+            candidate.action.value,
+            self.tree.look_key(candidate.element),
+        )
+
+    def _is_known(self, candidate: Candidate) -> bool:
+        """Return whether similar elements have shown what this one will do."""
+        results = self._results[self._group(candidate)]
+        did = [finding for _, finding in results if finding is not None]
+        label = candidate.element.label
+        if label and any(label == name for name, finding in results if finding is not None):
+            return True
+        if len(did) >= _ENOUGH_ALIKE and len({one.visuals for one in did}) == 1:
+            return True
+        enough = _ENOUGH_NOTHING if candidate.sure else _ENOUGH_GUESSED
+        return not did and len(results) >= enough
+
+    def _try(self, candidate: Candidate) -> list[Finding]:
+        stage = self._stage or self._fresh()
+        element, kind = candidate.element, candidate.action.kind
+        before, start = self.picture, self.start
+        if kind != "scroll" and not self._is_in_window(element):
+            stage.reveal(element)
+            before, start = stage.screenshot(), stage.snapshot()
+        found = []
+        hovered = before
+        if kind in {"click", "drag"}:
+            if stage.act(element, Action("hover")) is not None:
+                return []
+            stage.settle()
+            hovered, events = stage.screenshot(), stage.events()
+            if hovered != before:
+                later = stage.snapshot()
+                reacts = self.tree.rule_key(element) in self._hovered_rules
+                reacts = reacts or bool(HOVERS & set(element.listeners))
+                hover = Candidate(element, Action("hover"), reacts)
+                found.append(self._finding(hover, before, before, hovered, start, later, events))
+                start = later
+        if stage.act(element, candidate.action) is not None:
+            self._drop()
+            return found
+        stage.settle()
+        after, events = stage.screenshot(), stage.events()
+        if after != hovered:
+            later = stage.snapshot()
+            found.append(self._finding(candidate, before, hovered, after, start, later, events))
+        still = events == Events() and (after == hovered or kind == "hover")
+        if not still or kind not in {"click", "hover"}:
+            self._drop()
+        return found
+
+    def _finding(
+        self,
+        candidate: Candidate,
+        before: bytes,
+        hovered: bytes,
+        after: bytes,
+        start: Snapshot,
+        later: Snapshot,
+        events: Events,
+    ) -> Finding:
+        element, action = candidate.element, candidate.action
+        changed = changes(start, later)
+        visuals = visual_categories(changed, events, before=start, after=later, trigger=element)
+        if not visuals and changed == Changes() and strong_difference(hovered, after):
+            visuals = ("color",)  # something drawn, as on a canvas: only pixels tell of it
+        if action.kind == "select":
+            action = replace(action, value=_chosen(element, later))
+        elif action.kind == "scroll":  # also where only a part of the page is scrolled
+            known = {*visuals, "position"}
+            visuals = tuple(name for name in VISUAL_CATEGORIES if name in known)
+        return Finding(
+            element=element,
+            action=action,
+            sure=candidate.sure,
+            before=before,
+            after=after,
+            hovered=hovered,
+            snapshot=start,
+            later=later,
+            changes=changed,
+            events=events,
+            tags=tag_categories(self.tree.chain(element), self.tree.inside(element)),
+            visuals=visuals,
+        )
+
+    def _is_in_window(self, element: Element) -> bool:
+        return element.box.bottom <= self._viewport[1] and element.box.right <= self._viewport[0]
+
+    def _fresh(self) -> Stage:
+        self._drop()
+        self._stage = self._stack.enter_context(self._renderer.stage(self._source, self._viewport))
+        if hasattr(self, "start"):
+            self._stage.snapshot()  # numbers the elements as the first one did
+        return self._stage
+
+    def _drop(self) -> None:
+        self._stage = None
+        self._stack.close()
+
+
+def _chosen(element: Element, later: Snapshot) -> str | None:
+    return next(
+        (one.state.get("selected") for one in later.elements if one.ref == element.ref), None
+    )
+
+
+def _code_of(source: PageSource) -> str:
+    """Return the code of all files of a page, to search for names."""
+    parts = [source.text]
+    if source.folder is not None:
+        for path in sorted(source.folder.rglob("*")):
+            if path.suffix.lower() in {".js", ".mjs", ".css"} and path.stat().st_size < 3_000_000:
+                parts.append(path.read_text("utf-8", "replace"))
+    return "\n".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An action that may do something to an element."""
+
+    element: Element
+    action: Action
+    sure: bool = True  # whether the element itself says that it can be acted on
+
+
+def candidates(
+    snapshot: Snapshot, *, scripts: str = "", hovered: Iterable[int] = ()
+) -> list[Candidate]:
+    """Return all actions that fit the elements of a page, in document order.
+
+    `scripts` is the page's code, searched for names of keys; `hovered` are the numbers of elements
+    with a `:hover` rule.
+    """
+    tree = Tree(snapshot)
+    keys = keys_in(scripts)
+    word = common_word(snapshot)
+    css = frozenset(hovered)
+    heard = _ancestor_listeners(tree)
+    found: list[Candidate] = []
+    delegated = 0
+    for element in snapshot.elements:
+        if not element.enabled or min(element.box.width, element.box.height) < _SMALLEST:
+            continue
+        if element.tag == "html" or (element.tag == "body" and not element.listeners):
+            continue
+        above = heard[element.ref]
+        own = frozenset(element.listeners)
+        sure = is_clickable(element, tree)
+        guess = (
+            not sure and bool(above & (_CLICKS | HOVERS)) and _is_delegation_target(element, tree)
+        )
+        if guess:
+            delegated += 1
+            guess = delegated <= _MOST_DELEGATED
+        clicked = sure or (guess and bool(above & _CLICKS))
+        clicked = clicked and not _is_page_frame(element, snapshot)
+        reacts = element.ref in css or bool(own & HOVERS)
+        if not clicked and (reacts or (guess and above & HOVERS)) and element.tag not in _FRAMES:
+            found.append(Candidate(element, Action("hover"), reacts))
+        if element.tag == "select":
+            found.append(Candidate(element, Action("select")))
+        elif is_typed_into(element):
+            found += [Candidate(element, Action("type", text)) for text in texts(element, word)]
+        elif (element.tag == "input" and element.type == "range") or element.role == "slider":
+            found.append(Candidate(element, Action("drag")))
+        elif clicked:
+            found.append(Candidate(element, Action("click"), sure))
+        if own & _GRABS or element.attributes.get("draggable") == "true":
+            found += [
+                Candidate(element, Action("drag", way)) for way in _drag_offsets(element, tree)
+            ]
+        if (own | above) & _KEYS and _takes_keys(element):
+            found += [Candidate(element, Action("key", key)) for key in keys]
+        if "scrollable" in element.attributes and element.tag not in _FRAMES:
+            found.append(Candidate(element, Action("scroll", _scroll(element))))
+    return found + _page_candidates(snapshot, heard, keys)
+
+
+def keys_in(scripts: str) -> tuple[str, ...]:
+    """Return the keys that a page's code names; a few usual ones where it names none."""
+    if not re.search(r"keydown|keyup|keypress", scripts):
+        return ()
+    named = Counter(
+        "Space" if key == " " else key
+        for key in _NAMED_KEY.findall(scripts)
+        if len(key) > 1 or re.search(rf"key\w*\s*===?\s*['\"`]{re.escape(key)}", scripts)
+    )
+    for code in re.findall(r"(?:keyCode|which)\s*={2,3}\s*(\d+)", scripts):
+        if code in _LEGACY_KEYS:
+            named[_LEGACY_KEYS[code]] += 1
+    return tuple(key for key, _ in named.most_common(_MOST_KEYS)) or _USUAL_KEYS
+
+
+def common_word(snapshot: Snapshot) -> str:
+    """Return a word to search for on this page: the last one of some entry on it."""
+    entries = [one.text for one in snapshot.elements if one.tag in _ENTRIES and one.text]
+    alone = [text for text in entries if entries.count(text) == 1]
+    words = [found[-1] for text in alone if (found := re.findall(r"[^\W\d_]{3,12}", text.lower()))]
+    return words[len(words) // 2] if words else "hello"
+
+
+def texts(element: Element, word: str) -> tuple[str, ...]:
+    """Return texts for a field: a valid one, and where possible an invalid one."""
+    match element.type:
+        case "email":
+            return ("someone@example.com", "someone")
+        case "password":
+            return ("Quiet-River-42",)
+        case "url":
+            return ("https://example.com", "example")
+        case "tel":
+            return ("+1 202 555 0143", "abc")
+        case "number":
+            return ("7",)
+        case "search":
+            return (word,)
+    said = f"{element.label} {element.id} {element.attributes.get('name', '')}".lower()
+    if re.search(r"e-?mail", said):
+        return ("someone@example.com", "someone")
+    if element.tag == "textarea" or "contenteditable" in element.attributes:
+        return ("A few words to try it out.",)
+    return (word,) if re.search(r"search|find|filter|look|query", said) else (word, "x1")
+
+
+def is_typed_into(element: Element) -> bool:
+    """Return whether an element takes typed text."""
+    if element.tag == "input":
+        return element.type in _TYPED_INPUTS
+    return element.tag == "textarea" or element.attributes.get("contenteditable") in {"", "true"}
+
+
+def is_clickable(element: Element, tree: Tree) -> bool:
+    """Return whether an element can be clicked by its tag, role, listeners or cursor."""
+    if element.tag == "label":
+        fields = [one for one in tree.inside(element) if one.tag in {"input", "select", "textarea"}]
+        return all(one.type in {"checkbox", "radio"} for one in fields)
+    if element.tag == "a":
+        return "href" in element.attributes or bool(_CLICKS & set(element.listeners))
+    if element.tag in _CLICKABLE_TAGS or element.role in _CLICKABLE_ROLES:
+        return True
+    if element.tag == "input" and element.type in _CLICKABLE_INPUTS:
+        return True
+    if _CLICKS & set(element.listeners) or element.attributes.get("tabindex") == "0":
+        return element.tag not in _FRAMES
+    parent = tree.parent(element)
+    is_hand = element.style.get("cursor") == "pointer"
+    return is_hand and (parent is None or parent.style.get("cursor") != "pointer")
+
+
+def can_be_used(element: Element, tree: Tree) -> bool:
+    """Return whether an element says by itself that a person can act on it in any way."""
+    if element.tag in _FRAMES:
+        return False
+    return (
+        is_clickable(element, tree)
+        or is_typed_into(element)
+        or element.tag in {"select", "input"}
+        or element.role in {"slider", "listbox", "textbox", "searchbox", "spinbutton"}
+        or bool((_CLICKS | HOVERS | _GRABS | _KEYS | _CHANGES) & set(element.listeners))
+        or element.attributes.get("draggable") == "true"
+        or (element.tag in {"audio", "video"} and "controls" in element.attributes)
+    )
+
+
+def _ancestor_listeners(tree: Tree) -> dict[int, frozenset[str]]:
+    """Return the events that the ancestors of each element listen to."""
+    heard: dict[int, frozenset[str]] = {}
+    for element in tree.elements:
+        parent = tree.parent(element)
+        above = frozenset(tree.page_listeners)
+        if parent is not None:
+            above |= heard[parent.ref] | frozenset(parent.listeners)
+        heard[element.ref] = above
+    return heard
+
+
+def _is_delegation_target(element: Element, tree: Tree) -> bool:
+    """Return whether a listener of an ancestor may be about this element.
+
+    It carries text or a picture itself, or is a box that repeats, and a pointer on its middle would
+    not be on something that can be used by itself. What is inside a control belongs to the control.
+    """
+    if element.tag in _FRAMES or element.tag in {"input", "select", "textarea", "option"}:
+        return False
+    if any(_is_one_control(one, tree) for one in tree.chain(element)[1:]):
+        return False
+    if element.text or element.tag in {"img", "svg", "canvas"}:
+        return True
+    x, y = element.box.centre
+    if any(one.box.contains(x, y) and is_clickable(one, tree) for one in tree.inside(element)):
+        return False
+    return tree.repeats(element) and bool(element.label or element.background[3] > 0)
+
+
+def _is_one_control(element: Element, tree: Tree) -> bool:
+    """Return whether everything in an element is part of one control."""
+    if element.tag in {"button", "a", "summary", "label"}:
+        return True
+    return element.box.area < _CONTROL_AREA and is_clickable(element, tree)
+
+
+def _is_page_frame(element: Element, snapshot: Snapshot) -> bool:
+    """Return whether an element is part of the page's frame and listens for its content."""
+    width, height = snapshot.size
+    share = element.box.area / max(width * height, 1)
+    return element.tag in _FRAMES or (share > _FRAME_SHARE and not element.text)
+
+
+def _takes_keys(element: Element) -> bool:
+    return is_typed_into(element) or element.attributes.get("tabindex") == "0"
+
+
+def _drag_offsets(element: Element, tree: Tree) -> tuple[str, ...]:
+    """Return where to drag an element: onto a drop target, else beyond its own place."""
+    around = {one.ref for one in tree.chain(element)}
+    for other in tree.elements:
+        if "drop" in other.listeners and other.ref not in around and other.tag not in _FRAMES:
+            dx = (other.box.left + other.box.right - element.box.left - element.box.right) // 2
+            dy = (other.box.top + other.box.bottom - element.box.top - element.box.bottom) // 2
+            return (f"{dx},{dy}",)
+    is_upright = element.box.height >= 3 * element.box.width  # a divider between two columns
+    right = 80 if is_upright else max(element.box.width + 40, 80)
+    down = max(element.box.height + 20, 60)
+    return (f"{right},0",) if is_upright else (f"{right},0", f"0,{down}")
+
+
+def _scroll(element: Element) -> str:
+    down = max(element.box.height // 2, 120)
+    return f"0,{down}" if "y" in element.attributes["scrollable"] else f"{element.box.width // 2},0"
+
+
+def _page_candidates(
+    snapshot: Snapshot, heard: dict[int, frozenset[str]], keys: tuple[str, ...]
+) -> list[Candidate]:
+    """Return actions on the page as a whole: scroll it, press a key."""
+    body = next((one for one in snapshot.elements if one.tag == "body"), None)
+    if body is None:
+        return []
+    found = []
+    if any("scrollable" in one.attributes for one in snapshot.elements if one.tag in _FRAMES):
+        found.append(Candidate(body, Action("scroll", "0,400")))
+    if _KEYS & (heard[body.ref] | set(body.listeners)):
+        found += [Candidate(body, Action("key", key)) for key in keys]
+    return found
+
+
+def hover_selectors(styles: str) -> list[str]:
+    """Return the selectors of what must be hovered over for some rule to apply."""
+    found: dict[str, None] = {}
+    styles = re.sub(r"/\*.*?\*/", " ", styles, flags=re.DOTALL)
+    for before, behind, rules in _HOVER.findall(styles):
+        selector = before.split(",")[-1].strip()
+        if not selector or len(selector) > _LONGEST or ":" in selector.replace(":not(", ""):
+            continue
+        is_alone = not re.match(r"[^,]*[\s>+~]", behind.strip())
+        if is_alone and all(_SLIGHT.match(rule) for rule in rules.split(";") if rule.strip()):
+            continue
+        found.setdefault(selector)
+    return list(found)[:_MOST_SELECTORS]
+
+
+def hovered_elements(stage: Stage, styles: str) -> list[int]:
+    """Return visible elements with a `:hover` rule, one for each selector."""
+    from uiproof.browser.devtools import BrowserError
+    from uiproof.errors import RenderError
+
+    refs = []
+    for selector in hover_selectors(styles):
+        try:
+            element = stage.find(selector)
+        except (RenderError, BrowserError):
+            continue  # it was no selector after all
+        if element is not None and element.box.area > 0:
+            refs.append(element.ref)
+    return refs

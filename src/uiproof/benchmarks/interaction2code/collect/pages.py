@@ -1,0 +1,336 @@
+"""A page made ready to be explored: links to elsewhere cut, pictures and films taken out.
+
+The page and the files that it uses are copied; what the user gave is never changed.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urljoin, urlsplit
+
+from uiproof.browser.devtools import BrowserError, NoAnswerError
+from uiproof.browser.page import Limits
+from uiproof.browser.process import RunningBrowser
+from uiproof.browser.source import PageSource
+from uiproof.browser.tab import Tab
+from uiproof.errors import DownloadError, InputError
+
+if TYPE_CHECKING:
+    import httpx
+
+    from uiproof.browser.guard import Request
+
+PAGE = "page.html"  # what the prepared page is called
+
+_COPIED_FILES = 1_000
+_COPIED_BYTES = 200_000_000
+_TEXT_SUFFIXES = frozenset({".html", ".htm", ".css", ".js", ".mjs", ".json", ".svg", ".xhtml"})
+_FOREIGN_LINK = re.compile(
+    r"""(<(?:a|area|form)\b[^>]*?\s(?:href|action)\s*=\s*)("\s*(?:https?:)?//[^"]*"|'\s*(?:https?:)?//[^']*'|(?:https?:)?//[^\s>"']+)""",
+    re.IGNORECASE,
+)
+_FOREIGN_PICTURE = re.compile(
+    r"""(<(?:img|source|input|video|audio)\b[^>]*?\s(?:src|poster)\s*=\s*)("\s*(?:https?:)?//[^"]*"|'\s*(?:https?:)?//[^']*')""",
+    re.IGNORECASE,
+)
+_SRCSET = re.compile(
+    r"""(<(?:img|source)\b[^>]*?)\ssrcset\s*=\s*("[^"]*"|'[^']*')""", re.IGNORECASE
+)
+_FILE_NAME = re.compile(r"""[\w\-./%~@+ ]*[\w\-%~@+]\.[A-Za-z0-9]{2,5}\b""")
+_QUOTED = re.compile(r"""["'(=]\s*([^"'()<>\n]{1,300})""")
+PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp"})
+FILMS = frozenset({".mp4", ".webm", ".ogv", ".mov", ".m4v", ".mp3", ".ogg", ".wav"})
+PLACEHOLDER = "placeholder.png"  # stands in for pictures that cannot be had
+_DEFAULT_SIZE = (320, 200)
+_GROUND, _STROKE = (214, 218, 224), (176, 182, 192)
+_MOST_PIXELS = 40_000_000
+# Pictures written into the page; those of fewer characters are signs and not photos.
+_EMBEDDED = re.compile(
+    r"""(<(?:img|source|input)\b[^>]*?\ssrc\s*=\s*["'])(data:image/(?!svg)[^"']{3000,})""",
+    re.IGNORECASE,
+)
+_FETCHED_FILES = 600
+_FETCHED_BYTES = 150_000_000
+_FETCHED_BYTES_EACH = 25_000_000
+_SECONDS = 60.0  # for the whole page
+_SECONDS_EACH = 20.0
+_QUIET_SECONDS = 1.5  # without a request: the page has what it wants
+_SITES = "sites"  # the folder for files of other sites
+_TEXT_TYPE = re.compile(r"text/|javascript|json|xml|css")
+_ODD = re.compile(r"[^\w\-.~@+]")
+
+
+def prepare(source: Path, folder: Path, *, everything: bool = False) -> PageSource:
+    """Copy a page, a file or the `index.html` of a folder, into an empty folder, made ready.
+
+    Only the files that it names come along, or `everything` in its folder.
+    """
+    page = _page_of(source)
+    original = replace(PageSource.from_file(page), trusted=True)  # it is the user's own choice
+    html = without_embedded_pictures(cut_links(original.text))
+    if everything:
+        files = [path for path in page.parent.rglob("*") if path.is_file() and path != page]
+    else:
+        files = files_of(page, page.parent)
+    for file in files:
+        name = file.relative_to(page.parent)
+        if original.own_file(str(name)) is not None:  # nothing hidden
+            _copy(file, folder / name)
+    if PLACEHOLDER in html:
+        (folder / PLACEHOLDER).write_bytes(default_placeholder())
+    (folder / PAGE).write_bytes(original.with_text(html).html)
+    return replace(PageSource.from_file(folder / PAGE), trusted=True)
+
+
+def cut_links(html: str) -> str:
+    """Replace links to other sites by dead ones, and their pictures by a placeholder."""
+    html = _FOREIGN_LINK.sub(r'\1"javascript:void(0)"', html)
+    html = _SRCSET.sub(r"\1", html)
+    return _FOREIGN_PICTURE.sub(rf'\1"{PLACEHOLDER}"', html)
+
+
+def files_of(page: Path, root: Path) -> list[Path]:
+    """Return the files of its folder that a page names, and those that they name."""
+    root = root.resolve()
+    seen: dict[Path, None] = {page.resolve(): None}
+    waiting, size = [page.resolve()], 0
+    while waiting:
+        for file in _named_in(waiting.pop(), root):
+            if file in seen:
+                continue
+            size += file.stat().st_size
+            if len(seen) > _COPIED_FILES or size > _COPIED_BYTES:
+                raise InputError(
+                    f"{page} uses more than {_COPIED_FILES} files or {_COPIED_BYTES // 10**6} MB.",
+                    remedy="Put the page and what it needs into a folder of its own.",
+                )
+            seen[file] = None
+            if file.suffix.lower() in _TEXT_SUFFIXES:
+                waiting.append(file)
+    return list(seen)[1:]
+
+
+def _page_of(source: Path) -> Path:
+    if source.is_dir():
+        for name in (PAGE, "index.html", "index.htm"):
+            if (source / name).is_file():
+                return (source / name).resolve()
+        raise InputError(f"The folder {source} has no index.html.", remedy="Name the page itself.")
+    if not source.is_file():
+        raise InputError(f"There is no page {source}.", remedy="Check the path.")
+    return source.resolve()
+
+
+def _named_in(file: Path, root: Path) -> Iterator[Path]:
+    """Yield every existing file inside the folder whose name is quoted in a file."""
+    for quoted in _QUOTED.findall(file.read_text("utf-8", "replace")):
+        for name in (quoted, *quoted.split(",")):
+            word = unquote(name.strip().split("?")[0].split("#")[0].split(" ")[0])
+            if not _FILE_NAME.fullmatch(word):
+                continue
+            for folder in (file.parent, root):
+                try:
+                    found = (folder / word.lstrip("/")).resolve()
+                    if found.is_file() and found.is_relative_to(root):
+                        yield found
+                        break
+                except OSError:
+                    continue
+
+
+def _copy(file: Path, to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    kind = file.suffix.lower()
+    if kind in PICTURES:
+        to.write_bytes(placeholder_for(file))
+    elif kind in {".html", ".htm"}:
+        page = PageSource.from_file(file)
+        to.write_bytes(page.with_text(without_embedded_pictures(cut_links(page.text))).html)
+    elif kind not in FILMS:
+        shutil.copyfile(file, to)
+
+
+def placeholder(width: int, height: int) -> bytes:
+    """Return a grey PNG of this size with its two diagonals."""
+    from PIL import Image, ImageDraw
+
+    picture = Image.new("RGB", (max(width, 1), max(height, 1)), _GROUND)
+    if width >= 24 and height >= 24:
+        pen = ImageDraw.Draw(picture)
+        pen.line((0, 0, width - 1, height - 1), fill=_STROKE)
+        pen.line((0, height - 1, width - 1, 0), fill=_STROKE)
+        pen.rectangle((0, 0, width - 1, height - 1), outline=_STROKE)
+    out = BytesIO()
+    picture.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def placeholder_for(path: Path) -> bytes:
+    """Return the placeholder for a picture file, of the same size.
+
+    Browsers look at what a file holds and not at its name, so that a PNG may be called `.jpg`.
+    """
+    from PIL import Image
+
+    try:
+        with Image.open(path) as picture:
+            width, height = picture.size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        width, height = _DEFAULT_SIZE
+    if width * height > _MOST_PIXELS:
+        width, height = _DEFAULT_SIZE
+    return placeholder(width, height)
+
+
+def default_placeholder() -> bytes:
+    """Return the placeholder for a picture of unknown size."""
+    return placeholder(*_DEFAULT_SIZE)
+
+
+def without_embedded_pictures(html: str) -> str:
+    """Replace every photo that is embedded in a page by a placeholder."""
+    return _EMBEDDED.sub(rf"\g<1>{PLACEHOLDER}", html)
+
+
+def fetch(url: str, folder: Path, *, viewport: tuple[int, int]) -> Path:
+    """Load a page as a browser does and keep all that it asked for. Returns its file.
+
+    Only what can be asked for without a body (GET) is fetched; a page that needs a login, or an
+    answer that changes, will not come alive again.
+    """
+    import httpx
+
+    if urlsplit(url).scheme not in {"http", "https"}:
+        raise InputError(
+            f"{url} is not a web address.", remedy="It begins with https:// or http://."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    with httpx.Client(timeout=_SECONDS_EACH, follow_redirects=True) as client:
+        mirror = _Mirror(client, url, folder)
+        limits = Limits(viewport=viewport)
+        browser = RunningBrowser(limits.memory_mb)
+        try:
+            mirror.visit(Tab(browser, limits))
+        finally:
+            browser.close()
+    return mirror.finish()
+
+
+class _Mirror:
+    """Fetches what a page asks for and keeps it by name."""
+
+    def __init__(self, client: httpx.Client, url: str, folder: Path) -> None:
+        self._client, self._url, self._folder = client, url, folder
+        self._began = self._last = time.monotonic()
+        self._kept: dict[Path, bytes] = {}
+        self._texts: set[Path] = set()
+        self._hosts: set[str] = set()
+        self._bytes = 0
+        self._document: bytes | None = None
+        self._why = "it did not answer"
+
+    def visit(self, tab: Tab) -> None:
+        """Open the page and wait until it asks for nothing more."""
+        tab.handler = self.handle
+        try:
+            tab.load(self._url, until=self._began + _SECONDS)
+        except BrowserError as error:
+            if self._document is None:
+                raise DownloadError(
+                    f"{self._url} could not be fetched: {self._why}.",
+                    remedy="Check the address, or save the page and collect from the file.",
+                ) from error
+        while time.monotonic() - self._last < _QUIET_SECONDS and self._time_left > 0:
+            with suppress(NoAnswerError):
+                tab.session.wait(lambda: False, until=time.monotonic() + 0.1)
+
+    def handle(self, request: Request) -> None:
+        """Answer one request of the page, from the network."""
+        import httpx
+
+        self._last = time.monotonic()
+        full = (
+            len(self._kept) >= _FETCHED_FILES
+            or self._bytes >= _FETCHED_BYTES
+            or self._time_left <= 0
+        )
+        if request.method != "GET" or full or urlsplit(request.url).scheme not in {"http", "https"}:
+            request.refuse()
+            return
+        try:
+            reply = self._client.get(request.url, timeout=min(_SECONDS_EACH, self._time_left))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            self._why = str(error) or type(error).__name__
+            request.refuse()
+            return
+        is_page = request.is_for_the_page
+        if len(reply.content) > _FETCHED_BYTES_EACH or (is_page and reply.status_code >= 400):
+            self._why = f"the server says {reply.status_code}"
+            request.refuse()
+            return
+        kind = reply.headers.get("content-type", "application/octet-stream")
+        if is_page and self._document is None:
+            self._document, self._url = reply.content, str(reply.url)
+        elif reply.status_code < 400:
+            self._keep(request.url, reply.content, text=bool(_TEXT_TYPE.search(kind)))
+        headers = {"content-type": kind, "access-control-allow-origin": "*"}
+        request.fulfill(reply.content, headers, reply.status_code)
+        self._last = time.monotonic()
+
+    def finish(self) -> Path:
+        """Write everything down, addresses of other sites turned into names of files."""
+        for path, content in self._kept.items():
+            to = self._folder / path
+            try:
+                to.parent.mkdir(parents=True, exist_ok=True)
+                to.write_bytes(self._localised(content) if path in self._texts else content)
+            except (FileExistsError, IsADirectoryError, NotADirectoryError):
+                continue  # the site uses one name for a file and for a folder
+        page = self._folder / "index.html"
+        page.write_bytes(self._localised(self._document or b""))
+        return page
+
+    @property
+    def _time_left(self) -> float:
+        return _SECONDS - (time.monotonic() - self._began)
+
+    def _keep(self, url: str, content: bytes, *, text: bool) -> None:
+        self._bytes += len(content)
+        here, there = urlsplit(self._url), urlsplit(url)
+        names = [_file_name(there.path)]
+        if there.netloc != here.netloc:
+            self._hosts.add(there.netloc)
+            names = [Path(_SITES, _ODD.sub("_", there.netloc), names[0])]
+        else:
+            # Names relative to the page mean its own folder, which is where the copy will lie.
+            beside = urlsplit(urljoin(self._url, ".")).path
+            if there.path.startswith(beside) and beside != "/":
+                names.append(_file_name(there.path.removeprefix(beside)))
+        for name in names:
+            self._kept[name] = content
+            if text:
+                self._texts.add(name)
+
+    def _localised(self, content: bytes) -> bytes:
+        own = urlsplit(self._url).netloc
+        for host in self._hosts:
+            to = f"/{_SITES}/{_ODD.sub('_', host)}/".encode()
+            content = re.sub(
+                rb"(?:https?:)?(?:\\?/){2}" + re.escape(host.encode()) + rb"/", to, content
+            )
+        return re.sub(rb"https?://" + re.escape(own.encode()) + rb"(?=/)", b"", content)
+
+
+def _file_name(path: str) -> Path:
+    parts = [
+        _ODD.sub("_", part) for part in unquote(path).split("/") if part not in {"", ".", ".."}
+    ]
+    return Path(*parts) if parts else Path("index")

@@ -1,0 +1,344 @@
+"""Verbs of Interaction2Code: collect pages, score, describe data, recompute published numbers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from uiproof.cli.main import EXIT_FAILED_CASES
+from uiproof.cli.options import (
+    Concurrency,
+    Executor,
+    Json,
+    Limit,
+    MaxCost,
+    MaxRequests,
+    ModelNames,
+    Quiet,
+    RayAddress,
+    RetryFailed,
+    RunOut,
+    Runs,
+    Timeout,
+    Where,
+    Workers,
+    model_names,
+    on_this_machine,
+)
+from uiproof.cli.results import check_json, exit_for, print_matrix, print_result
+
+if TYPE_CHECKING:
+    from uiproof.benchmarks.interaction2code.analyses.labels import LabelFolder
+    from uiproof.tables import Table
+
+Charts = Annotated[Path | None, typer.Option(help="Draw charts into this folder.")]
+
+
+def score(
+    dataset: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATASET", help="A folder with a folder for each page; its URL, or a name."
+        ),
+    ],
+    generated: Annotated[
+        str,
+        typer.Argument(
+            metavar="GENERATED",
+            help="PAGE/K-*.html for interaction K, also in PAGE/result; or PAGE.html for all.",
+        ),
+    ],
+    json: Json = None,
+    variant: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only this one of several, such as direct_prompt-gpt."),
+    ] = None,
+    name: ModelNames = None,
+    published_contours: Annotated[
+        bool,
+        typer.Option(
+            "--published-contours",
+            help="Positions of the paper profile by the published rules, which miss most marks.",
+        ),
+    ] = False,
+    out: RunOut = None,
+    limit: Limit = None,
+    workers: Workers = None,
+    executor: Where = Executor.processes,
+    ray_address: RayAddress = None,
+    retry_failed: RetryFailed = False,
+    quiet: Quiet = False,
+) -> None:
+    """Act on generated pages and score their interactions against a data set.
+
+    An interaction without a generated page counts as failed, never as left out. Where there are
+    several pages for an interaction, as in the published result folders, every variant is scored:
+    a run for each below --out, and the paper's tables by model and prompt.
+
+    \b
+    Examples:
+      uiproof score interaction2code dataset/ generated/ --json scores.json
+      uiproof score interaction2code dataset/ dataset/ --out runs/published --name gpt=GPT-4o
+      uiproof score interaction2code dataset/ dataset/ --variant mark_prompt-gpt
+      uiproof score interaction2code dataset/ mine/ --out runs/mine && uiproof report runs/mine
+    """
+    import uiproof
+
+    check_json(json)
+    options: dict[str, Any] = {
+        "names": model_names(name),
+        "contours": published_contours,
+        "out": out,
+        "limit": limit,
+        "workers": workers,
+        "executor": executor.value,
+        "ray_address": ray_address,
+        "retry_failed": retry_failed,
+        "quiet": quiet,
+    }
+    if variant is None:
+        matrix = uiproof.score_variants(dataset, generated, **options)
+        if not matrix.alone:
+            print_matrix(matrix, json, quiet=quiet)
+            return
+        (finished,) = matrix.runs
+    else:
+        finished = uiproof.score_interactions(dataset, generated, variant=variant, **options)
+    if json != "-":
+        from uiproof.benchmarks.interaction2code.analyses.printing import score_table
+
+        if json is not None:
+            uiproof.write_json(finished, json)
+        typer.echo(score_table(finished.summary))
+    else:
+        print_result(finished, json)
+    exit_for([finished], quiet=quiet)
+
+
+def collect(
+    source: Annotated[
+        str, typer.Argument(metavar="URL|FILE", help="A page, a folder with one, or an address.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", help="The folder to write; one per page.", callback=on_this_machine
+        ),
+    ],
+    most: Annotated[
+        int, typer.Option("--most", "-n", min=1, metavar="N", help="Interactions to keep.")
+    ] = 10,
+    topic: Annotated[str | None, typer.Option(help="What the page is about, such as shop.")] = None,
+    allow_network: Annotated[
+        bool, typer.Option("--allow-network", help="Fetch a live page, once, without cookies.")
+    ] = False,
+    viewport: Annotated[
+        str, typer.Option(metavar="WxH", help="The size of the window.")
+    ] = "1280x720",
+    quiet: Quiet = False,
+) -> None:
+    """Explore a page and keep its meaningful interactions.
+
+    Every action that fits an element is tried; trivial effects and duplicates are dropped. The
+    result is a page of an Interaction2Code data set: screenshots before and after, marks, crops,
+    action.json, and the page itself.
+
+    \b
+    Examples:
+      uiproof collect shop/index.html --out data/shop --topic shop
+      uiproof collect https://example.com --allow-network --out data/example -n 4
+    """
+    from uiproof.benchmarks.interaction2code.collect import collect as explore
+    from uiproof.engine.progress import make_progress
+
+    graph = explore(
+        source,
+        out,
+        most=most,
+        topic=topic,
+        allow_network=allow_network,
+        viewport=_window_size(viewport),
+        progress=make_progress(quiet),
+    )
+    for one in graph.interactions:
+        typer.echo(f"{one.id:>3}  {one.sentence}  [{', '.join(one.visuals)}]")
+    typer.echo(str(out))
+
+
+def _window_size(text: str) -> tuple[int, int]:
+    from uiproof.errors import UsageError
+
+    width, _, height = text.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+        raise UsageError(f"{text} is not a window size.", remedy="Write it as 1280x720.")
+    return int(width), int(height)
+
+
+def opinion(
+    runs: Runs,
+    model: Annotated[
+        str, typer.Option(metavar="MODEL", help="Who is asked, such as openai/gpt-4o.")
+    ],
+    max_cost: MaxCost = None,
+    max_requests: MaxRequests = None,
+    concurrency: Concurrency = None,
+    timeout: Timeout = None,
+    quiet: Quiet = False,
+) -> None:
+    """Let a chat model judge the interactions of runs, too, and say how far both agree.
+
+    It sees the pictures before and after, not the verdicts. Its opinions are kept in the run, in
+    opinions.json; they change no score.
+
+    \b
+    Example:
+      uiproof opinion runs/mine --model openai/gpt-4o --max-cost 5
+    """
+    import uiproof
+
+    options = uiproof.ModelOptions.of(concurrency=concurrency, timeout=timeout)
+    budget = uiproof.Budget(max_cost=max_cost, max_requests=max_requests)
+    for run in runs:
+        said = uiproof.second_opinion(run, model, quiet=quiet, models=options, budget=budget)
+        left_out = f"; {said.not_asked} without pictures" if said.not_asked else ""
+        failed = f"; {said.failed} without an opinion" if said.failed else ""
+        typer.echo(f"{run}: {len(said.opinions)} interactions{left_out}{failed}")
+        for name, found in (("usable", said.usable), ("failure type", said.failure)):
+            kappa = "not defined" if found["kappa"] is None else f"{found['kappa']:.2f}"
+            if found["n"]:
+                typer.echo(f"  {name}: the same in {found['accuracy']:.1%}, kappa {kappa}")
+
+
+def anchors(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="The published label files, in it or below it."),
+    ],
+    dataset: Annotated[
+        str | None,
+        typer.Option(help="Also by category, with the categories of this data set."),
+    ] = None,
+    charts_dir: Charts = None,
+    json: Json = None,
+) -> None:
+    """Recompute the published numbers of Interaction2Code from the labels of people.
+
+    Prints ours beside the paper's. Exit code 1 when a number differs that is not known to, or when
+    labels could not be read.
+
+    \b
+    Examples:
+      uiproof anchors human_evaluation
+      uiproof anchors human_evaluation --json anchors.json
+      uiproof anchors human_evaluation --dataset interaction2code
+    """
+    from uiproof.benchmarks.interaction2code.analyses.anchors import (
+        agree,
+        anchor_tables,
+        as_json,
+        recompute,
+        verdict,
+    )
+    from uiproof.benchmarks.interaction2code.analyses.labels import read_label_folder
+    from uiproof.tables import console
+
+    check_json(json)
+    labels = read_label_folder(folder)
+    found = recompute(labels)
+    if json is not None:
+        _write(json, as_json(found, labels))
+    tables = anchor_tables(found, labels)
+    if dataset is not None:
+        tables += _by_category(labels, _dataset(dataset))
+    if json != "-":
+        typer.echo(console(tables))
+        typer.echo(f"\n{verdict(found)}")
+    if charts_dir is not None:
+        from uiproof.benchmarks.interaction2code.analyses.charts import draw_label_charts
+
+        _say_written(draw_label_charts(labels, charts_dir), json)
+    for problem in labels.problems:
+        typer.echo(f"not read: {problem}", err=True)
+    if labels.problems or not agree(found):
+        raise typer.Exit(EXIT_FAILED_CASES)
+
+
+def stats(
+    dataset: Annotated[
+        str,
+        typer.Argument(metavar="DATASET", help="A folder, or a name that `uiproof list` shows."),
+    ],
+    charts_dir: Charts = None,
+    json: Json = None,
+) -> None:
+    """Describe an Interaction2Code data set: topics, tags, effects, pages, visual saliency.
+
+    Pages whose source is there are rendered to count what can be acted on. Exit code 1 when
+    something of it could not be read.
+
+    \b
+    Examples:
+      uiproof stats interaction2code-demo
+      uiproof stats interaction2code --charts-dir charts --json stats.json
+    """
+    from uiproof.benchmarks.interaction2code.analyses.statistics import (
+        dataset_statistics,
+        statistics_tables,
+    )
+    from uiproof.tables import console
+
+    check_json(json)
+    found = dataset_statistics(_dataset(dataset))
+    if json is not None:
+        _write(json, found.as_json())
+    if json != "-":
+        typer.echo(console(statistics_tables(found)))
+    if charts_dir is not None:
+        from uiproof.benchmarks.interaction2code.analyses.charts import draw_dataset_charts
+
+        _say_written(draw_dataset_charts(found, charts_dir), json)
+    for name, error in found.broken:
+        typer.echo(f"not read: {name}: {error}", err=True)
+    if found.broken:
+        raise typer.Exit(EXIT_FAILED_CASES)
+
+
+def _by_category(labels: LabelFolder, dataset: Path) -> list[Table]:
+    from uiproof.benchmarks.interaction2code.analyses.anchors import label_categories
+    from uiproof.benchmarks.interaction2code.graph import Graph, read_dataset
+
+    graphs = [page for page in read_dataset(dataset) if isinstance(page, Graph)]
+    return [
+        label_categories(labels.failures, graphs, "tags"),
+        label_categories(labels.failures, graphs, "visuals"),
+    ]
+
+
+def _dataset(name: str) -> Path:
+    from uiproof.benchmarks.interaction2code import BENCHMARK
+    from uiproof.errors import InputError
+    from uiproof.registry import resolve_dataset
+
+    if Path(name).expanduser().exists():
+        return Path(name).expanduser()
+    benchmark, path = resolve_dataset(name)
+    if benchmark.name != BENCHMARK.name:
+        raise InputError(
+            f"{name} is a data set of {benchmark.name}.",
+            remedy="These statistics are of Interaction2Code data sets only.",
+        )
+    return path
+
+
+def _write(target: str, content: Any) -> None:
+    from uiproof.export import write_document
+
+    write_document(content, sys.stdout if target == "-" else target, indent=2)
+
+
+def _say_written(paths: list[Path], json: str | None) -> None:
+    for path in paths:
+        typer.echo(f"Written: {path}", err=json == "-")

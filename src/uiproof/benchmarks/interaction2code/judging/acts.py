@@ -1,0 +1,275 @@
+"""Acting on a generated page: its states before and after, further probes, and whole paths."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
+from uiproof.benchmarks.interaction2code.judging.triggers import (
+    FoundTrigger,
+    TriggerQuery,
+    find_trigger,
+    same_element,
+)
+from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Outcome, Target
+from uiproof.benchmarks.interaction2code.visible import without_unseen_texts
+from uiproof.browser import PageSource, Renderer
+from uiproof.browser.changes import changes
+from uiproof.browser.snapshots import Action, Element, Snapshot
+from uiproof.browser.stage import Stage
+from uiproof.errors import RenderError
+from uiproof.vision.images import Rgb, decode
+
+MOST_PROBES = 16  # pages that are opened to find out why an interaction does nothing
+PROBE_SECONDS = 90.0  # after which no more are opened: a case has a time limit
+_NOT_FILLED_IN = frozenset({"button", "checkbox", "image", "radio", "range", "reset", "submit"})
+_CLICKED = frozenset({"a", "button", "summary"})
+# Anything that may make a page look different on the next load, without any action on it.
+_RESTLESS = re.compile(
+    rb"set(?:Timeout|Interval)|requestAnimationFrame|random|Date\b|performance\.|crypto"
+    rb"|<(?:iframe|video|canvas|marquee|animate)|@keyframes|\.gif|WebAssembly",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """A page at one moment."""
+
+    png: bytes
+    picture: Rgb
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One act on a page: the element, and the page before and after.
+
+    `loaded` is the page before it was scrolled to the element.
+    """
+
+    loaded: PageState
+    before: PageState
+    found: FoundTrigger | None
+    after: PageState | None = None  # None where nothing was acted on
+    outcome: Outcome | None = None
+    action: Action | None = None  # the one performed, where it is not the one asked for
+
+
+def act(stage: Stage, query: TriggerQuery) -> Act:
+    """Find the trigger of an interaction, act on it, and capture the result."""
+    loaded = capture(stage)
+    found = find_trigger(stage, loaded.snapshot, query)
+    if found is None or not found.element.box.area:
+        return Act(loaded, loaded, found)
+    before = _revealed(stage, found.element, loaded)
+    element = _current(before.snapshot, found.element)
+    after, outcome = perform(stage, before, element, query.action)
+    other = _alternative(element, query.action)
+    if other is not None and not _did_anything(outcome):
+        after, outcome = perform(stage, before, element, other)
+    else:
+        other = None
+    return Act(loaded, before, FoundTrigger(element, found.by), after, outcome, other)
+
+
+def capture(stage: Stage) -> PageState:
+    """Return the present state of a page."""
+    png = stage.screenshot()
+    return PageState(png, decode(png), stage.snapshot())
+
+
+def perform(
+    stage: Stage, before: PageState, target: Target, action: Action
+) -> tuple[PageState, Outcome]:
+    """Act on an element or a point; `before` is the state of the page until then."""
+    stage.events()  # earlier events are not an effect
+    refused = stage.act(target, action)
+    stage.settle()
+    after = capture(stage)
+    seen = without_unseen_texts(after.picture, after.snapshot, before.snapshot)
+    outcome = Outcome(
+        picture=after.picture,
+        snapshot=seen,
+        changes=changes(before.snapshot, seen),
+        events=stage.events(),
+        refused=refused,
+    )
+    return replace(after, snapshot=seen), outcome
+
+
+def _alternative(element: Element, action: Action) -> Action | None:
+    """Return what a person would do next to an element of another kind than expected.
+
+    A list is not only clicked, something in it is chosen; a field or a button that stands for a
+    slider is filled in or clicked.
+    """
+    if action.kind == "click" and element.tag == "select":
+        return Action("select")
+    if action.kind == "drag" and element.tag == "input" and element.type not in _NOT_FILLED_IN:
+        return Action("type")
+    if action.kind == "drag" and (element.tag in _CLICKED or element.role == "button"):
+        return Action("click")
+    return None
+
+
+def _did_anything(outcome: Outcome) -> bool:
+    changed, events = outcome.changes, outcome.events
+    seen = (
+        *(changed.appeared, changed.vanished, changed.moved, changed.resized),
+        *(changed.recoloured, changed.retexted, changed.restated),
+        *(events.dialogs, events.windows, events.navigations),
+    )
+    return changed.new_page or any(seen)
+
+
+def _revealed(stage: Stage, element: Element, loaded: PageState) -> PageState:
+    """Scroll to an element and return the page: its fixed parts move with the window."""
+    stage.reveal(element)
+    return loaded if stage.snapshot() == loaded.snapshot else capture(stage)
+
+
+def _current(snapshot: Snapshot, element: Element) -> Element:
+    return next((one for one in snapshot.elements if one.ref == element.ref), element)
+
+
+def repeat(stage: Stage, done: Act, action: Action) -> Callable[[], Outcome | None]:
+    """Return a function that acts once more; its changes are told against the page before both."""
+
+    def once_more() -> Outcome | None:
+        if done.found is None:
+            return None
+        try:
+            return perform(stage, done.before, done.found.element, action)[1]
+        except RenderError:
+            return None
+
+    return once_more
+
+
+@dataclass(slots=True)
+class Probes:
+    """Further tries, each on the page opened anew; `way` leads to the state they start from."""
+
+    renderer: Renderer
+    page: PageSource
+    window: tuple[int, int]
+    way: Sequence[TriggerQuery] = ()
+    left: int = MOST_PROBES
+    began: float = field(default_factory=time.monotonic)
+
+    def attempt(self, element: Element, action: Action) -> Outcome | None:
+        """Try an action on an element; None if that is not possible."""
+        return next(iter(self.elsewhere(element, [element], action)), None)
+
+    def elsewhere(
+        self, element: Element, targets: Sequence[Target], action: Action
+    ) -> Sequence[Outcome]:
+        """Act on targets one after the other, with an element in view that may be one of them.
+
+        Changes are told against the page before all of them. Empty where the element is gone.
+        """
+        if self.left <= 0 or time.monotonic() - self.began > PROBE_SECONDS:
+            return ()
+        self.left -= 1
+        outcomes: list[Outcome] = []
+        try:
+            with self.renderer.stage(self.page, self.window) as stage:
+                self._go(stage)
+                same = same_element(stage.snapshot(), element)
+                if same is None:
+                    return ()
+                stage.reveal(same)
+                before = capture(stage)
+                for target in targets:
+                    now = _current(before.snapshot, same) if target is element else target
+                    outcomes.append(perform(stage, before, now, action)[1])
+        except RenderError:
+            pass  # a page that breaks when it is acted on says nothing more
+        return outcomes
+
+    def noise(self, before: PageState) -> Mask | None:
+        """Return where the page changes without any action; None where it stands still."""
+        if not _RESTLESS.search(self.page.html):
+            return None
+        try:
+            with self.renderer.stage(self.page, self.window) as stage:
+                self._go(stage)
+                if before.snapshot.scroll != (0, 0):
+                    x, y = before.snapshot.scroll
+                    stage.reveal((x + self.window[0] / 2, y + self.window[1] / 2))
+                stage.settle()
+                second = decode(stage.screenshot())
+        except RenderError:
+            return None
+        if second.shape != before.picture.shape or np.array_equal(second, before.picture):
+            return None
+        return np.asarray((second != before.picture).any(axis=2))
+
+    def _go(self, stage: Stage) -> None:
+        for step in self.way:
+            found = find_trigger(stage, stage.snapshot(), step)
+            if found is not None:
+                stage.act(found.element, step.action)
+                stage.settle()
+
+
+# --- paths: interactions in order on one page that is not reloaded in between
+
+
+@dataclass(frozen=True, slots=True)
+class PathResult:
+    """The result of playing the interactions of a path."""
+
+    edges: tuple[str, ...]  # the numbers of its interactions
+    done: int  # how many of them worked
+    stopped: str = ""  # why it ended before its end
+
+    @property
+    def steps(self) -> int:
+        """Return the number of interactions on the path."""
+        return len(self.edges)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as the details of its last interaction have it."""
+        return {
+            "edges": list(self.edges),
+            "steps": self.steps,
+            "done": self.done,
+            "stopped": self.stopped,
+        }
+
+
+def paths(graph: Graph) -> tuple[tuple[Interaction, ...], ...]:
+    """Return the longest paths of a graph that have more than one interaction.
+
+    Each interaction starts from the screenshot that the one before leads to.
+    """
+    ways = {one.id: (*graph.way_to(one), one) for one in graph.interactions}
+    on_the_way = {one.id for way in ways.values() for one in way[:-1]}
+    return tuple(way for end, way in ways.items() if len(way) > 1 and end not in on_the_way)
+
+
+def path_to(graph: Graph, interaction: Interaction) -> tuple[Interaction, ...] | None:
+    """Return the path that ends with an interaction; None where it is not the last of one."""
+    return next((path for path in paths(graph) if path[-1].id == interaction.id), None)
+
+
+def play(edges: Iterable[Interaction], act: Callable[[Interaction], str | None]) -> PathResult:
+    """Play interactions in order until one breaks.
+
+    `act` performs one of them on a page that stays open, and returns why it fails, or None.
+    """
+    path = tuple(edges)
+    numbers = tuple(one.id for one in path)
+    for done, interaction in enumerate(path):
+        problem = act(interaction)
+        if problem is not None:
+            return PathResult(numbers, done, f"{interaction.id}: {problem}")
+    return PathResult(numbers, len(path))

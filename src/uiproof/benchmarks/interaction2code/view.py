@@ -1,0 +1,338 @@
+"""Interaction2Code in reports: both sides before and after, the verdict, the paper's analyses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from uiproof.benchmark import Record, look_up
+from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
+from uiproof.engine.rundir import RunDirectory
+from uiproof.geometry import PixelBox
+from uiproof.markup import Markup, tag
+from uiproof.views.base import Analyses, Leaderboard, shortened
+from uiproof.views.cards import CardView, Filter, Group, ShownCase
+from uiproof.views.pictures import Crop, Limits, Pictures, image
+
+FAILED = "failed"  # there was nothing to judge
+OUTCOMES = (NONE, *FAILURES, FAILED)
+SIDES = ("reference", "generated")
+CHARTS = {
+    "usability": "Usability (Fig. 6b)",
+    "comparisons": "Win, tie and lose against the first run (Fig. 6a)",
+    "implemented": "Implemented interactions by topic (Fig. 1c)",
+    "failures": "Distribution of failures (Fig. 9)",
+    "failures_of_elements": "Failures of interactive elements (Fig. 7)",
+    "failures_of_effects": "Failures of interaction effects (Fig. 8)",
+    "usability_by_tags": "Usability by what is acted on (Table 5)",
+    "usability_by_visuals": "Usability by what changes (Table 6)",
+    "saliency_scores": "Scores by visual saliency (Fig. 10)",
+    "saliency": "Visual saliency of the interactions (Fig. 11)",
+    "magnification": "Scores by magnification (Fig. 12)",
+}
+_MOST_CASES = 1000  # of a page; the runs share them
+_WHOLE = Limits(pixels=700_000, bytes=60_000, width=900)
+_CHANGE = Limits(pixels=160_000, bytes=20_000)
+_MARGIN = 24  # pixels around what changed
+_LONGEST = 400
+_SCORES = (
+    *(("full", name) for name in ("clip", "ssim", "text")),
+    *(("part", name) for name in ("clip", "ssim", "text", "position_before", "position_after")),
+)
+
+LabelledBox = tuple[str, PixelBox]  # class of its line, and where it is
+
+
+def analyses(runs: Sequence[RunDirectory]) -> Analyses:
+    """Return the tables and charts of the paper, for runs that have ended."""
+    from uiproof.benchmarks.interaction2code.analyses.charts import draw_charts
+    from uiproof.benchmarks.interaction2code.analyses.outcomes import results_of
+    from uiproof.benchmarks.interaction2code.analyses.tables import all_tables
+
+    ended = [run for run in runs if (run.path / "summary.json").exists()]
+    if not ended:
+        return Analyses()
+    found = results_of(ended)
+    return Analyses(
+        all_tables(found, analyses=["strict"]),
+        CHARTS,
+        partial(draw_charts, found),
+        photos=frozenset({"failures_of_elements", "failures_of_effects"}),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """A part of a picture by its number, with boxes to draw on it."""
+
+    label: str
+    picture: int | None = None
+    region: PixelBox | None = None
+    boxes: tuple[LabelledBox, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionCase(ShownCase):
+    """An interaction that has a card."""
+
+    panes: tuple[Pane, ...] = ()
+
+    @property
+    def failure(self) -> str:
+        """Return its type of failure, as one of `OUTCOMES`."""
+        if self.record.error is not None:
+            return FAILED
+        return str((self.record.details.get("verdict") or {}).get("failure", NONE))
+
+    @property
+    def usable(self) -> bool:
+        """Return whether a user could work with it."""
+        return bool(self.record.scores.get("usable"))
+
+    def pictures(self, moment: str) -> list[int | None]:
+        """Return pictures of both sides `before` or `after`, or of their `difference`."""
+        found = {pane.label: pane.picture for pane in self.panes}
+        return [found.get(f"{side} {moment}") for side in SIDES]
+
+
+class Interactions(CardView[InteractionCase]):
+    """The case view: states of both pages, the type of failure and its evidence."""
+
+    styles: ClassVar[tuple[str, ...]] = (
+        *CardView.styles,
+        "uiproof.benchmarks.interaction2code:view.css",
+    )
+    title: ClassVar[str] = "Interactions"
+    search: ClassVar[str] = "what is done, id or evidence"
+    legend: ClassVar[Mapping[str, str]] = {"truth": "acted on", "said": "changed"}
+    outcomes_title: ClassVar[str] = "Failure types"
+    outcomes: ClassVar[Sequence[str]] = OUTCOMES
+    outcomes_class: ClassVar[str] = "verdicts wordy"
+    cards_class: ClassVar[str] = "finds wide"
+
+    def __init__(
+        self, board: Leaderboard, runs: Sequence[RunDirectory], pictures: Pictures
+    ) -> None:
+        most = max(_MOST_CASES // len(runs), 50)
+        shown: list[InteractionCase] = []
+        counts: list[Mapping[str, int]] = []
+        self._left_out = []
+        for number, run in enumerate(runs):
+            cases = [InteractionCase(number, record) for record in run.records()]
+            chosen = _chosen(cases, most)
+            shown += [
+                replace(case, panes=tuple(_panes(run, case.record, pictures))) for case in chosen
+            ]
+            counts.append(Counter(case.failure for case in cases))
+            self._left_out.append(len(cases) - len(chosen))
+        super().__init__(board, shown, counts)
+
+    def groups(self) -> Sequence[Group]:
+        """Return what is not usable first."""
+        return (
+            Group("Not usable", lambda case: not case.usable),
+            Group("Usable", lambda case: case.usable),
+        )
+
+    def notes(self) -> list[str]:
+        """Return how many interactions of each run are not shown."""
+        return [
+            f"{name}: {left_out:,} more interactions are not shown."
+            for name, left_out in zip(self.names, self._left_out, strict=True)
+            if left_out
+        ]
+
+    def label(self, outcome: str) -> str:
+        """Return a type of failure for people."""
+        if outcome in FAILURES:
+            return f"({outcome}) {FAILURES[outcome]}"
+        return {FAILED: "Not judged", NONE: "No failure"}.get(outcome, outcome)
+
+    def filters(self) -> list[Filter[InteractionCase]]:
+        """Return filters by failure, action, element, effect and topic."""
+
+        def listed(key: str) -> Callable[[InteractionCase], Sequence[str]]:
+            def values(case: InteractionCase) -> list[str]:
+                found = look_up(case.record.details, key) or ()
+                return [found] if isinstance(found, str) else [str(one) for one in found]
+
+            return values
+
+        cases = self.cases
+        return [
+            Filter.of(
+                "Failure", cases, lambda case: [case.failure], order=OUTCOMES, shown=self.label
+            ),
+            Filter.of("Action", cases, listed("action.kind")),
+            Filter.of("Element", cases, listed("tags")),
+            Filter.of("Effect", cases, listed("visuals")),
+            Filter.of("Topic", cases, listed("topic")),
+        ]
+
+    def card(self, case: InteractionCase, run: Markup | None, **attributes: str) -> Markup:
+        """Return a card; scripts open it large by the pictures it names."""
+        figures = [
+            tag("figure", _drawing(pane), tag("figcaption", pane.label)) for pane in case.panes
+        ]
+        numbers = {
+            f"data_{moment}": " ".join("-" if n is None else str(n) for n in case.pictures(moment))
+            for moment in ("before", "after", "difference")
+        }
+        return tag(
+            "li",
+            tag("div", *figures, class_="states") if figures else "",
+            tag("div", self._about(case, run), class_="about"),
+            _scores(case.record),
+            **attributes,
+            **numbers,
+        )
+
+    def _about(self, case: InteractionCase, run: Markup | None) -> Markup:
+        record, details = case.record, case.record.details
+        verdict = details.get("verdict") or {}
+        colour = "bad" if not case.usable else "good" if case.failure == NONE else "warn"
+        badge = tag("span", "usable" if case.usable else "not usable", class_=f"badge {colour}")
+        lines = [tag("p", badge, self.label(case.failure), class_="verdict")]
+        sentence = details.get("sentence") or (details.get("action") or {}).get("kind") or ""
+        lines.append(tag("p", _short(sentence), class_="instruction", dir="auto"))
+        if run is not None:
+            lines.append(tag("p", run, class_="small"))
+        facts = [record.id, *(details.get("tags") or ()), "→", *(details.get("visuals") or ())]
+        lines.append(tag("p", " · ".join(map(_short, facts)), class_="small quiet"))
+        if record.error is not None:
+            error = f"{record.error.code} ({record.error.stage}): {record.error.message}"
+            lines.append(tag("p", _short(error), class_="small bad", dir="auto"))
+        evidence = [tag("li", _short(one), dir="auto") for one in verdict.get("evidence") or ()]
+        if evidence:
+            lines.append(tag("ul", *evidence, class_="evidence small"))
+        return tag("div", *lines)
+
+
+def _chosen(cases: Sequence[InteractionCase], most: int) -> list[InteractionCase]:
+    """Choose what is not usable first, and some of the rest."""
+    bad = [case for case in cases if not case.usable][: max(most - most // 5, 1)]
+    good = [case for case in cases if case.usable][: most - len(bad)]
+    return [*bad, *good]
+
+
+def _scores(record: Record) -> Markup:
+    """Return a table of the scores in both profiles, closed at first."""
+    rows = []
+    for part, name in _SCORES:
+        values = [
+            look_up(record.scores, f"{profile}.{part}.{name}") for profile in ("paper", "strict")
+        ]
+        cells = [tag("td", "–" if value is None else f"{value:.3f}") for value in values]
+        label = f"{'Full page' if part == 'full' else 'Part'} {name.replace('_', ' ')}"
+        rows.append(tag("tr", tag("th", label, scope="row"), *cells))
+    head = tag("tr", tag("td"), *(tag("th", name, scope="col") for name in ("paper", "strict")))
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="numbers")
+    return tag("details", tag("summary", "Scores"), table)
+
+
+def _drawing(pane: Pane) -> Markup:
+    if pane.picture is None or pane.region is None:
+        return tag("p", "no picture", class_="missing quiet")
+    boxes = [
+        tag(
+            "rect",
+            x=box.left,
+            y=box.top,
+            width=box.width,
+            height=box.height,
+            class_=f"{layer} {kind}",
+        )
+        for kind, box in pane.boxes
+        for layer in ("halo", "line")
+    ]
+    region = pane.region
+    return tag(
+        "svg",
+        image(pane.picture, region),
+        *boxes,
+        viewBox=f"{region.left} {region.top} {region.width} {region.height}",
+        preserveAspectRatio="xMidYMin meet",
+        role="img",
+        aria_label=pane.label,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Screenshot:
+    path: Path
+    whole: PixelBox
+
+    @classmethod
+    def of(
+        cls, run: RunDirectory, record: Record, name: str, pictures: Pictures
+    ) -> _Screenshot | None:
+        if name not in record.artifacts:
+            return None
+        path = run.artifact(record.artifacts[name])
+        size = pictures.size(path)
+        return None if size is None else cls(path, PixelBox(0, 0, *size))
+
+
+def _panes(run: RunDirectory, record: Record, pictures: Pictures) -> Iterator[Pane]:
+    """Yield before, after and the difference, of the reference and of the generated page."""
+    for side in SIDES:
+        facts = record.details.get(side) or {}
+        if not facts:
+            continue
+        width = (facts.get("size") or [None])[0]
+        before = _Screenshot.of(run, record, f"{side}_before", pictures)
+        after = _Screenshot.of(run, record, f"{side}_after", pictures)
+        trigger = _boxes("truth", [facts.get("trigger")], before, width)
+        parts = _boxes("said", facts.get("parts") or [facts.get("region")], after, width)
+        for moment, picture, boxes in (("before", before, trigger), ("after", after, parts)):
+            label = f"{side} {moment}"
+            if picture is None:
+                yield Pane(label)
+            else:
+                number = pictures.add(Crop(picture.path, picture.whole, _WHOLE))
+                yield Pane(label, number, picture.whole, boxes)
+        label = f"{side} difference"
+        if before is None or after is None:
+            yield Pane(label)
+            continue
+        region = _boxes("said", [facts.get("region")], after, width)
+        around = _around(region[0][1], after.whole) if region else after.whole
+        yield Pane(label, pictures.add(Crop(after.path, around, _CHANGE, before.path)), around)
+
+
+def _around(box: PixelBox, whole: PixelBox) -> PixelBox:
+    return PixelBox(
+        max(box.left - _MARGIN, 0),
+        max(box.top - _MARGIN, 0),
+        min(box.right + _MARGIN, whole.right),
+        min(box.bottom + _MARGIN, whole.bottom),
+    )
+
+
+def _boxes(
+    kind: str, found: Sequence[Any], picture: _Screenshot | None, width: int | None
+) -> tuple[LabelledBox, ...]:
+    """Return boxes that lie on a picture, given for a page that is `width` wide."""
+    boxes: list[LabelledBox] = []
+    if picture is None:
+        return ()
+    whole = picture.whole
+    scale = whole.width / width if width else 1.0
+    for corners in found:
+        if not isinstance(corners, Sequence) or len(corners) != 4:
+            continue
+        left, top, right, bottom = (round(scale * float(value)) for value in corners)
+        box = PixelBox(
+            max(left, 0), max(top, 0), min(right, whole.right), min(bottom, whole.bottom)
+        )
+        if box.width > 0 and box.height > 0:
+            boxes.append((kind, box))
+    return tuple(boxes)
+
+
+def _short(text: object) -> str:
+    return shortened(str(text), _LONGEST)
