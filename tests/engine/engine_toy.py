@@ -15,12 +15,20 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from uiproof.benchmark import (
+    Benchmark,
+    BrokenCase,
+    Case,
+    Judge,
+    JudgeOptions,
+    Method,
+    Record,
+    Score,
+)
 from uiproof.engine.run import execute
-from uiproof.engine.types import BrokenCase, Case, Judge, Method, Record, Score
 from uiproof.errors import BrowserDiedError, InputError, MissingDependencyError, RenderError
-from uiproof.registry import Benchmark
 
 
 class Doubler(Method[int, int]):
@@ -163,24 +171,49 @@ def _summarise(records: Iterable[Record]) -> dict[str, Any]:
     return {"mean": sum(values) / max(len(values), 1), "folded": folded}
 
 
-def _fingerprint() -> dict[str, Any]:
-    return {"browser": {"version": "1"}}
+class Toy(Benchmark):
+    name = "toy"
+    methods: ClassVar = {"doubler": "doubles numbers"}
+
+    def recognises(self, path: Path) -> bool:
+        return path.suffix == ".json"
+
+    def cases(self, path: Path) -> Iterable[Any]:
+        return _cases(path)
+
+    def method(self, name: str, **_: Any) -> Doubler:
+        return Doubler()
+
+    def judge(self, run: Path, options: JudgeOptions) -> ToyJudge:
+        return ToyJudge(run)
+
+    def summarise(self, records: Iterable[Record]) -> dict[str, Any]:
+        return _summarise(records)
+
+    def fingerprint(self, options: JudgeOptions) -> dict[str, Any]:
+        return {"browser": {"version": "1"}}
 
 
-def _method(name: str) -> Doubler:
-    return Doubler()
+class VariedToy(Toy):
+    """The toy with some of its parts replaced: `name`, `judge`, `cases`, `fingerprint`."""
+
+    def __init__(self, **parts: Any) -> None:
+        self._parts = parts
+        self.name = parts.get("name", self.name)
+
+    def judge(self, run: Path, options: JudgeOptions) -> Any:
+        make = self._parts.get("judge")
+        return super().judge(run, options) if make is None else make(run)
+
+    def cases(self, path: Path) -> Iterable[Any]:
+        make = self._parts.get("cases")
+        return super().cases(path) if make is None else make(path)
+
+    def fingerprint(self, options: JudgeOptions) -> dict[str, Any]:
+        return self._parts.get("fingerprint", super().fingerprint(options))
 
 
-TOY = Benchmark(
-    name="toy",
-    recognises=lambda path: path.suffix == ".json",
-    cases=_cases,
-    method=_method,
-    methods={"doubler": "doubles numbers"},
-    judge=ToyJudge,
-    summarise=_summarise,
-    fingerprint=_fingerprint,
-)
+TOY = Toy()
 
 
 def write_dataset(path: Path, *behaviours: str, count: int = 0, do: str = "nothing") -> Path:

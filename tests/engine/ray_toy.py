@@ -10,16 +10,14 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
-from engine_toy import TOY, ToyJudge
+from engine_toy import Toy, ToyJudge
 
+from uiproof.benchmark import Case, JudgeOptions, Method, Score
 from uiproof.engine.run import execute
-from uiproof.engine.types import Case, Method, Score
-from uiproof.registry import Benchmark
 
 
 def above() -> list[psutil.Process]:
@@ -88,11 +86,27 @@ def _cases(folder: Path) -> Iterator[Case[Path, None]]:
         yield Case(file.stem, file, None)
 
 
-def fingerprint() -> dict[str, Any]:
-    return {"browser": os.environ.get("TOY_BROWSER", "1")}
+class Files(Toy):
+    name = "files"
+
+    def cases(self, path: Path) -> Iterator[Case[Path, None]]:
+        return _cases(path)
+
+    def judge(self, run: Path, options: JudgeOptions) -> Reading:
+        return Reading(run)
+
+    def fingerprint(self, options: JudgeOptions) -> dict[str, Any]:
+        return {"browser": os.environ.get("TOY_BROWSER", "1")}
 
 
-FILES: Benchmark = replace(TOY, name="files", cases=_cases, judge=Reading, fingerprint=fingerprint)
+class FilesAnywhere(Files):
+    """Files whose judges may work on nodes with another environment."""
+
+    def fingerprint(self, options: JudgeOptions) -> dict[str, Any]:
+        return {}
+
+
+FILES, FILES_ANYWHERE = Files(), FilesAnywhere()
 
 
 def write_files(folder: Path, *behaviours: str) -> Path:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
-from engine_toy import TOY, Doubler, ToyJudge, run_toy, write_dataset
+from engine_toy import Doubler, ToyJudge, VariedToy, run_toy, write_dataset
 
 from uiproof.errors import BudgetReachedError, EmptyAnswerError, MethodError, ModelAccessError
 
@@ -130,7 +129,7 @@ class Drawing(ToyJudge):
 @pytest.mark.parametrize("executor", ["inline", "processes"])
 def test_a_method_is_shown_what_its_answer_looks_like(tmp_path, executor):
     dataset = write_dataset(tmp_path / "d.json", count=3)
-    toy = dataclasses.replace(TOY, judge=Drawing)
+    toy = VariedToy(judge=Drawing)
     options = {"method": Looking(), "executor": executor, "workers": 1}
     run = run_toy(tmp_path / "run", dataset, benchmark=toy, **options)
     assert [one.scores["value"] for one in run.records()] == [0, 101, 202]

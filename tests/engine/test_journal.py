@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from uiproof.engine.journal import Journal, decode, encode, last_records
-from uiproof.engine.types import CaseError, Record
+from uiproof.benchmark import CaseError, Record
+from uiproof.engine.rundir import Journal, decode, encode, last_records
 from uiproof.errors import InputError, StorageError
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import os
 import random
@@ -17,10 +16,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from engine_toy import TOY, OnlyMainJudge, ToyJudge, run_toy, write_dataset
+from engine_toy import OnlyMainJudge, ToyJudge, VariedToy, run_toy, write_dataset
 
-from uiproof.engine.processes import process_workers
-from uiproof.engine.types import Case
+from uiproof.benchmark import Case
+from uiproof.engine.workers import process_workers
 from uiproof.errors import RunLockedError, UsageError, WorkerStartError
 
 HERE = Path(__file__).parent
@@ -136,7 +135,7 @@ def test_a_judge_that_cannot_be_made_stops_the_run(tmp_path):
         run_toy(
             tmp_path / "run",
             dataset,
-            benchmark=dataclasses.replace(TOY, judge=OnlyMainJudge),
+            benchmark=VariedToy(judge=OnlyMainJudge),
             executor="processes",
             workers=2,
         )
@@ -144,7 +143,7 @@ def test_a_judge_that_cannot_be_made_stops_the_run(tmp_path):
 
 
 def test_a_judge_from_inside_a_function_is_refused_for_processes(tmp_path):
-    benchmark = dataclasses.replace(TOY, judge=lambda run: ToyJudge(run))
+    benchmark = VariedToy(judge=lambda run: ToyJudge(run))
     with pytest.raises(UsageError, match="another process"):
         run_toy(tmp_path / "run", tmp_path, benchmark=benchmark, executor="processes")
 

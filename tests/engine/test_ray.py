@@ -9,17 +9,17 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
-from engine_toy import TOY, run_toy, write_dataset
+from engine_toy import VariedToy, run_toy, write_dataset
 from ray_nodes import LONG, Nodes, is_alive, started, wait_until
-from ray_toy import FILES, facts, pids, run_files, write_files
+from ray_toy import FILES_ANYWHERE, facts, pids, run_files, write_files
 
 import uiproof
-from uiproof.engine import ray_workers
+from uiproof.engine import ray_pool as ray_workers
 from uiproof.engine.progress import Progress
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import UsageError, WorkerStartError
@@ -286,21 +286,11 @@ def cut_off(nodes, bucket, tmp_path_factory):
         wait_until(lambda: not is_there())
 
 
-def test_a_node_without_the_disk_is_sent_the_data_and_sends_back_what_it_made(cut_off, tmp_path):
-    behaviours = [*[f"meet {tmp_path}"] * 4, "raise", "read /nowhere"]
-    folder = write_files(cut_off.hidden / "shared by nobody", *behaviours)
-    benchmark = replace(FILES, fingerprint=dict)
-    run = run_files(folder, "run", workers=2, benchmark=benchmark)
-    assert facts(run) == facts(run_files(folder, "here", executor="inline", benchmark=benchmark))
-    assert len({one.details["pids"][3] for one in run.records() if "pids" in one.details}) == 2
-    worked_in = {one.details["run"] for one in run.records() if "run" in one.details}
-    assert len(worked_in) == 2  # one in the run, one in a folder of its own
-    for one in run.records():
-        if one.status == "scored":
-            assert run.artifact(one.artifacts["note"]).read_text() == str(one.scores["value"])
-            assert (run.path / "references" / f"{one.id}.txt").is_file()
-            assert one.details["read"] == str(folder / "data" / f"{one.id}.txt")
-    assert not list(run.path.rglob(".*"))
+def test_a_node_that_cannot_see_the_data_stops_the_run(cut_off, tmp_path):
+    folder = write_files(cut_off.hidden / "shared by nobody", *[f"meet {tmp_path}"] * 4)
+    with pytest.raises(WorkerStartError, match="does not have the files of") as caught:
+        run_files(folder, "run", workers=2, benchmark=FILES_ANYWHERE)
+    assert "URL" in caught.value.remedy
 
 
 def test_a_node_without_the_disk_fetches_data_that_has_a_url(
@@ -312,15 +302,15 @@ def test_a_node_without_the_disk_fetches_data_that_has_a_url(
 
     for name, value in {**bucket, "UIPROOF_CACHE": str(cut_off.hidden / "our cache")}.items():
         monkeypatch.setenv(name, value)
-    folder = write_files(cut_off.hidden / "from a bucket", *[f"meet {tmp_path}"] * 3)
+    meeting = tmp_path / "meeting"
+    meeting.mkdir()
+    folder = write_files(tmp_path / "from a bucket", *[f"meet {meeting}"] * 3)
     store = boto3.client("s3", region_name="us-east-1")
     store.create_bucket(Bucket="uiproof")
     for file in (folder / "data").iterdir():
         store.upload_file(str(file), "uiproof", f"pages/{file.name}")
     data = fetch("s3://uiproof/pages")
-    run = run_files(
-        *[folder, "run"], dataset=data, workers=2, benchmark=replace(FILES, fingerprint=dict)
-    )
+    run = run_files(*[folder, "run"], dataset=data, workers=2, benchmark=FILES_ANYWHERE)
     assert [one.status for one in run.records()] == ["scored"] * 3
     assert {one.details["read"] for one in run.records()} == {str(file) for file in data.iterdir()}
     (fetched,) = (one for one in (cut_off.cache / "remote" / "data").iterdir() if one.is_dir())
@@ -344,18 +334,18 @@ def test_an_address_where_nobody_answers_is_an_error_at_once(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=LONG
     )
     assert ended.returncode == 2
-    assert "Nobody answers at 127.0.0.1:1" in ended.stderr
+    assert "Nothing answers at 127.0.0.1:1" in ended.stderr
 
 
 @pytest.mark.parametrize("address", ["ray://127.0.0.1:10001", "here"])
 def test_addresses_that_cannot_be_used_are_refused(address, monkeypatch):
-    from uiproof.engine.ray_cluster import _check
+    from uiproof.engine.ray_pool import _check
 
     with pytest.raises(UsageError, match="Ray"):
         _check(address)
 
 
 def test_a_judge_from_inside_a_function_is_refused(tmp_path):
-    benchmark = replace(TOY, judge=lambda run: None)
+    benchmark = VariedToy(judge=lambda run: None)
     with pytest.raises(UsageError, match="other machines"):
         run_toy(tmp_path / "run", tmp_path, benchmark=benchmark, executor="ray")

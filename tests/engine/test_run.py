@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import fcntl
 import json
 import os
 
 import pytest
-from engine_toy import TOY, Doubler, ToyJudge, run_toy, write_dataset
+from engine_toy import Doubler, ToyJudge, VariedToy, run_toy, write_dataset
 
+from uiproof.benchmark import Case
 from uiproof.engine.progress import Progress
 from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import Case
 from uiproof.errors import (
     InputError,
     MissingDependencyError,
@@ -157,8 +156,8 @@ def test_a_run_with_other_settings_is_refused_with_what_differs(tmp_path):
     class Tripler(Doubler):
         name = "tripler"
 
-    renamed = dataclasses.replace(TOY, name="game")
-    updated = dataclasses.replace(TOY, fingerprint=lambda: {"browser": {"version": "2"}})
+    renamed = VariedToy(name="game")
+    updated = VariedToy(fingerprint={"browser": {"version": "2"}})
     for options, difference in [
         ({"method": Tripler()}, "method is 'doubler' there and 'tripler' now"),
         ({"method": Doubler(temperature=1)}, "method settings.temperature is None there and 1 now"),
@@ -232,7 +231,7 @@ class FullDiskJudge(ToyJudge):
 
 def test_a_full_disk_while_a_judge_is_made_stops_the_run_as_what_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr(FullDiskJudge, "made", 0)
-    benchmark = dataclasses.replace(TOY, judge=FullDiskJudge)
+    benchmark = VariedToy(judge=FullDiskJudge)
     with pytest.raises(StorageError, match=r"picture\.png"):
         run_toy(tmp_path / "run", write_dataset(tmp_path / "d.json", count=1), benchmark=benchmark)
 
@@ -253,7 +252,7 @@ def test_a_data_set_without_cases_leaves_nothing_behind(tmp_path):
 
     dataset = write_dataset(tmp_path / "d.json")
     with pytest.raises(InputError, match="There is nothing"):
-        run_toy(tmp_path / "run", dataset, benchmark=dataclasses.replace(TOY, cases=no_cases))
+        run_toy(tmp_path / "run", dataset, benchmark=VariedToy(cases=no_cases))
     assert not (tmp_path / "run").exists()
 
 
@@ -367,7 +366,7 @@ def test_ten_thousand_cases_are_pulled_only_as_far_as_the_window_reaches(tmp_pat
             pass
 
     method = Blind()
-    benchmark = dataclasses.replace(TOY, cases=lambda _path: Counting())
+    benchmark = VariedToy(cases=lambda _path: Counting())
     run = run_toy(
         tmp_path / "run",
         write_dataset(tmp_path / "d.json"),
@@ -398,7 +397,7 @@ def test_answers_are_scored_before_new_questions_are_posed(tmp_path):
 
     method = Doubler()
     method.concurrency = 50
-    benchmark = dataclasses.replace(TOY, judge=Counting)
+    benchmark = VariedToy(judge=Counting)
     dataset = write_dataset(tmp_path / "d.json", count=50)
     run_toy(tmp_path / "run", dataset, benchmark=benchmark, method=method)
     assert posed == scored == 50

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from uiproof.engine.lock import locked
-from uiproof.engine.rundir import RunDirectory, dataset_key
+from uiproof.engine.rundir import RunDirectory, dataset_key, locked
 from uiproof.errors import InputError
 
 ODD_IDS = [

@@ -9,9 +9,8 @@ from engine_toy import TOY, Doubler, run_toy, write_dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uiproof.engine.merging import merge_runs
-from uiproof.engine.shards import Shard
-from uiproof.engine.types import Case
+from uiproof.benchmark import Case
+from uiproof.engine.shards import Shard, merge_runs
 from uiproof.errors import InputError, RunMismatchError, UsageError
 
 

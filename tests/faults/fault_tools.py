@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,8 @@ class Started:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # The tests themselves may have been started with `nohup`.
+            preexec_fn=partial(signal.signal, signal.SIGHUP, signal.SIG_DFL),
         )
         self.pid = self._process.pid
 
@@ -123,7 +126,7 @@ class Started:
 
 def journal_ids(run: Path) -> list[str]:
     """The ids in a journal, line by line, as they were written."""
-    from uiproof.engine.journal import decode
+    from uiproof.engine.rundir import decode
 
     return [decode(line).id for line in (run / "journal.jsonl").read_bytes().splitlines()]
 

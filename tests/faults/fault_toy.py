@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import resource
 import sys
 import time
 from pathlib import Path
 
-from engine_toy import TOY, ToyJudge, run_toy
+from engine_toy import Toy, ToyJudge, run_toy
 
+from uiproof.benchmark import Case, JudgeOptions, Score
 from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import Case, Score
 
 _SAFE = 700 << 20  # a limit that does not work must not exhaust the machine
 
@@ -35,7 +34,12 @@ class Greedy(ToyJudge):
         return super().score(case, answer)
 
 
-GREEDY = dataclasses.replace(TOY, judge=Greedy)
+class GreedyToy(Toy):
+    def judge(self, run: Path, options: JudgeOptions) -> Greedy:
+        return Greedy(run)
+
+
+GREEDY = GreedyToy()
 
 
 def _eat_with_limit(more: int) -> None:

@@ -13,7 +13,7 @@ import pytest
 from fault_tools import UIPROOF, journal_ids, lines_in, living, processes, wait_until
 
 from uiproof.browser import Limits, PageSource, Renderer
-from uiproof.proctree import descendants
+from uiproof.process_tree import descendants
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -37,7 +37,7 @@ def test_a_run_whose_browser_and_judge_are_killed_scores_every_page(tmp_path, st
         *("--out", "run", "--quiet", "--json", "scores.json"),
     )
     run = tmp_path / "run"
-    disturbances = ((1, (BROWSER,)), (4, ("uiproof.engine.worker",)))
+    disturbances = ((1, (BROWSER,)), (4, ("uiproof.engine.worker_process",)))
     for done, words in disturbances:
         wait_until(lambda n=done: lines_in(run) >= n, 120)
         pids = wait_until(lambda w=words: processes(main.marker, *w))

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from engine_toy import run_toy, write_dataset
 
-from uiproof.engine.journal import Journal, encode, last_records
-from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import CaseError, Record
+from uiproof.benchmark import CaseError, Record
+from uiproof.engine.rundir import Journal, RunDirectory, encode, last_records
 from uiproof.errors import InputError
 
 RECORDS = (

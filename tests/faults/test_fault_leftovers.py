@@ -15,13 +15,13 @@ import pytest
 from fault_tools import UIPROOF, lines_in, living, processes, wait_until
 
 from uiproof import scratch
-from uiproof.proctree import descendants
+from uiproof.process_tree import descendants
 from uiproof.scratch import ScratchFolder, sweep
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 PAIR = {"reference": "<h1>Hello</h1>", "generated": "<h1>Hallo</h1>"}
-WORKER = "uiproof.engine.worker"
+WORKER = "uiproof.engine.worker_process"
 
 
 def family(main, folder):

@@ -17,7 +17,7 @@ from remote_server import journal_ids, wait_until
 import uiproof
 import warm_commands
 from uiproof.remote.mirror import fetch
-from uiproof.studio.datasets.sets import dataset_id
+from uiproof.studio.datasets import dataset_id
 
 PAGE = "<body style='margin:20px;font:16px sans-serif'><h1>{title}</h1><p>{text}</p></body>"
 

@@ -12,6 +12,7 @@ import pytest
 from remote_server import journal_ids, wait_until
 
 import uiproof
+from uiproof.engine import run_sync
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import (
     InputError,
@@ -20,9 +21,9 @@ from uiproof.errors import (
     StorageError,
     UsageError,
 )
-from uiproof.remote import claim, pushing, store
-from uiproof.remote.room import PUSHED
-from uiproof.tracking.facts import opened
+from uiproof.integrations.tracking import open_runs
+from uiproof.remote import store
+from uiproof.remote.mirror import PUSHED
 
 WORDS = "alpha be gamma held delta"
 
@@ -137,8 +138,7 @@ def test_a_second_writer_on_this_machine_is_refused(
 def test_a_writer_that_was_taken_over_writes_no_more(
     bucket, machine, pictures, words, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(claim, "BEAT_SECONDS", 0.1)
-    monkeypatch.setattr(pushing, "BEAT_SECONDS", 0.1)
+    monkeypatch.setattr(run_sync, "BEAT_SECONDS", 0.1)
     hold = tmp_path / "hold"
     hold.touch()
     monkeypatch.setenv("PICTURE_HOLD", str(hold))
@@ -189,7 +189,7 @@ def test_a_server_that_is_away_for_a_while_does_no_harm(
 def test_what_could_not_be_pushed_is_kept_and_pushed_by_the_same_command(
     bucket, machine, pictures, words, monkeypatch
 ):
-    monkeypatch.setattr(pushing, "_LAST_PAUSES", (0.1,))
+    monkeypatch.setattr(run_sync, "_LAST_PAUSES", (0.1,))
     out = f"{bucket.url}/runs/x"
     with monkeypatch.context() as refusing:
 
@@ -292,7 +292,7 @@ def test_several_methods_get_a_place_each_below_the_url(
     matrix = uiproof.run_matrix(words, ["echo", "echo-2"], out=out, executor="inline", quiet=True)
     assert [one.place for one in matrix.runs] == [f"{out}/echo", f"{out}/echo-2"]
     assert "runs/echo/summary.json" in bucket
-    with pytest.raises(UsageError, match="2 runs do not go into one"):
+    with pytest.raises(UsageError, match="cannot hold 2 runs"):
         uiproof.run_matrix(words, ["echo", "echo-2"], out=f"{out}/echo", quiet=True)
 
 
@@ -319,7 +319,7 @@ def test_tables_submissions_and_trackers_need_no_pictures(
     uses = {
         "table": lambda: uiproof.comparison([there]),
         "submission": lambda: uiproof.write_submission([there], tmp_path / "x.json", name="x"),
-        "tracker": lambda: opened([there]),
+        "tracker": lambda: open_runs([there]),
     }
     for name, use in uses.items():
         machine(f"with-{name}")

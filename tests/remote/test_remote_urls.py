@@ -18,7 +18,7 @@ from uiproof.cli import app
 from uiproof.errors import DownloadError, InputError, MissingDependencyError, UsageError
 from uiproof.remote import store
 from uiproof.remote.mirror import fetch
-from uiproof.remote.urls import checked, explained, is_url, without_secrets
+from uiproof.remote.store import checked, explained, is_url, without_secrets
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the engine offers a method while it answers one case, and what the method leaves there."""
+"""The context of one case for a method: flags, calls, artifacts and rendering."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Context:
         self.artifacts[path.stem] = path.relative_to(self._run.path).as_posix()
 
     async def render(self, answer: Any) -> bytes:
-        """A picture of an answer as PNG, for methods that look at what they made."""
+        """Return a picture of an answer as PNG, for methods that look at what they made."""
         if self._render is None:
             raise MethodError("There is nothing here that could render an answer.")
         return await self._render(answer)

@@ -1,4 +1,4 @@
-"""Where judges work: in a thread, in processes, or wherever else a `Worker` can be.
+"""Pools of workers: judges in a thread, in processes, or on a cluster.
 
 A worker holds one judge and keeps it warm. The pool starts workers as they are needed, gives each
 one call at a time and replaces those that die or hang. To run judges somewhere new, write a
@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from uiproof.benchmark import Judge, Score
 from uiproof.engine.machine import default_workers
-from uiproof.engine.storage import storage_fault
-from uiproof.engine.types import Judge, Score
 from uiproof.errors import (
     BrowserDiedError,
     CaseTimeoutError,
@@ -33,6 +32,7 @@ from uiproof.errors import (
     WorkerDiedError,
     WorkerStartError,
 )
+from uiproof.files import storage_fault
 
 Stage = Literal["pose", "picture", "score"]
 MakeJudge = Callable[[], Judge[Any, Any, Any]]
@@ -52,24 +52,25 @@ def make_pool(
     log: Path,
     folders: Sequence[Path] = (),
     fingerprint: Callable[[], Mapping[str, Any]] = dict,
+    ray_address: str | None = None,
 ) -> Pool:
-    """The pool for an executor's name; `log`, in the run's directory, gets what workers print.
+    """Return the pool for an executor's name; workers print to `log` in the run's directory.
 
     Without `workers` there are as many as there is room for. Judges on other machines are given
     the data and predictions in `folders`; what `fingerprint` says must be the same there.
     """
     if name == "inline":
-        from uiproof.engine.threads import ThreadWorker
+        from uiproof.engine.workers import ThreadWorker
 
         return Pool(lambda: ThreadWorker(make_judge), workers=1, case_timeout=case_timeout)
     if name == "processes":
-        from uiproof.engine.processes import process_workers
+        from uiproof.engine.workers import process_workers
 
         new_worker = process_workers(make_judge, log)
         workers = workers or default_workers()
         return Pool(new_worker, workers=workers, case_timeout=case_timeout)
     if name == "ray":
-        from uiproof.engine.ray_workers import ray_pool
+        from uiproof.engine.ray_pool import ray_pool
 
         return ray_pool(
             make_judge,
@@ -78,6 +79,7 @@ def make_pool(
             log=log,
             folders=folders,
             fingerprint=fingerprint,
+            address=ray_address,
         )
     raise UsageError(
         f"There is no executor called {name!r}.", remedy="Use `processes`, `ray` or `inline`."
@@ -94,12 +96,12 @@ class Worker(Protocol):
         """Let the judge do one thing. Raises `WorkerDiedError` or what `perform` raises."""
 
     async def end(self) -> None:
-        """Go away: after closing the judge when idle, at once when busy. May be called twice."""
+        """End: close the judge first when idle, stop at once when busy. May be called twice."""
 
 
 @dataclass(slots=True)
 class Trace:
-    """What the way of one case through the pool took."""
+    """The attempts and seconds of one case in the pool."""
 
     seconds: dict[str, float] = field(default_factory=dict)  # by stage, without waiting for a turn
     attempts: int = 1
@@ -110,13 +112,13 @@ class Trace:
 
 
 class _Tries:
-    """How often something is tried again whose worker died."""
+    """A count of retries after the death of a worker."""
 
     def __init__(self) -> None:
         self._deaths = self._lost_nodes = 0
 
     def again_after(self, error: WorkerDiedError) -> bool:
-        """Whether to go on. A page can kill its worker; that a node goes away is nobody's fault."""
+        """Return whether to try again: a page can kill its worker, and nodes can go away."""
         if isinstance(error, NodeLostError):
             self._lost_nodes += 1
         else:
@@ -127,7 +129,7 @@ class _Tries:
 class Pool:
     """Up to `workers` workers. Scoring goes before posing, so that answers do not pile up.
 
-    A worker that is started belongs to nobody: who needs one takes the first that is free. So no
+    A started worker belongs to no case: the next case takes the first that is free. So no
     case waits for a place on a cluster while a worker of this pool has nothing to do.
     """
 
@@ -224,7 +226,7 @@ class Pool:
                 await worker.end()
 
     async def _worker(self) -> Worker:
-        """A worker for who has a turn: one that is idle, or the first that gets free."""
+        """Return a worker for who has a turn: one that is idle, or the first that gets free."""
         if self._broken:
             raise self._broken
         if self._idle:
@@ -344,7 +346,7 @@ def perform(judge: Judge[Any, Any, Any], stage: Stage, *args: Any) -> Any:
 
 
 def as_error(error: BaseException) -> UiproofError:
-    """The error itself if it was raised on purpose, else an `InternalError` about it.
+    """Return the error itself if it was raised on purpose, else an `InternalError` about it.
 
     A full or read-only disk behind it always becomes a `StorageError`: no case is to blame.
     """

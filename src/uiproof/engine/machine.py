@@ -1,4 +1,4 @@
-"""How many workers this machine can feed."""
+"""Cores and memory of this machine, and the workers that fit."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _BYTES_PER_WORKER = 1 << 30  # a judge with its browser and models
 
 
 def default_workers() -> int:
-    """One worker per core that this process may use, as long as there is a gigabyte for each."""
+    """Return one worker per usable core, as long as there is a gigabyte for each."""
     return max(1, min(usable_cores(), usable_memory() // _BYTES_PER_WORKER))
 
 
 def usable_cores() -> int:
-    """Cores that this process may use: affinity and container limits count."""
+    """Return the cores that this process may use, by affinity and container limits."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS
@@ -29,7 +29,7 @@ def usable_cores() -> int:
 
 
 def usable_memory() -> int:
-    """Bytes that are free for this process; container limits count."""
+    """Return the bytes that are free for this process, by memory and container limits."""
     limits = [int(text) for text in _cgroup_values("memory.max") if text != "max"]
     try:
         meminfo = Path("/proc/meminfo").read_text("ascii")
@@ -41,7 +41,7 @@ def usable_memory() -> int:
 
 
 def _cgroup_values(name: str) -> Iterator[str]:
-    """The contents of a control file in this process's group and all groups around it."""
+    """Yield the contents of a control file in this process's group and all groups around it."""
     root = Path("/sys/fs/cgroup")
     try:
         lines = Path("/proc/self/cgroup").read_text("utf-8").splitlines()

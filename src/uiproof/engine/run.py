@@ -14,16 +14,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from uiproof.benchmark import BrokenCase, Case, CaseError, JudgeOptions, Method, Record, Score
 from uiproof.engine.context import Context
 from uiproof.engine.executors import Pool, Trace, as_error, make_pool
-from uiproof.engine.journal import Journal, encode
-from uiproof.engine.lock import locked
 from uiproof.engine.progress import Progress
-from uiproof.engine.rundir import FORMAT, RunDirectory, dataset_key
+from uiproof.engine.rundir import FORMAT, Journal, RunDirectory, dataset_key, encode, locked
 from uiproof.engine.shards import AnyCase, Shard
-from uiproof.engine.storage import access
 from uiproof.engine.summary import summarise
-from uiproof.engine.types import BrokenCase, Case, CaseError, Method, Record, Score
 from uiproof.errors import (
     BudgetReachedError,
     InputError,
@@ -37,10 +34,11 @@ from uiproof.errors import (
     UsageError,
     WorkerStartError,
 )
+from uiproof.files import access
 from uiproof.remote.mirror import name_of
 
 if TYPE_CHECKING:
-    from uiproof.registry import Benchmark
+    from uiproof.benchmark import Benchmark
 
 # These are not about a case: the run stops, and can be continued afterwards.
 _STOPS_THE_RUN = (
@@ -66,20 +64,26 @@ def execute(
     case_timeout: float = 300,
     retry_failed: bool = False,
     progress: Progress | None = None,
+    options: JudgeOptions | None = None,
+    cases: Iterable[AnyCase] | None = None,
+    ray_address: str | None = None,
 ) -> RunDirectory:
     """Run a method on a data set, or continue the run that is in `directory`.
 
     Every case ends in the journal as scored or failed. What is there is not done again; with
     `retry_failed`, failed cases are. With `shard` only its part of the data set is done; the limit
-    is that of the whole. `case_timeout` is for each stage of judging, in seconds;
+    is that of the whole. `options` are those of the judge, `cases` replace those of the data set.
+    `case_timeout` is for each stage of judging, in seconds;
     methods have time limits of their own. Ctrl-C ends the run cleanly with what is finished kept,
     and raises `KeyboardInterrupt`. Raises `RunMismatchError` when the directory holds a run with
-    other settings and `RunLockedError` while somebody else writes to it.
+    other settings and `RunLockedError` while another process writes to it.
     """
     _check_call(workers, limit)
     run = RunDirectory(directory)
     log = run.path / "workers.log"
-    cases = benchmark.cases(dataset)  # before anything is written: what is wrong shows here
+    if cases is None:
+        cases = benchmark.cases(dataset)  # before anything is written: what is wrong shows here
+    options = options or benchmark.judge_options()
     manifest = {
         "format": FORMAT,
         "uiproof": version("uiproof"),
@@ -94,24 +98,25 @@ def execute(
         "shard": None if shard is None else str(shard),
         "cases": _total(cases, limit) if shard is None else None,
         "executor": executor,
-        "fingerprint": dict(benchmark.fingerprint()),
+        "fingerprint": dict(benchmark.fingerprint(options)),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     with ExitStack() as held:
         pool = make_pool(
             executor,
-            partial(benchmark.judge, run.path),
+            partial(benchmark.judge, run.path, options),
             workers=workers,
             case_timeout=case_timeout,
             log=log,
             folders=(dataset, *method.folders),
-            fingerprint=benchmark.fingerprint,
+            fingerprint=partial(benchmark.fingerprint, options),
+            ray_address=ray_address,
         )
         held.callback(pool.release)
         run.create()
         held.enter_context(locked(run.path / "lock"))
         run.describe({**manifest, "workers": pool.workers})
-        session = _Session(run, benchmark, method, pool, progress or Progress())
+        session = _Session(run, benchmark, method, pool, progress or Progress(), options)
         try:
             asyncio.run(session.run(cases, limit, shard, retry_failed))
         except BaseException:
@@ -141,7 +146,7 @@ def _check_call(workers: int | None, limit: int | None) -> None:
 
 
 def _total(cases: Iterable[AnyCase], limit: int | None) -> int | None:
-    """How many cases a run will have at most; None where nobody can know."""
+    """Return how many cases a run will have at most; None where it is unknown."""
     if not isinstance(cases, Sized):
         return limit
     return len(cases) if limit is None else min(len(cases), limit)
@@ -157,10 +162,11 @@ class _Session:
         method: Method[Any, Any],
         pool: Pool,
         progress: Progress,
+        options: JudgeOptions,
     ) -> None:
         self._run, self._benchmark, self._method = run, benchmark, method
         self._pool, self._progress = pool, progress
-        self._judge = benchmark.judge(run.path)  # only ever asked what a failure scores
+        self._judge = benchmark.judge(run.path, options)  # only ever asked what a failure scores
         concurrency = max(method.concurrency, 1)
         self._answering = asyncio.Semaphore(concurrency)
         # How many cases may be under way: memory does not grow with the size of the data set.
@@ -182,7 +188,7 @@ class _Session:
         shard: Shard | None,
         retry_failed: bool,
     ) -> None:
-        """Bring every case to its end that is not in the journal or has another answer now."""
+        """Finish every case that is not in the journal or has another answer now."""
         done, failed = self._done(retry_failed)
         wanted, total = _wanted(cases, limit, shard)
         async with AsyncExitStack() as cleanup:
@@ -267,7 +273,7 @@ class _Session:
                 raise error from (None if error is raised else raised)
         if isinstance(error, ModelError) and error.attempts:
             context.note_call({"cached": False, "answered": False, "attempts": error.attempts})
-        failure = self._judge.failure(case if isinstance(case, Case) else None)
+        failure = self._judge.failure(case if isinstance(case, Case) else case.known)
         if isinstance(error, InternalError) and error.traceback:
             details = {**failure.details, "traceback": error.traceback}
             failure = replace(failure, details=details)
@@ -317,7 +323,7 @@ class _Session:
 def _wanted(
     cases: Iterable[AnyCase], limit: int | None, shard: Shard | None
 ) -> tuple[Iterable[AnyCase], int | None]:
-    """The cases to be done, and how many they are where that is known."""
+    """Return the cases to be done, and how many they are where that is known."""
     unique = _unique(islice(cases, limit))
     if shard is None:
         return unique, _total(cases, limit)

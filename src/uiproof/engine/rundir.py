@@ -8,20 +8,25 @@ for record in run.records():
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
+import socket
+import time
 from collections.abc import Container, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import IO, Any
 from urllib.parse import quote
 
-from uiproof.engine.journal import is_empty, last_records
-from uiproof.engine.storage import access, access_error
-from uiproof.engine.types import Record
-from uiproof.errors import InputError, RunMismatchError
+from uiproof.benchmark import CaseError, Record
+from uiproof.errors import InputError, RunLockedError, RunMismatchError, StorageError
+from uiproof.files import access, access_error
 
 FORMAT = 1
 _OWN_NAMES = {"lock", "workers.log", "run.json.tmp"}  # may be there before run.json is
@@ -40,15 +45,25 @@ _IDENTITY = {
 
 
 class RunDirectory:
-    """The files of one run. Making this object reads and writes nothing."""
+    """The files of one run. Making this object reads and writes nothing.
 
-    def __init__(self, path: Path | str) -> None:
+    `names` are display names of models: the manifest's `method` has them in place of the models.
+    """
+
+    def __init__(self, path: Path | str, *, names: Mapping[str, str] | None = None) -> None:
         self.path = Path(path)
         self.journal = self.path / "journal.jsonl"
+        self._names = names or {}
 
     @classmethod
-    def of(cls, run: RunDirectory | Path | str, *, pictures: bool = True) -> RunDirectory:
-        """A run that may be named by its path, or by its URL: then it is fetched as it is now.
+    def of(
+        cls,
+        run: RunDirectory | Path | str,
+        *,
+        pictures: bool = True,
+        names: Mapping[str, str] | None = None,
+    ) -> RunDirectory:
+        """Open a run by its path, or fetch it by its URL.
 
         Without `pictures` only what tables need is fetched.
         """
@@ -56,42 +71,47 @@ class RunDirectory:
             return run
         if isinstance(run, str) and "://" in run:
             from uiproof.remote.mirror import fetch
-            from uiproof.remote.urls import is_url
+            from uiproof.remote.store import is_url
 
             if is_url(run):
-                return cls(fetch(run, deep=pictures))
-        return cls(run)
+                return cls(fetch(run, deep=pictures), names=names)
+        return cls(run, names=names)
 
     @property
     def place(self) -> str:
-        """What to call it in messages: its path, or its URL where it is a copy of one."""
+        """Return what to call it in messages: its path, or its URL where it is a copy of one."""
         from uiproof.remote.mirror import shown
 
         return shown(self.path)
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """`run.json`: what was run, with which settings, where."""
-        return self._read("run.json", "is not a run: it has no run.json")
+        """Read `run.json`: what was run, with which settings, where."""
+        found = self._read("run.json", "is not a run: it has no run.json")
+        method = str(found.get("method", ""))
+        for model, name in self._names.items():
+            if f"{method} ".startswith(f"{model} "):  # the prompt may follow
+                found["method"] = name + method.removeprefix(model)
+        return found
 
     @property
     def summary(self) -> dict[str, Any]:
-        """`summary.json`, which exists once a run has ended or was interrupted."""
+        """Read `summary.json`, which exists once a run has ended or was interrupted."""
         return self._read("summary.json", "has no summary.json yet")
 
     def records(self) -> Iterator[Record]:
-        """How each case ended, ordered by id. Also works while the run is being written."""
+        """Return how each case ended, ordered by id. Also works while the run is being written."""
         return last_records(self.journal)
 
     def artifact(self, name: str) -> Path:
-        """The file behind an entry of `Record.artifacts`."""
+        """Return the file behind an entry of `Record.artifacts`."""
         path = (self.path / name).resolve()
         if not path.is_relative_to(self.path.resolve()):
             raise InputError(f"The artifact {name!r} lies outside of the run {self.place}.")
         return path
 
     def artifact_dir(self, case_id: str) -> Path:
-        """The folder for what is rendered for one case; made if needed.
+        """Return the folder for what is rendered for one case; made if needed.
 
         Every id gets a folder of its own directly under `artifacts/`, whatever is in the id.
         """
@@ -191,7 +211,7 @@ class RunDirectory:
 def mismatch(
     old: Mapping[str, Any], new: Mapping[str, Any], *, except_for: Container[str] = ()
 ) -> str:
-    """Why results of two manifests do not belong together, in words; empty where they do."""
+    """Return why results of two manifests do not belong together, in words; empty where they do."""
     found = (
         _difference(old.get(key), new.get(key), label)
         for key, label in _IDENTITY.items()
@@ -201,7 +221,7 @@ def mismatch(
 
 
 def _difference(old: Any, new: Any, label: str) -> str:
-    """The first place where two values differ, in words; empty when they are the same."""
+    """Return the first place where two values differ, in words; empty when they are the same."""
     if isinstance(old, dict) and isinstance(new, dict):
         found = (_difference(old.get(k), new.get(k), f"{label}.{k}") for k in {**old, **new})
         return next(filter(None, found), "")
@@ -213,7 +233,7 @@ def _limit(limit: int | None) -> str:
 
 
 def dataset_key(dataset: Path, *, run: Path) -> str:
-    """A short key that changes when files of a data set are added, removed or edited.
+    """Return a short key that changes when files of a data set are added, removed or edited.
 
     Names and sizes of all files and the first and last 64 kB of each go into it. Hidden files do
     not, nor does `run` nor any other run that lies inside the data set's folder. Of a file that
@@ -238,7 +258,7 @@ def _ends(path: Path, size: int) -> bytes:
 
 
 def dataset_files(dataset: Path, run: Path) -> Iterator[Path]:
-    """The files that make a data set, in a stable order; see `dataset_key` for what is left out."""
+    """Yield the files of a data set in a stable order, without those that `dataset_key` skips."""
     if dataset.is_file():
         yield dataset
         return
@@ -251,3 +271,214 @@ def dataset_files(dataset: Path, run: Path) -> Iterator[Path]:
             path = Path(folder, name)
             if not name.startswith(".") and os.path.isfile(path):  # noqa: PTH113 - never raises
                 yield path
+
+
+# A finished line is in the hands of the system at once and survives the death of the process. Only
+# a power cut can lose it; against that, the disk is asked to catch up at most this often.
+_SYNC_SECONDS = 0.5
+
+
+def encode(record: Record) -> bytes:
+    """Return a journal line; raise TypeError or ValueError for what JSON cannot hold."""
+    written = {
+        "id": record.id,
+        "status": record.status,
+        "scores": dict(record.scores),
+        "error": asdict(record.error) if record.error else None,
+        "details": dict(record.details),
+        "artifacts": dict(record.artifacts),
+        "flags": list(record.flags),
+        "seconds": dict(record.seconds),
+        "attempts": record.attempts,
+        "answer_key": record.answer_key,
+        "calls": [dict(call) for call in record.calls],
+    }
+    return json.dumps(written, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def decode(line: bytes) -> Record:
+    """Return the record of a journal line; raise ValueError, TypeError or KeyError for others."""
+    fields: dict[str, Any] = json.loads(line)
+    if not isinstance(fields, dict) or not isinstance(fields.get("id"), str):
+        raise TypeError("it holds no case")
+    if error := fields.get("error"):
+        fields["error"] = CaseError(**error)
+    fields["flags"] = tuple(fields["flags"])
+    fields["calls"] = tuple(fields.get("calls", ()))
+    return Record(**fields)
+
+
+class Journal:
+    """Appends lines to a journal.
+
+    with Journal(path) as journal:
+        journal.append(encode(record))
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._synced = time.monotonic()
+        with access(path, "written"):
+            self._file = path.open("ab", buffering=0)
+            _cut_torn_line(path)
+
+    def append(self, line: bytes) -> None:
+        """Add one finished case."""
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+        except OSError as error:
+            with suppress(OSError):  # another case may still be written, never behind half a line
+                _cut_torn_line(self._path)
+            raise self._error(error) from error
+        if time.monotonic() - self._synced >= _SYNC_SECONDS:
+            self._sync()
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._error(error) from error
+        self._synced = time.monotonic()
+
+    def _error(self, error: OSError) -> StorageError:
+        return StorageError(
+            f"The journal {self._path} cannot be written: {error.strerror}.",
+            remedy="Put that right, then run again: the run continues where it stopped.",
+        )
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with self._file:
+            if error is None:
+                self._sync()
+
+
+def _cut_torn_line(path: Path) -> None:
+    with path.open("r+b") as file:
+        end = position = file.seek(0, os.SEEK_END)
+        while position > 0:
+            start = max(position - 65536, 0)
+            file.seek(start)
+            line_end = file.read(position - start).rfind(b"\n")
+            if line_end >= 0:
+                position = start + line_end + 1
+                break
+            position = start
+        if position < end:
+            file.truncate(position)
+
+
+def is_empty(path: Path) -> bool:
+    """Return whether not one case is written down."""
+    try:
+        with path.open("rb") as file:
+            return not file.readline().endswith(b"\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError as error:
+        raise access_error(path, "read", error) from error
+
+
+def last_records(path: Path) -> Iterator[Record]:
+    """Yield how each case ended, ordered by id: the last line counts where a case has several.
+
+    The order makes summaries independent of who finished first. Records are read one by one; only
+    the ids are held in memory.
+    """
+    if is_empty(path):
+        return
+    where: dict[str, int] = {}
+    for position, record in _lines(path):
+        where[record.id] = position
+    with path.open("rb") as file:
+        for case_id in sorted(where, key=_natural):
+            file.seek(where[case_id])
+            yield decode(file.readline())
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Record]]:
+    position = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return  # torn, or just being written
+            try:
+                yield position, decode(line)
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
+                raise InputError(
+                    f"Line {number} of {path} is damaged: {error}.",
+                    remedy="Delete that line and run again: its case is then done again.",
+                ) from error
+            position += len(line)
+
+
+def _natural(case_id: str) -> tuple[list[str | int], str]:
+    """Return a key that sorts `page-2` before `page-10`."""
+    parts = re.split(r"(\d{1,18})", case_id)
+    return [int(part) if index % 2 else part for index, part in enumerate(parts)], case_id
+
+
+_LOOKS = 25  # `is_locked` holds a lock for a moment; trying again tells it from a writer
+_LOOK_SECONDS = 0.02
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file at `path`; raises `RunLockedError` while another process holds it."""
+    # The file stays behind, empty of meaning: deleting it would let two processes lock two files.
+    with access(path, "written"):
+        file = path.open("ab", buffering=0)
+    with file:
+        try:
+            _take(file)
+        except BlockingIOError:
+            raise RunLockedError(
+                f"{path.parent} is being written by {_holder(path)}.",
+                remedy="Wait for it to finish or stop it, or write to another directory.",
+            ) from None
+        except OSError as error:
+            raise InputError(
+                f"{path.parent} is on a file system that cannot lock files ({error}).",
+                remedy="Write the run to a local disk.",
+            ) from error
+        with access(path, "written"):
+            file.truncate(0)
+            file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
+        yield
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether some process holds the lock file at `path`."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # there is none, or it cannot be locked: no run is writing here
+    return False
+
+
+def _take(file: IO[bytes]) -> None:
+    for _ in range(_LOOKS):
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_LOOK_SECONDS)
+    return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _holder(path: Path) -> str:
+    try:
+        holder = json.loads(path.read_text("utf-8"))
+        return f"process {holder['pid']} on {holder['host']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"  # it has the lock but has not yet said who it is, or not to us

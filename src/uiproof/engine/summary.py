@@ -1,4 +1,4 @@
-"""What a run amounts to: what its benchmark says, how many cases failed, what its models took."""
+"""The summary of a run: its benchmark's, with failures and the usage of models."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from uiproof.engine.types import Record
+from uiproof.benchmark import Record
 
 if TYPE_CHECKING:
-    from uiproof.registry import Benchmark
+    from uiproof.benchmark import Benchmark
 
 _ALWAYS = ("input_tokens", "output_tokens")
 _THIS_TIME = ("attempts", "network_seconds", "queue_seconds")  # not of answers from the cache
 
 
 def summarise(records: Iterable[Record], benchmark: Benchmark) -> dict[str, Any]:
-    """The content of `summary.json`, but for how long it took; streams over the records."""
+    """Yield the content of `summary.json`, but for how long it took; streams over the records."""
     n = 0
     errors: Counter[str] = Counter()
     usage = UsageTotals()
@@ -64,7 +64,7 @@ class UsageTotals:
             for name in _ALWAYS if cached else self._sums:
                 self._sums[name] += call.get(name) or 0
             if call.get("answered") is False:
-                pass  # nobody knows whether requests in vain cost anything
+                pass  # unknown whether failed requests cost anything
             elif cost is None:
                 self._unpriced += 1
             else:
@@ -72,7 +72,7 @@ class UsageTotals:
                 self._paid += 0.0 if cached else cost
 
     def as_json(self) -> dict[str, Any] | None:
-        """The totals, or None where no model was asked."""
+        """Return the totals, or None where no model was asked."""
         if not self._requests:
             return None
         priced = self._unpriced < self._requests

@@ -6,7 +6,7 @@
 A mirror is below `remote/data` of the cache, the local copy of a run that is written to a URL below
 `remote/runs`. Each has a folder of its own, which also holds what is known about it. Folders that
 the command of a cluster sent here are below `remote/sent`. Where all of them together grow too
-large, those that nobody uses go.
+large, unused ones are evicted.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ import os
 import shutil
 import sys
 import time
+from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 from uuid import uuid4
 
-from uiproof.engine.storage import access
 from uiproof.errors import InputError
-from uiproof.remote import room
-from uiproof.remote.store import Store, Version
-from uiproof.remote.urls import checked, here, is_url, scheme_of
+from uiproof.files import access, folder_size
+from uiproof.remote.store import Store, Version, checked, here, is_url, scheme_of
 from uiproof.settings import Settings
 
 CONNECTIONS = 8  # data sets are thousands of small files
@@ -42,28 +41,28 @@ Kind = Literal["data", "runs"]
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where a local copy is, and where what is known about it is kept."""
+    """The folder of a local copy, with its metadata."""
 
     url: str
     folder: Path
 
     @property
     def content(self) -> Path:
-        """The copy itself; it has the name of the original, which tables show."""
+        """Return the copy itself; it has the name of the original, which tables show."""
         address = self.url.split("?")[0] if scheme_of(self.url).startswith("http") else self.url
         name = address.rstrip("/").rpartition("/")[2].replace("\\", "_").replace("\0", "_")
         return self.folder / "content" / (name if name.strip(".") else "unnamed")
 
 
 def home_of(url: str, kind: Kind) -> Home:
-    """The place for a local copy, made if needed; it stays as long as this process lives.
+    """Return the place for a local copy, made if needed; it stays as long as this process lives.
 
     The network is not asked.
     """
     url = checked(url)
     digest = hashlib.sha256(url.encode(errors="surrogatepass")).hexdigest()[:24]
     home = Home(url, _root() / kind / digest)
-    room.hold(home.folder)
+    hold(home.folder)
     with access(home.folder, "made"):
         home.content.parent.mkdir(parents=True, exist_ok=True)
         if not (home.folder / "url").exists():
@@ -94,52 +93,47 @@ def fetch(url: str, *, deep: bool = True) -> Path:
             brought = bring(store, wanted, home, listed=listed)
             if not brought or all(one.token is None for one in wanted.values()):
                 break  # nothing has changed, or there is no telling
-    make_room(home.folder)
+    evict_others(home.folder)
     return home.content
-
-
-def sent_home(key: str) -> Path:
-    """The place for a folder that is sent to this machine."""
-    return _root() / "sent" / key
 
 
 def keep(path: Path) -> None:
     """Say that this process uses the local copy that a path lies in, if it lies in one."""
     if path.is_relative_to(_root()):
-        room.hold(_root().joinpath(*path.relative_to(_root()).parts[:2]))
+        hold(_root().joinpath(*path.relative_to(_root()).parts[:2]))
 
 
-def make_room(folder: Path) -> None:
+def evict_others(folder: Path) -> None:
     """Say that a copy has changed, and delete others if all together are larger than allowed."""
-    room.measure(folder)
-    room.make_room(_root(), Settings.from_environment().mirror_bytes)
+    _measure(folder)
+    _evict(_root(), Settings.from_environment().mirror_bytes)
 
 
 def local(name: str | Path) -> Path:
-    """What the user named by its path or by its URL, as a path on this machine."""
+    """Return what the user named by its path or by its URL, as a path on this machine."""
     if isinstance(name, str) and is_url(name):
         return fetch(name)
     return Path(name).expanduser()
 
 
 def url_of(path: Path) -> str | None:
-    """The URL that a file or folder here is a copy of; None for those that are no copies."""
+    """Return the URL that a file or folder here is a copy of; None for those that are no copies."""
     found = located(path)
     return None if found is None else "/".join((found[0].url.rstrip("/"), *found[1]))
 
 
 def name_of(path: Path) -> str:
-    """What to call a file or folder wherever other machines read it: its URL, or its full path."""
+    """Return the name of a file or folder for other machines: its URL or its full path."""
     return url_of(path) or str(path.resolve())
 
 
 def shown(path: Path) -> str:
-    """What to call a file or folder in messages: its URL, or its path as the user gave it."""
+    """Return the name of a file or folder for messages: its URL, or its path as given."""
     return url_of(path) or str(path)
 
 
 def located(path: Path, kind: Kind | None = None) -> tuple[Home, tuple[str, ...]] | None:
-    """The local copy that a path lies in, and the names that lead to it from there."""
+    """Return the local copy that a path lies in, and the names that lead to it from there."""
     root = _root().resolve()
     path = path.resolve()
     if not path.is_relative_to(root):
@@ -158,13 +152,13 @@ def located(path: Path, kind: Kind | None = None) -> tuple[Home, tuple[str, ...]
 def bring(
     store: Store, wanted: Mapping[str, Version], home: Home, *, listed: Collection[str]
 ) -> int:
-    """Bring those objects that are not here as they are there; each appears only when whole.
+    """Fetch the objects that are missing or changed; each appears only when complete.
 
     Says how many those were. Only what is `listed` stays known.
     """
     known = read_known(home)
     missing = [name for name, version in wanted.items() if not _is_here(name, version, known, home)]
-    told = _Told(home.url, len(missing), sum(wanted[name].size or 0 for name in missing))
+    progress = _Progress(home.url, len(missing), sum(wanted[name].size or 0 for name in missing))
     pool = ThreadPoolExecutor(CONNECTIONS)
 
     def one(name: str) -> str:
@@ -182,7 +176,7 @@ def bring(
 
     try:
         for name in pool.map(one, missing):
-            told.about(wanted[name].size or 0)
+            progress.advance(wanted[name].size or 0)
     finally:
         pool.shutdown(cancel_futures=True)
         write_known(home, {name: known[name] for name in known if name in listed})
@@ -190,7 +184,7 @@ def bring(
 
 
 def read_known(home: Home) -> dict[str, list[Any]]:
-    """Which versions of which objects are here; of what is damaged nothing is known."""
+    """Return which versions of which objects are here; of what is damaged nothing is known."""
     try:
         known: dict[str, list[Any]] = json.loads((home.folder / "known.json").read_text("utf-8"))
     except (OSError, ValueError):
@@ -199,7 +193,7 @@ def read_known(home: Home) -> dict[str, list[Any]]:
 
 
 def write_known(home: Home, known: Mapping[str, Any]) -> None:
-    """Remember what is here."""
+    """Record which versions of which objects are here."""
     write_whole(home.folder / "known.json", json.dumps(known))
 
 
@@ -228,7 +222,7 @@ def _is_here(name: str, version: Version, known: Mapping[str, list[Any]], home: 
 
 
 def _clear_way(path: Path, *, folder: bool) -> None:
-    """What was a file may be a folder now, and the other way round."""
+    """Return what was a file may be a folder now, and the other way round."""
     with access(path, "made"):
         if path.is_dir() and not folder:
             shutil.rmtree(path)
@@ -260,7 +254,7 @@ def _waiting(path: Path) -> Iterator[None]:
         yield
 
 
-class _Told:
+class _Progress:
     """Says on standard error what is being brought, if that takes long."""
 
     def __init__(self, url: str, files: int, size: int) -> None:
@@ -269,8 +263,8 @@ class _Told:
         self._began = time.monotonic()
         self._show: Any = None
 
-    def about(self, size: int) -> None:
-        """So much more is here."""
+    def advance(self, size: int) -> None:
+        """Show progress after `size` more bytes."""
         from uiproof.download import shown_on
 
         self._here += size
@@ -279,3 +273,84 @@ class _Told:
             self._show = shown_on(sys.stderr)
         if self._show is not None:
             self._show(self._here, self._size)
+
+
+PUSHED = "pushed"  # in the copy of a run: all of it is at its URL, too
+_MOST_HELD = 200  # open files; who uses more copies than this lets go of the first ones
+
+_held: OrderedDict[Path, int] = OrderedDict()  # the locks of this process, the last used one last
+
+
+def hold(copy: Path) -> None:
+    """Mark a copy as used, so that it is not evicted as long as this process lives."""
+    note = _note(copy)
+    with access(note, "written"):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(note, os.O_RDWR | os.O_CREAT, 0o666)
+        fcntl.flock(lock, fcntl.LOCK_SH)  # waits while another process deletes the copy
+        os.utime(note)
+    let_go = _held.pop(copy, None)
+    _held[copy] = lock
+    if let_go is None and len(_held) > _MOST_HELD:
+        let_go = _held.popitem(last=False)[1]
+    if let_go is not None:
+        os.close(let_go)
+
+
+def _measure(copy: Path) -> None:
+    """Note how much a copy takes now."""
+    with access(_note(copy), "written"):
+        _note(copy).write_text(str(folder_size(copy)), "utf-8")
+
+
+def _evict(root: Path, max_bytes: int) -> None:
+    """Delete the copies that were not used for longest, if all together are larger than allowed.
+
+    Copies that a living process uses stay, and so do runs that are not wholly at their URL.
+    """
+    copies = sorted(_copies(root), key=lambda copy: copy.used)
+    taken = sum(copy.size for copy in copies)
+    for copy in copies:
+        if taken <= max_bytes:
+            return
+        if _deleted(copy):
+            taken -= copy.size
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    folder: Path
+    used: int
+    size: int
+
+
+def _copies(root: Path) -> Iterator[_Copy]:
+    for note in root.glob("*/*.used"):
+        folder = note.with_suffix("")
+        with suppress(OSError):  # another process makes room as well
+            if folder.is_dir():
+                noted = note.read_text("utf-8")  # empty where a fetch was interrupted
+                size = int(noted) if noted.isdecimal() else folder_size(folder)
+                yield _Copy(folder, note.stat().st_mtime_ns, size)
+
+
+def _deleted(copy: _Copy) -> bool:
+    with suppress(OSError):  # in use, or another process evicts too
+        lock = os.open(_note(copy.folder), os.O_RDWR)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if copy.folder.parent.name == "runs" and not (copy.folder / PUSHED).exists():
+                return False
+            # Renamed first: a process that is killed meanwhile leaves no half copy under its name.
+            going = copy.folder.with_name(f".{copy.folder.name}")
+            shutil.rmtree(going, ignore_errors=True)
+            copy.folder.rename(going)
+            shutil.rmtree(going, ignore_errors=True)
+            return True
+        finally:
+            os.close(lock)
+    return False
+
+
+def _note(copy: Path) -> Path:
+    return copy.with_name(f"{copy.name}.used")

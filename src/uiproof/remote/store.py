@@ -1,9 +1,10 @@
-"""What lies below one URL: listed, read and written through fsspec."""
+"""The objects below one URL: listed, read and written through fsspec."""
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +13,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote, unquote
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from uiproof.errors import DownloadError, InputError
-from uiproof.remote.urls import advice, checked, explained, scheme_of
+from uiproof.errors import (
+    DownloadError,
+    InputError,
+    MissingDependencyError,
+    UiproofError,
+    UsageError,
+)
+from uiproof.files import storage_fault
 
 Result = TypeVar("Result")
 
@@ -47,7 +54,7 @@ class Store:
             self._fs, self._root = self._in_time(lambda: _opened(self.url))
 
     def listing(self, *, missing_ok: bool = False) -> dict[str, Version]:
-        """Every object below the URL; the name of a URL that is an object itself is empty.
+        """Return every object below the URL; the name of a URL that is an object itself is empty.
 
         Raises `InputError` where there is nothing, unless that is `missing_ok`, and for names that
         no file can have.
@@ -74,7 +81,7 @@ class Store:
             self._fs.get_file(self._path(name), str(target))
 
     def read(self, name: str) -> bytes | None:
-        """The content of a small object; None where there is none."""
+        """Return the content of a small object; None where there is none."""
         with self._explaining("read", name):
             self._fs.invalidate_cache()
             try:
@@ -112,7 +119,7 @@ class Store:
         return unquote(name) if self._is_web else name
 
     def _first(self, call: Callable[[], Result]) -> Result:
-        """A call that shows whether the server is there."""
+        """Return a call that shows whether the server is there."""
         try:
             return self._in_time(call)
         finally:
@@ -172,7 +179,7 @@ def _connected(url: str, _: tuple[tuple[str, str], ...]) -> Any:
     from fsspec.config import conf
 
     scheme = scheme_of(url)
-    # It tells every failed try with a traceback; what is wrong is told once, by us.
+    # It logs every failed try with a traceback; we report the error once.
     logging.getLogger("gcsfs").setLevel(logging.CRITICAL)
     options: dict[str, Any] = {"skip_instance_cache": True}
     if scheme in ("s3", "s3a") and "config_kwargs" not in conf.get(scheme, {}):
@@ -186,12 +193,12 @@ def _version(about: dict[str, Any]) -> Version:
 
 
 def _is_folder(name: str) -> bool:
-    """Some programs make empty objects that stand for folders."""
+    """Return whether an object stands for a folder, as some programs make them."""
     return not name or name.endswith("/")
 
 
 def _check_names(url: str, names: dict[str, Version]) -> None:
-    """No object may become a file anywhere but below its folder, or take the place of another."""
+    """Raise `InputError` for names that cannot be files below one folder."""
     for name in names:
         parts = name.split("/")
         if {"", ".", ".."} & set(parts) or "\\" in name or "\0" in name:
@@ -204,3 +211,140 @@ def _check_names(url: str, names: dict[str, Version]) -> None:
                     f"{url} holds {folder!r} and {name!r}: a file cannot be a folder, too.",
                     remedy="Rename one of them.",
                 )
+
+
+# Two letters at least, so that no drive of Windows is taken for one. Names of models such as
+# `compatible:http://…` have their colon elsewhere.
+_URL = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
+_URL_AS_PATH = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
+_HERE = ("file", "local")
+_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs"}
+_SECRET = re.compile(r"sig|token|secret|password|credential|key", re.IGNORECASE)
+_USER = re.compile(r"(://)[^/@\s]*:[^/@\s]*@")
+_CREDENTIALS = {
+    "s3": "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; "
+    "AWS_ENDPOINT_URL for a server that is not Amazon's.",
+    "gs": "Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS.",
+}
+# By name: the libraries that raise them are not there for every user.
+_NO_CREDENTIALS = {
+    "NoCredentialsError",
+    "PartialCredentialsError",
+    "CredentialRetrievalError",
+    "ProfileNotFound",
+    "TokenRetrievalError",
+    "DefaultCredentialsError",
+    "RefreshError",
+}
+_REFUSED = {"401", "403", "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch"}
+
+
+def is_url(name: str | Path) -> bool:
+    """Return whether a data set, folder or run is named by a URL, such as `s3://bucket/pages`."""
+    return isinstance(name, str) and _URL.match(name) is not None
+
+
+def refuse_url(path: str | Path, done: str) -> None:
+    """Raise `UsageError` where a file or folder of this machine is named by a URL.
+
+    A `Path` of `s3://bucket/x` is `s3:/bucket/x`: what is written there would not be found.
+    """
+    if _URL_AS_PATH.match(str(path)):
+        raise UsageError(
+            f"{path} is a URL, and this is {done} on this machine.",
+            remedy="Name a path here. Only data, predictions and runs can be at a URL.",
+        )
+
+
+def scheme_of(url: str) -> str:
+    """Return `s3` for `s3://bucket/pages`."""
+    found = _URL.match(url)
+    return found[1].lower() if found else ""
+
+
+def checked(url: str) -> str:
+    """Return a URL as it is compared and written down; `UsageError` where it carries secrets.
+
+    It ends up in `run.json`, in reports and in messages, so it must not hold credentials.
+    """
+    scheme = scheme_of(url)
+    address = url[len(scheme) + 3 :].rstrip("/")
+    host, _, place = address.partition("/")
+    query = urlsplit(f"http://{address}").query
+    named = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
+    if ":" in host.rpartition("@")[0] or any(map(_SECRET.search, named)):
+        raise UsageError(
+            f"{scheme}://… carries credentials, and URLs are written into runs and reports.",
+            remedy=f"Leave them out. {advice(url)}".strip(),
+        )
+    if not host and not (scheme in (*_HERE, "memory") and place):
+        raise UsageError(f"{url} names no bucket or server.", remedy="Such as s3://bucket/pages.")
+    # Only the slash tells a folder from a page there.
+    folder = "/" if scheme in ("http", "https") and url.endswith("/") else ""
+    return f"{scheme}://{address}{folder}"
+
+
+def here(url: str) -> Path | None:
+    """Return the path of a `file://` URL; None for what is not on this machine."""
+    scheme = scheme_of(url)
+    return Path(checked(url)[len(f"{scheme}://") :]) if scheme in _HERE else None
+
+
+def without_secrets(text: str) -> str:
+    """Return a message of a library, should it quote an address with its user and password."""
+    return _USER.sub(r"\1", text)
+
+
+def explained(url: str, error: BaseException, *, done: str = "read") -> UiproofError:
+    """Return the error for something at a URL that cannot be read or written."""
+    if isinstance(error, UiproofError):
+        return error
+    scheme = scheme_of(url)
+    if fault := storage_fault(error):
+        return fault
+    if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, OSError):
+        error = error.__cause__  # over HTTP a server that is away looks like a missing file
+    if isinstance(error, ImportError):
+        extra = _EXTRAS.get(scheme)
+        remedy = f"pip install 'uiproof[{extra}]'" if extra else f"{error}"
+        return MissingDependencyError(f"{scheme}:// needs another package.", remedy=remedy)
+    kind, text = type(error).__name__, without_secrets(str(error).strip().split("\n")[0])
+    if isinstance(error, ValueError) and "rotocol not known" in text:
+        return UsageError(
+            f"{url}: nothing is known about {scheme}://.",
+            remedy="Use s3://, gs://, file:// or another one that fsspec knows.",
+        )
+    if kind in _NO_CREDENTIALS:
+        return MissingDependencyError(
+            f"There are no credentials for {url} ({text}).", remedy=advice(url)
+        )
+    if isinstance(error, FileNotFoundError):
+        why = f" ({text})" if "bucket" in text.lower() and " " in text else ""
+        return InputError(
+            f"There is nothing at {url}{why}.", remedy="Check the bucket and the name."
+        )
+    if isinstance(error, PermissionError) or _code(error) in _REFUSED or text[:9] == "Forbidden":
+        return InputError(
+            f"{url} may not be {done} with these credentials ({text or kind}).",
+            remedy=advice(url),
+        )
+    if kind == "ParamValidationError":
+        return InputError(f"{url} is no possible place ({text}).")
+    return DownloadError(
+        f"{url} cannot be {done} ({kind}: {text}).",
+        remedy="Check the network and the address, and run the same command again: "
+        "it continues where it stopped.",
+    )
+
+
+def _code(error: BaseException) -> str:
+    """Return the code that a server answered with, as botocore and gcsfs keep it."""
+    answer = getattr(error, "response", None)
+    if isinstance(answer, dict):
+        return str(answer.get("Error", {}).get("Code", ""))
+    return str(getattr(error, "code", None) or getattr(error, "status", ""))
+
+
+def advice(url: str) -> str:
+    """Return how credentials for a URL are given."""
+    return _CREDENTIALS.get(_EXTRAS.get(scheme_of(url), ""), "")

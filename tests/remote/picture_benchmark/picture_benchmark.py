@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from statistics import mean
+from typing import ClassVar
 
+from uiproof.benchmark import Benchmark, Case, Judge, Method, Metric, Score
 from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import Case, Judge, Method, Score
-from uiproof.registry import Benchmark, Metric
 
 
 class Echo(Method[str, str]):
@@ -47,34 +46,23 @@ class PictureJudge(Judge[str, str, str]):
         return Score({"length": 0.0})
 
 
-def cases(folder):
-    words = (folder / "words.txt").read_text().split()
-    return [Case(str(number), word, word) for number, word in enumerate(words, 1)]
+class Picture(Benchmark):
+    name = "picture"
+    methods: ClassVar = {"echo": "repeats the question; needs nothing"}
+    metrics = (Metric("length", "Length", bounds=(0, 100)),)
+
+    def recognises(self, path):
+        return (path / "words.txt").is_file()
+
+    def cases(self, path):
+        words = (path / "words.txt").read_text().split()
+        return [Case(str(number), word, word) for number, word in enumerate(words, 1)]
+
+    def method(self, name, **_):
+        return Echo()
+
+    def judge(self, run, options):
+        return PictureJudge(run)
 
 
-def summarise(records):
-    lengths = [record.scores["length"] for record in records]
-    average = mean(lengths) if lengths else 0.0
-    length = {"mean": average, "low": average, "high": average, "n": len(lengths)}
-    return {
-        "benchmark": "picture",
-        "n": len(lengths),
-        "failed": 0,
-        "scores": {"length": length},
-        "flags": {},
-        "errors": {},
-        "seconds": 0.0,
-    }
-
-
-BENCHMARK = Benchmark(
-    name="picture",
-    recognises=lambda path: (path / "words.txt").is_file(),
-    cases=cases,
-    method=lambda name: Echo(),
-    methods={"echo": "repeats the question; needs nothing"},
-    judge=PictureJudge,
-    summarise=summarise,
-    metrics=(Metric("length", "Length", bounds=(0, 100)),),
-    fingerprint=dict,
-)
+BENCHMARK = Picture()

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import os
 import pickle
+import socket
 import sys
 import tempfile
 from collections import defaultdict
@@ -23,20 +24,17 @@ from typing import Any, cast
 from uuid import uuid4
 
 from uiproof.engine.executors import MakeJudge, Pool, Stage, as_error
-from uiproof.engine.outpost import BEACON, Outpost
-from uiproof.engine.places import Place, pack, parts_of, unpack, write_files
-from uiproof.engine.processes import ProcessWorker
-from uiproof.engine.ray_cluster import (
-    CPUS,
-    MEMORY,
-    connect,
-    live_nodes,
-    ray_module,
-    room,
-    shortage,
+from uiproof.engine.machine import usable_cores
+from uiproof.engine.remote_judge import (
+    VISIBILITY_MARKER,
+    RemoteJudge,
+    SharedFolder,
+    pack,
+    unpack,
+    write_files,
 )
-from uiproof.engine.rundir import dataset_key, mismatch
-from uiproof.engine.storage import access
+from uiproof.engine.rundir import mismatch
+from uiproof.engine.workers import ProcessWorker
 from uiproof.errors import (
     InternalError,
     MissingDependencyError,
@@ -47,6 +45,7 @@ from uiproof.errors import (
     WorkerDiedError,
     WorkerStartError,
 )
+from uiproof.files import access
 
 _log = logging.getLogger("uiproof")
 
@@ -64,14 +63,14 @@ _OWN_SETTINGS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What comes back from an actor, also where something went wrong."""
+    """The reply of an actor: a value or an error."""
 
     value: Any
     error: UiproofError | None
     log: bytes  # what was printed meanwhile
 
 
-class Host:
+class JudgeActor:
     """The actor: a worker process on some node, and nothing else."""
 
     def __init__(self, path: Sequence[str], settings: Mapping[str, str]) -> None:
@@ -80,7 +79,7 @@ class Host:
         sys.path += [one for one in path if one not in sys.path and Path(one).exists()]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - it has no name and goes with us
         log = Path(f"/dev/fd/{self._log.fileno()}")
-        self._worker = ProcessWorker(pickle.dumps(Outpost), log, hidden=True)
+        self._worker = ProcessWorker(pickle.dumps(RemoteJudge), log, hidden=True)
 
     async def start(self) -> Reply:
         """Start the process; says which node this is."""
@@ -88,7 +87,7 @@ class Host:
         return replace(reply, value=ray_module().get_runtime_context().get_node_id())
 
     async def call(self, what: str, *args: Any) -> Reply:
-        """Let the outpost in the process do one thing."""
+        """Call a method of the remote judge in the process."""
         return await self._replied(self._worker.call(cast(Stage, what), *args))
 
     async def end(self) -> None:
@@ -116,20 +115,21 @@ def ray_pool(
     log: Path,
     folders: Sequence[Path],
     fingerprint: Callable[[], Mapping[str, Any]],
+    address: str | None = None,
 ) -> Pool:
-    """A pool of workers on a Ray cluster; see `make_pool`."""
-    headquarters = Headquarters(make_judge, log=log, folders=folders, fingerprint=fingerprint)
-    disconnect = connect()
+    """Return a pool of workers on a Ray cluster; see `make_pool`."""
+    ray_run = RayRun(make_judge, log=log, folders=folders, fingerprint=fingerprint)
+    disconnect = connect(address)
     places = room()
     if not places:
         _log.warning("Waiting for nodes. %s", shortage())
 
     def release() -> None:
-        headquarters.close()
+        ray_run.close()
         disconnect()
 
     return Pool(
-        lambda: RayWorker(headquarters),
+        lambda: RayWorker(ray_run),
         workers=workers or max(places, 1),
         case_timeout=case_timeout,
         start_seconds=START_SECONDS,
@@ -138,8 +138,8 @@ def ray_pool(
     )
 
 
-class Headquarters:
-    """What all workers of a run share, on the machine that started it."""
+class RayRun:
+    """The state that all workers of a run share, on the machine that started it."""
 
     def __init__(
         self,
@@ -152,37 +152,36 @@ class Headquarters:
         self.run, self.log, self.token = log.parent.absolute(), log, uuid4().hex
         self._make_judge, self._given, self._fingerprint = make_judge, folders, fingerprint
         self._opening = asyncio.Lock()
-        self._places: tuple[Place, ...] | None = None
+        self._shared: tuple[SharedFolder, ...] | None = None
         self._homes: dict[str, Mapping[str, tuple[Path, Path]]] = {}  # by node
         self._settling: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._sending: dict[str, asyncio.Task[list[Any]]] = {}
         self.folders: Mapping[str, Path] = {"run": self.run}
         # What cannot travel shows here, before anything is started.
         self.recipe, self._pickled_fingerprint = self._packed(make_judge), self._packed(fingerprint)
 
     async def open(self) -> None:
-        """Look at the folders and light the beacon; by now there is a run directory."""
+        """Check the folders and write the visibility marker into the run directory."""
         async with self._opening:
-            if self._places is None:
-                self._places = await asyncio.to_thread(self._look)
+            if self._shared is None:
+                self._shared = await asyncio.to_thread(self._look)
 
-    def _look(self) -> tuple[Place, ...]:
+    def _look(self) -> tuple[SharedFolder, ...]:
         places = tuple(
-            Place.of(f"folder{number}", path, run=self.run)
+            SharedFolder.of(f"folder{number}", path, run=self.run)
             for number, path in enumerate(self._given)
         )
         self.folders = {"run": self.run, **{place.name: place.folder for place in places}}
         self.recipe = self._packed(self._make_judge)
         self._identity = {"uiproof": version("uiproof"), "fingerprint": dict(self._fingerprint())}
-        beacon = self.run / BEACON
-        with access(beacon, "written"):
-            beacon.write_text(self.token, "ascii")
+        marker = self.run / VISIBILITY_MARKER
+        with access(marker, "written"):
+            marker.write_text(self.token, "ascii")
         return places
 
     def close(self) -> None:
-        """Put the beacon out."""
+        """Remove the visibility marker."""
         with suppress(OSError):
-            (self.run / BEACON).unlink()
+            (self.run / VISIBILITY_MARKER).unlink()
 
     def _packed(self, function: Callable[[], Any]) -> bytes:
         try:
@@ -194,14 +193,20 @@ class Headquarters:
             ) from error
 
     async def homes(self, worker: RayWorker) -> Mapping[str, tuple[Path, Path]]:
-        """Where a worker finds the places; the first one of its node finds out or gets them."""
+        """Return where a worker finds the shared folders; the first worker of a node looks."""
         async with self._settling[worker.node]:
             if worker.node not in self._homes:
                 await self._check(worker)
                 found = {}
-                for place in self._places or ():
+                for place in self._shared or ():
                     home = await worker.ask("find", place, self.run)
-                    found[place.name] = place.folder, home or await self._send(worker, place)
+                    if home is None:
+                        raise WorkerStartError(
+                            f"Node {worker.address} does not have the files of {place.folder}.",
+                            remedy="Put them on a disk that all nodes share, at the same path, or "
+                            "name them by a URL such as s3://bucket/pages.",
+                        )
+                    found[place.name] = place.folder, home
                 self._homes[worker.node] = found
         return self._homes[worker.node]
 
@@ -214,55 +219,37 @@ class Headquarters:
                 remedy="Use the same image on all nodes, or leave that node out of the cluster.",
             )
 
-    async def _send(self, worker: RayWorker, place: Place) -> Path:
-        """Send a folder through Ray's object store, where each part is put once per run."""
-        key = await asyncio.to_thread(dataset_key, place.folder, run=self.run)
-        home: Path | None = await worker.ask("stored", key)
-        if home is None:
-            if place.name not in self._sending:
-                self._sending[place.name] = asyncio.create_task(self._put(place))
-            for part in await asyncio.shield(self._sending[place.name]):
-                await worker.ask("receive", part)
-            home = await worker.ask("complete", key)
-        assert home is not None
-        return home
-
-    async def _put(self, place: Place) -> list[Any]:
-        ray = ray_module()
-        parts = parts_of(place, run=self.run)
-        return await asyncio.to_thread(lambda: [ray.put(part) for part in parts])
-
 
 class RayWorker:
     """A judge on a node of a cluster; see `Worker`."""
 
-    def __init__(self, headquarters: Headquarters) -> None:
-        self._hq = headquarters
+    def __init__(self, ray_run: RayRun) -> None:
+        self._run = ray_run
         self._actor: Any = None
         self.node = self.address = ""
 
     async def start(self) -> None:
         """See `Worker`. Waits for a node that has room."""
-        await self._hq.open()
+        await self._run.open()
         ray = ray_module()
         options = {"num_cpus": CPUS, "memory": MEMORY, "max_restarts": 0}
-        actor = ray.remote(Host).options(**options, scheduling_strategy="SPREAD")
+        actor = ray.remote(JudgeActor).options(**options, scheduling_strategy="SPREAD")
         self._actor = actor.remote(sys.path, _settings())
         self.node = await self._replied("start")
         self.address = live_nodes().get(self.node, {}).get("NodeManagerAddress", self.node)
-        homes = await self._hq.homes(self)
-        await self.ask("begin", self._hq.recipe, self._hq.run, self._hq.token, homes)
+        homes = await self._run.homes(self)
+        await self.ask("begin", self._run.recipe, self._run.run, self._run.token, homes)
 
     async def call(self, stage: Stage, *args: Any) -> Any:
         """See `Worker`."""
         try:
-            request = pack(args, self._hq.folders)
+            request = pack(args, self._run.folders)
         except Exception as error:
             raise as_error(error) from error
         reply, files = await self.ask("carry", stage, request)
         if files:
-            await asyncio.to_thread(write_files, self._hq.run, files)
-        done, value = unpack(reply, self._hq.folders)
+            await asyncio.to_thread(write_files, self._run.run, files)
+        done, value = unpack(reply, self._run.folders)
         if not done:
             raise self._placed(value)
         return value
@@ -280,7 +267,7 @@ class RayWorker:
         ray.kill(actor)
 
     async def ask(self, what: str, *args: Any) -> Any:
-        """Let the outpost do one thing; arguments that are in the object store are fetched."""
+        """Call a method of the remote judge; arguments in the object store are fetched."""
         return await self._replied("call", what, *args)
 
     async def _replied(self, method: str, *args: Any) -> Any:
@@ -294,20 +281,20 @@ class RayWorker:
         except ray.exceptions.RayError as error:
             raise self._death(error) from error
         if reply.log:
-            with access(self._hq.log, "written"), self._hq.log.open("ab") as log:
+            with access(self._run.log, "written"), self._run.log.open("ab") as log:
                 log.write(reply.log)
         if reply.error is not None:
             raise self._placed(reply.error)
         return reply.value
 
     def _placed(self, error: UiproofError) -> UiproofError:
-        """An error that stops the run says on which node something has to be done."""
+        """Return an error that stops the run says on which node something has to be done."""
         if isinstance(error, MissingDependencyError | StorageError):
             return type(error)(f"On node {self.address}: {error.message}", remedy=error.remedy)
         return error
 
     def _death(self, error: Exception) -> WorkerDiedError:
-        with suppress(ray_module().exceptions.RayError):  # nobody can be asked any more
+        with suppress(ray_module().exceptions.RayError):  # the cluster is gone
             if self.node and self.node not in live_nodes():
                 return NodeLostError(
                     f"The node {self.address} went away while it worked on the case.",
@@ -321,9 +308,118 @@ class RayWorker:
 
 
 def _settings() -> dict[str, str]:
-    """What was said about judging in this process's environment, for processes elsewhere."""
+    """Return what was said about judging in this process's environment, for processes elsewhere."""
     return {
         name: value
         for name, value in os.environ.items()
         if name.startswith("UIPROOF_") and name not in _OWN_SETTINGS
     }
+
+
+CPUS = 1
+MEMORY = 1 << 30  # bytes that a judge with its browser and models needs
+_ANSWER_SECONDS = 5.0
+_OBJECT_STORE = 512 << 20  # for a Ray of our own; larger things go to disk
+_REMEDY = (
+    "Run the command on a node of the cluster, with --ray-address or RAY_ADDRESS as `ray status` "
+    "there knows it, such as auto or 10.0.0.1:6379."
+)
+
+
+def ray_module() -> Any:
+    """Import Ray, which is optional."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # before it is imported
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # no word about GPUs
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Ray is not installed.", remedy="pip install 'uiproof[ray]'"
+        ) from error
+    return ray
+
+
+def connect(address: str | None = None) -> Callable[[], None]:
+    """Connect to a Ray; what is returned lets go of it, or ends it if it was started here.
+
+    A connection of this process is used and left alone. Else `address` or RAY_ADDRESS says where
+    to connect to; without it a Ray is started on this machine, for as long as it is needed.
+    """
+    ray = ray_module()
+    if ray.is_initialized():
+        return lambda: None
+    address = (address or os.environ.get("RAY_ADDRESS", "")).strip()
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address in ("", "local"):
+        try:
+            ray.init(
+                address="local",
+                num_cpus=usable_cores(),
+                object_store_memory=_OBJECT_STORE,
+                include_dashboard=False,
+                **quiet,
+            )
+        except Exception as error:  # Ray raises plain ones
+            raise MissingDependencyError(
+                f"Ray could not be started on this machine: {error}",
+                remedy="Try again when less is going on here, or use the processes executor.",
+            ) from error
+    else:
+        _check(address)
+        try:
+            ray.init(address=address, **quiet)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            why = str(error).strip().split("\n")[0]
+            raise UsageError(
+                f"There is no Ray to use at {address}: {why}", remedy=_REMEDY
+            ) from error
+    return lambda: ray.shutdown()
+
+
+def _check(address: str) -> None:
+    """Check that something listens, because Ray itself tries for a long time."""
+    if address.startswith("ray://"):
+        raise UsageError(
+            f"{address} is an address for Ray Client, which cannot carry a run.",
+            remedy=f"{_REMEDY} From elsewhere: `ray job submit`.",
+        )
+    if address == "auto":
+        return
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
+    except ValueError:
+        raise UsageError(f"{address!r} is no address of a Ray.", remedy=_REMEDY) from None
+    except OSError as error:
+        raise UsageError(f"Nothing answers at {address}: {error}.", remedy=_REMEDY) from error
+
+
+def room() -> int:
+    """Return how many workers the live nodes have room for when nothing else runs there."""
+    return sum(_room_on(node) for node in live_nodes().values())
+
+
+def live_nodes() -> dict[str, dict[str, Any]]:
+    """Return the nodes that Ray takes for alive, by their ids."""
+    return {node["NodeID"]: node for node in ray_module().nodes() if node["Alive"]}
+
+
+def _room_on(node: dict[str, Any]) -> int:
+    has = node["Resources"]
+    return int(min(has.get("CPU", 0) // CPUS, has.get("memory", 0) // MEMORY))
+
+
+def shortage() -> str:
+    """Return why no worker starts, for people who have to change that."""
+    ray = ray_module()
+    nodes = [
+        f"{node['NodeManagerAddress']} with {node['Resources'].get('CPU', 0):g} CPUs and "
+        f"{node['Resources'].get('memory', 0) / MEMORY:.1f} GiB"
+        for node in live_nodes().values()
+    ]
+    free = ray.available_resources()
+    return (
+        f"The cluster has no room, or what is there does not start. A worker needs {CPUS} CPU and "
+        f"{MEMORY >> 30} GiB of memory on one node. Nodes: {'; '.join(nodes) or 'none'}. Free on "
+        f"all of them: {free.get('CPU', 0):g} CPUs, {free.get('memory', 0) / MEMORY:.1f} GiB."
+    )

@@ -1,11 +1,8 @@
-"""Paths that mean the same on several machines, and files that travel where no disk is shared.
+"""The far end of a worker on another machine: a judge that may not see the files of the run.
 
-Cases, questions and answers hold paths of the machine that a run was started on. Each of these
-lies in a folder that the run knows: its own directory, the data set, a folder of predictions. A
-path travels as the name of such a folder and what follows; the other side puts its own in front.
-
-    data = pack(case, {"data": Path("/home/me/pages")})
-    case = unpack(data, {"data": Path("/var/cache/uiproof/pages")})
+It works in a worker process (`processes.py`) in place of the judge, and has the judge inside. The
+machine that started the run first asks it what is here, sends what is not, lets it make the judge,
+and then one case after the other.
 """
 
 from __future__ import annotations
@@ -13,19 +10,98 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import tempfile
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path, PurePath
 from typing import Any
 
-from uiproof.engine.rundir import dataset_files, dataset_key
-from uiproof.engine.storage import access
-from uiproof.errors import UsageError
+from uiproof.engine.executors import Stage, perform
+from uiproof.engine.rundir import dataset_key
+from uiproof.errors import InputError, MissingDependencyError, UiproofError, UsageError
+from uiproof.files import access, write_atomic
+from uiproof.remote import mirror
 
-PART_BYTES = 64 << 20
-MOST_BYTES = 2 << 30  # of a folder that is sent; more belongs on a disk or a server
+VISIBILITY_MARKER = ".visible"  # in a run directory: workers that can read it share the disk
 
-Part = list[tuple[str, bytes]]  # names of files in a folder, each with its next bytes
+
+class RemoteJudge:
+    """Everything that one worker elsewhere is asked to do, in this order."""
+
+    def __init__(self) -> None:
+        self._judge: Any = None
+        self._folders: dict[str, Path] = {}
+        self._elsewhere: set[str] = set()  # folders that are not where the run has them
+        self._outgoing: Outgoing | None = None
+
+    def identity(self, fingerprint: bytes) -> dict[str, Any]:
+        """Return what has to be the same on all machines for scores to be comparable."""
+        return {"uiproof": version("uiproof"), "fingerprint": dict(_loaded(fingerprint, {})())}
+
+    def find(self, place: SharedFolder, run: Path) -> Path | None:
+        """Return where this machine has a place: where the run has it, or fetched from its URL."""
+        if place.is_same(place.folder, run=run):
+            return place.folder
+        if place.url is None:
+            return None
+        found = mirror.fetch(place.url)
+        found = found.parent if found.is_file() else found
+        if not place.is_same(found, run=run):
+            raise InputError(
+                f"{place.url} has other files than when the run began.",
+                remedy="Start the command again; data must not change during a run.",
+            )
+        return found
+
+    def begin(
+        self, recipe: bytes, run: Path, token: str, homes: Mapping[str, tuple[Path, Path]]
+    ) -> None:
+        """Make the judge. `homes` are places by name: where they are in the run, and here."""
+        for _, ours in homes.values():
+            mirror.keep(ours)
+        here = run
+        if not _sees(run, token):
+            # The guardian of this process removes its temporary files, however it ends.
+            here = Path(tempfile.mkdtemp(prefix="run-"))
+            self._outgoing = Outgoing(here)
+        pairs = {"run": (run, here), **homes}
+        self._folders = {name: ours for name, (_, ours) in pairs.items()}
+        self._elsewhere = {name for name, (theirs, ours) in pairs.items() if theirs != ours}
+        self._judge = _loaded(recipe, self._folders)()
+
+    def carry(self, stage: Stage, request: bytes) -> tuple[bytes, dict[str, bytes]]:
+        """Let the judge do one thing: its answer, and the files that it wrote for the run."""
+        try:
+            answer = True, perform(self._judge, stage, *unpack(request, self._folders))
+        except UiproofError as error:
+            answer = False, error
+        reply = pack(answer, self._folders, in_texts=self._elsewhere)
+        return reply, self._outgoing.take() if self._outgoing else {}
+
+    def close(self) -> None:
+        """Close the judge."""
+        if self._judge is not None:
+            self._judge.close()
+
+
+def _loaded(packed: bytes, folders: Mapping[str, Path]) -> Any:
+    try:
+        return unpack(packed, folders)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"The benchmark cannot be loaded: {error}.",
+            remedy="Install the same packages on every node.",
+        ) from error
+
+
+def _sees(run: Path, token: str) -> bool:
+    try:
+        return (run / VISIBILITY_MARKER).read_text("ascii") == token
+    except (OSError, ValueError):
+        return False
+
+
 REFERENCES = "references"
 _TEXT = ""  # in place of a folder's name: a text in which folders are named
 
@@ -41,7 +117,7 @@ def pack(value: Any, folders: Mapping[str, Path], *, in_texts: Container[str] = 
 
 
 def unpack(data: bytes, folders: Mapping[str, Path]) -> Any:
-    """What was packed, with paths as they are on this machine."""
+    """Return what was packed, with paths as they are on this machine."""
     return _Unpickler(io.BytesIO(data), folders).load()
 
 
@@ -87,7 +163,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SharedFolder:
     """A folder that judges read from, as the machine that started the run sees it."""
 
     name: str
@@ -97,8 +173,8 @@ class Place:
     url: str | None = None  # where anybody can get the folder or the file
 
     @classmethod
-    def of(cls, name: str, path: Path, *, run: Path) -> Place:
-        """The place that a data set or a folder of predictions is; or the folder of a file."""
+    def of(cls, name: str, path: Path, *, run: Path) -> SharedFolder:
+        """Describe a data set, a folder of predictions, or the folder of a file."""
         from uiproof.remote.mirror import url_of
 
         path = path.absolute()
@@ -106,52 +182,13 @@ class Place:
         return cls(name, folder, path, dataset_key(path, run=run), url_of(folder) or url_of(path))
 
     def is_same(self, folder: Path, *, run: Path) -> bool:
-        """Whether a folder of this machine holds what the place does."""
+        """Return whether a folder of this machine holds what the place does."""
         sample = folder / self.sample.relative_to(self.folder)
         return sample.exists() and dataset_key(sample, run=run) == self.key
 
 
-def parts_of(place: Place, *, run: Path) -> Iterator[Part]:
-    """The files of a folder in parts that can be sent one after the other."""
-    part: Part = []
-    size = total = 0
-    for path in dataset_files(place.folder, run):
-        name = path.relative_to(place.folder).as_posix()
-        with access(path, "read"), path.open("rb") as file:
-            data = file.read(PART_BYTES - size)
-            while True:  # at least once: empty files are files
-                part.append((name, data))
-                size += len(data)
-                total += len(data)
-                if total > MOST_BYTES:
-                    raise _too_much(place)
-                if size >= PART_BYTES:
-                    yield part
-                    part, size = [], 0
-                if not (data := file.read(PART_BYTES - size)):
-                    break
-    yield part
-
-
-def _too_much(place: Place) -> UsageError:
-    return UsageError(
-        f"{place.folder} is not on the disks of all nodes, and larger than the "
-        f"{MOST_BYTES >> 30} GB that are sent to them.",
-        remedy="Put it on a disk that all nodes share, or name it by a URL such as s3://…",
-    )
-
-
-def write_part(folder: Path, part: Part) -> None:
-    """Write one part of a folder; parts come in their order."""
-    for name, data in part:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as file:
-            file.write(data)
-
-
 class Outgoing:
-    """What a judge writes into a run directory that only its own machine sees.
+    """The files of a judge in a run directory that only its own machine sees.
 
     References, which it reads again itself, stay for a while; the rest is deleted when it is sent.
     """
@@ -161,7 +198,7 @@ class Outgoing:
         self._sent: dict[Path, tuple[int, int]] = {}  # in the order of sending
 
     def take(self) -> dict[str, bytes]:
-        """The complete files that are new since the last time, by their names in the run."""
+        """Return the complete files that are new since the last time, by their names in the run."""
         taken = {}
         for path in _visible(self._run):
             about = path.stat()
@@ -197,8 +234,6 @@ def write_files(run: Path, files: Mapping[str, bytes]) -> None:
         path = run / name
         if ".." in PurePath(name).parts or PurePath(name).is_absolute():
             raise UsageError(f"A worker wants to write outside of the run: {name}.")
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
         with access(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(data)
-            partial.replace(path)
+            write_atomic(path, data)

@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NoReturn
 
-from uiproof.proctree import kill_descendants
+from uiproof.process_tree import kill_descendants
 from uiproof.scratch import ScratchFolder, sweep
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -69,7 +69,7 @@ def _refuse(fd: int, error: OSError) -> NoReturn:
 
 
 def _stand_in_front(fd: int) -> None:
-    """Go on in a child; this process only waits for it, and ends as it does."""
+    """Continue in a child process; this one only waits for it and exits with its code."""
     guardian = os.fork()
     if guardian:
         os.close(fd)
@@ -83,7 +83,7 @@ def _exit_code(status: int) -> int:
 
 
 def _guard(child: int, scratch: ScratchFolder, place: Path) -> NoReturn:
-    ending = threading.Lock()  # taken by whoever ends everything; the others wait for that
+    ending = threading.Lock()  # held by the thread that ends everything; others wait
 
     def end(code: int) -> NoReturn:
         kill_descendants(os.getpid())
@@ -92,7 +92,7 @@ def _guard(child: int, scratch: ScratchFolder, place: Path) -> NoReturn:
 
     def end_when_cut_off() -> None:
         parent = os.getppid()
-        # Looking at the parent as well helps when somebody inherited the other end of the pipe.
+        # The parent is checked too: another process may have inherited the end of the pipe.
         while os.getppid() == parent and not select.select([0], [], [], 1.0)[0]:
             pass
         ending.acquire()
@@ -136,7 +136,7 @@ def _work(fd: int) -> NoReturn:
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.set_inheritable(fd, False)
-    with suppress(EOFError, OSError):  # nobody is there any more; the guardian does the rest
+    with suppress(EOFError, OSError):  # the main process is gone; the guardian does the rest
         _serve(Connection(fd))
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,0 +1,499 @@
+"""A run that lives at a URL: worked on in a local copy, pushed while it runs and when it ends.
+
+Who reads at the URL sees a valid run at any time: `run.json` comes first, pictures before the
+journal lines that name them, `summary.json` last, and it goes first when a run is continued.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from uiproof.engine.rundir import Journal, RunDirectory, is_empty, locked, mismatch
+from uiproof.errors import InputError, RunLockedError, RunMismatchError, StorageError, UiproofError
+from uiproof.files import access
+from uiproof.remote.mirror import (
+    CONNECTIONS,
+    PUSHED,
+    Home,
+    bring,
+    evict_others,
+    home_of,
+    located,
+    read_known,
+    write_known,
+    write_whole,
+)
+from uiproof.remote.store import Store, Version, here, is_url
+from uiproof.settings import Settings
+
+_log = logging.getLogger("uiproof")
+
+_SHARE = 20  # a push may take one part of so many of the time
+_FIRST_SECONDS = 2.0  # soon after the start: others see that there is a run
+_LONGEST_PAUSE = 120.0
+_LAST_PAUSES = (1.0, 2.0, 4.0, 8.0)  # between the tries at the end
+
+
+def run_place(out: str | Path, *below: str) -> Path:
+    """Return the directory to work in for a run that the user wants at a path or at a URL."""
+    if not isinstance(out, str) or not is_url(out):
+        return Path(out, *below)
+    if (path := here(out)) is not None:
+        return path.joinpath(*below)
+    return home_of("/".join((out.rstrip("/"), *below)), "runs").content
+
+
+def holds_run(out: str | Path) -> bool:
+    """Return whether there is a run at a path or a URL."""
+    if isinstance(out, str) and is_url(out) and here(out) is None:
+        return Store(out).read("run.json") is not None
+    return (run_place(out) / "run.json").is_file()
+
+
+def run_url(directory: Path) -> str | None:
+    """Return the URL that a directory of `run_place` is pushed to; None for a local run."""
+    found = located(directory, "runs")
+    return None if found is None or found[1] else found[0].url
+
+
+@contextmanager
+def kept_at_url(directory: Path) -> Iterator[None]:
+    """Push a run to its URL, if it has one, while it is written to `directory`.
+
+    What is there is pulled first. Raises `RunLockedError` while another machine writes there, and
+    `StorageError` when in the end not everything could be pushed.
+    """
+    found = located(directory, "runs")
+    if found is None or found[1]:
+        yield
+        return
+    home = found[0]
+    with _alone_here(home):
+        pusher = _Pusher(home)
+        try:
+            yield
+        except BaseException as error:
+            try:
+                pusher.finish()
+            except UiproofError as problem:  # why the run ended matters more
+                error.add_note(str(problem))
+                _log.warning("%s", problem)
+            raise
+        pusher.finish()
+
+
+@contextmanager
+def _alone_here(home: Home) -> Iterator[None]:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(home.folder / "lock"))
+        except RunLockedError as error:
+            message = error.message.replace(str(home.folder), home.url)
+            raise RunLockedError(message, remedy=error.remedy) from None
+        yield
+
+
+class _Pusher:
+    """Pulls, then pushes in a thread of its own until the run has ended."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        store = Store(home.url)
+        self._claim = Claim(store, home.folder / "identity")
+        self._claim.take()
+        self._copy = Copy(store, home, self._claim.beat)
+        try:
+            self._copy.pull()
+        except BaseException:
+            self._claim.release()
+            raise
+        (home.folder / PUSHED).unlink(missing_ok=True)
+        self._interval = Settings.from_environment().push_seconds
+        self._ended = threading.Event()
+        self._lost: RunLockedError | None = None
+        self._thread = threading.Thread(target=self._push_on, daemon=True, name="uiproof push")
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Push what is left, and let others write."""
+        self._ended.set()
+        self._thread.join()
+        for pause in (*_LAST_PAUSES, None):
+            if self._lost:
+                raise self._lost
+            try:
+                self._copy.push(last=True)
+                self._claim.release()
+            except RunLockedError:
+                raise
+            except UiproofError as error:
+                if pause is None:
+                    raise StorageError(
+                        f"Not everything could be written to {self._home.url}: {error.message}",
+                        remedy=f"It is kept in {self._home.content}. "
+                        "The same command on this machine continues with it.",
+                    ) from error
+                time.sleep(pause)
+            else:
+                (self._home.folder / PUSHED).touch()
+                evict_others(self._home.folder)
+                return
+
+    def _push_on(self) -> None:
+        pause, failures = min(_FIRST_SECONDS, self._interval), 0
+        while not self._wait(pause):
+            began = time.monotonic()
+            try:
+                self._copy.push()
+            except RunLockedError as error:
+                self._lost = error
+                _log.warning("%s Nothing more is written there.", error.message)
+                return
+            except Exception as error:  # noqa: BLE001 - the end tries again and tells
+                failures += 1
+                pause = min(self._interval * 2**failures, _LONGEST_PAUSE)
+                if failures == 1:
+                    _log.warning("%s The run goes on; it is tried again.", error)
+            else:
+                failures = 0
+                pause = max(self._interval, _SHARE * (time.monotonic() - began))
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait and renew the lease meanwhile; return whether the run has ended."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if self._ended.wait(min(left, BEAT_SECONDS)):
+                return True
+            try:
+                self._claim.beat()
+            except RunLockedError as error:
+                self._lost = error
+                _log.warning("%s Nothing more is written there.", error.message)
+                return True
+            except UiproofError:
+                continue  # the next push meets the same trouble and tells
+        return self._ended.is_set()
+
+
+CLAIM = "writer.json"
+STALE_SECONDS = 120.0  # without a sign of life a writer is taken for dead
+BEAT_SECONDS = 30.0
+_SETTLE_SECONDS = 0.2  # until another one that claims at the same moment has overwritten us
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    owner: str
+    who: str
+    beat: float  # when it last said that it lives, in seconds since 1970
+
+
+class Claim:
+    """The right to write to a run at a URL."""
+
+    def __init__(self, store: Store, identity: Path) -> None:
+        self._store = store
+        self._owner = _identity(identity)
+        self._beaten = 0.0
+
+    def take(self) -> None:
+        """Acquire the lease; raise `RunLockedError` while another writer holds it.
+
+        One with our own identity is dead: of this machine only one process comes so far at a time.
+        """
+        writer = self._writer()
+        if writer is not None and writer.owner != self._owner and _lives(writer):
+            raise self._locked(writer)
+        self._beat()
+        time.sleep(_SETTLE_SECONDS)
+        self._check()
+
+    def beat(self) -> None:
+        """Show that this writer lives, where that is due; raises when another took its place."""
+        if time.monotonic() - self._beaten >= BEAT_SECONDS:
+            self._check()
+            self._beat()
+
+    def release(self) -> None:
+        """Let the next writer begin at once."""
+        writer = self._writer()
+        if writer is not None and writer.owner == self._owner:
+            self._store.delete(CLAIM)
+
+    def _check(self) -> None:
+        writer = self._writer()
+        if writer is not None and writer.owner != self._owner:
+            raise self._locked(writer)
+
+    def _beat(self) -> None:
+        who = f"process {os.getpid()} on {socket.gethostname()}"
+        content = {"owner": self._owner, "who": who, "beat": time.time()}
+        self._store.write(CLAIM, json.dumps(content).encode())
+        self._beaten = time.monotonic()
+
+    def _writer(self) -> _Writer | None:
+        content = self._store.read(CLAIM)
+        try:
+            about: dict[str, Any] = json.loads(content or b"null") or {}
+            return _Writer(str(about["owner"]), str(about["who"]), float(about["beat"]))
+        except (ValueError, KeyError, TypeError):
+            return None  # none, or one that says nothing
+
+    def _locked(self, writer: _Writer) -> RunLockedError:
+        ago = max(time.time() - writer.beat, 0)
+        return RunLockedError(
+            f"{self._store.url} is being written by {writer.who}, last seen {ago:.0f} s ago.",
+            remedy="Wait for it to finish or stop it, or write to another place. "
+            f"After {STALE_SECONDS:.0f} s without a sign of life the same command continues.",
+        )
+
+
+def _lives(writer: _Writer) -> bool:
+    return abs(time.time() - writer.beat) < STALE_SECONDS
+
+
+def _identity(path: Path) -> str:
+    """Return who writes, kept beside the local copy so that a later process is the same writer."""
+    try:
+        return path.read_text("utf-8")
+    except OSError:
+        write_whole(path, uuid4().hex)
+        return path.read_text("utf-8")
+
+
+_MANIFEST, _JOURNAL, _SUMMARY = "run.json", "journal.jsonl", "summary.json"
+_LOG = "workers.log"
+_NOT_PUSHED = {"lock", _JOURNAL}  # of the files directly in a run; the journal has its own way
+_CHUNK = 1 << 20
+
+Sign = tuple[int, int]  # size and time of a file: they change when it does
+
+
+class Copy:
+    """A run's directory and the store that it belongs to. `alive` is called now and then."""
+
+    def __init__(self, store: Store, home: Home, alive: Callable[[], None]) -> None:
+        self._store, self._home, self._alive = store, home, alive
+        self._run = RunDirectory(home.content)
+        self._pushed: dict[str, Sign] = {}  # what is there as it is here
+        self._journal_there = -1  # how much of the journal is there
+        # Whether the run was ever there; if it is gone, it was deleted.
+        self._was_there = home.folder / "was-there"
+
+    def pull(self) -> None:
+        """Make the directory what a run at the URL continues from.
+
+        What is there counts, together with the cases that are only here: those that a process of
+        this machine finished but could not push before it died.
+        """
+        listed = self._store.listing(missing_ok=True)
+        listed.pop(CLAIM, None)
+        if listed and _MANIFEST not in listed:
+            raise InputError(
+                f"{self._home.url} is neither empty nor a run.",
+                remedy="Choose another place for the run.",
+            )
+        self._forget_what_was_replaced(listed)
+        with access(self._home.content, "made"):
+            self._home.content.mkdir(exist_ok=True)
+        if not listed:
+            return
+        journal = listed.pop(_JOURNAL, None)
+        self._recognise(listed)
+        bring(self._store, listed, self._home, listed=listed)
+        write_known(self._home, {})  # only for a pull that was interrupted: all may change now
+        self._pushed = {name: sign for name, sign in self._files() if name in listed}
+        if journal is not None:
+            self._join_journals()
+        self._was_there.touch()
+
+    def push(self, *, last: bool = False) -> None:
+        """Push what has changed; the summary only once the run has ended."""
+        if not (self._home.content / _MANIFEST).exists():
+            return  # the run has not begun
+        lines = _whole_lines(self._run.journal)
+        # Listed only now: whatever those lines name is among these files.
+        here = dict(self._files())
+        summary, manifest = here.pop(_SUMMARY, None), here.pop(_MANIFEST)
+        if not last:
+            here.pop(_LOG, None)  # an empty one goes in the end
+        self._put(_MANIFEST, manifest)
+        self._was_there.touch()
+        kept = {*here, _MANIFEST, *([_SUMMARY] if summary else [])}
+        for name in self._pushed.keys() - kept:
+            self._store.delete(name)
+            del self._pushed[name]
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            waiting = [pool.submit(self._put, name, sign) for name, sign in here.items()]
+            try:
+                for one in waiting:
+                    one.result()
+                    self._alive()
+            finally:
+                pool.shutdown(cancel_futures=True)
+        self._put_journal(lines)
+        if last and summary is not None:
+            self._put(_SUMMARY, summary)
+
+    def _forget_what_was_replaced(self, listed: dict[str, Version]) -> None:
+        """Return a copy of a run that is not there any more must not come back to life."""
+        was_there = self._was_there.exists()
+        if listed and (self._home.content / _MANIFEST).exists():
+            mine, theirs = self._run.manifest, self._remote_manifest()
+            if mine.get("created") == theirs.get("created"):
+                return
+            if not was_there:
+                if (difference := mismatch(theirs, mine)) and not is_empty(self._run.journal):
+                    raise RunMismatchError(
+                        f"{self._home.url} holds another run than {self._home.content}, which "
+                        f"could not be written there: {difference}.",
+                        remedy="Delete one of them, or write to another place.",
+                    )
+                return
+        if was_there:
+            with access(self._home.content, "deleted"):
+                shutil.rmtree(self._home.content, ignore_errors=True)
+                self._was_there.unlink()
+            write_known(self._home, {})
+
+    def _remote_manifest(self) -> dict[str, Any]:
+        try:
+            manifest: dict[str, Any] = json.loads(self._store.read(_MANIFEST) or b"")
+        except ValueError as error:
+            raise InputError(f"{self._home.url}/{_MANIFEST} is damaged: {error}.") from error
+        return manifest
+
+    def _recognise(self, listed: dict[str, Version]) -> None:
+        """Return what this machine has pushed need not come back."""
+        known = read_known(self._home)
+        for name, sign in self._files():
+            version = listed.get(name)
+            # What changes from session to session is small: it comes always.
+            if version is None or name in known or "/" not in name or sign[0] != version.size:
+                continue
+            if _may_be(self._home.content / name, version):
+                known[name] = list(astuple(version))
+        write_known(self._home, known)
+
+    def _join_journals(self) -> None:
+        journal = self._run.journal
+        with self._partial() as theirs:
+            self._store.get(_JOURNAL, theirs)
+            for one in (journal, theirs):
+                with Journal(one):
+                    pass  # cuts off a torn last line
+            self._journal_there = theirs.stat().st_size
+            if _begins_with(journal, theirs):
+                return
+            if not _begins_with(theirs, journal):
+                _append_missing(theirs, journal)
+            with access(journal, "written"):
+                theirs.replace(journal)
+
+    def _put(self, name: str, sign: Sign) -> None:
+        if self._pushed.get(name) != sign:
+            self._store.put(name, self._home.content / name)
+            self._pushed[name] = sign
+
+    def _put_journal(self, size: int) -> None:
+        if size in (0, self._journal_there):
+            return
+        with self._partial() as snapshot:  # the journal itself grows meanwhile
+            with (
+                access(snapshot, "written"),
+                self._run.journal.open("rb") as journal,
+                snapshot.open("wb") as target,
+            ):
+                for start in range(0, size, _CHUNK):
+                    target.write(journal.read(min(_CHUNK, size - start)))
+            self._store.put(_JOURNAL, snapshot)
+        self._journal_there = size
+
+    def _files(self) -> Iterator[tuple[str, Sign]]:
+        """Yield what is pushed as it is; not the files that are just being made."""
+        root = self._home.content
+        for folder, folders, names in os.walk(root):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            for name in names:
+                path = Path(folder, name)
+                relative = path.relative_to(root).as_posix()
+                if name.startswith(".") or name.endswith(".tmp") or relative in _NOT_PUSHED:
+                    continue
+                try:
+                    found = path.stat()
+                except FileNotFoundError:
+                    continue  # it was there for a moment only
+                yield relative, (found.st_size, found.st_mtime_ns)
+
+    @contextmanager
+    def _partial(self) -> Iterator[Path]:
+        path = self._home.folder / f"partial-{uuid4().hex}"
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _whole_lines(journal: Path) -> int:
+    """Return how many bytes of a journal are finished lines."""
+    try:
+        with journal.open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            while end > 0:
+                start = max(end - _CHUNK, 0)
+                file.seek(start)
+                if (found := file.read(end - start).rfind(b"\n")) >= 0:
+                    return start + found + 1
+                end = start
+    except FileNotFoundError:
+        pass
+    return 0
+
+
+def _may_be(path: Path, version: Version) -> bool:
+    """Return whether a file of the same size can be that version; many stores tell its MD5."""
+    digest = (version.token or "").strip('"')
+    if not re.fullmatch(r"[0-9a-f]{32}", digest):
+        return True
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, _md5).hexdigest() == digest
+
+
+def _md5() -> hashlib._Hash:
+    return hashlib.md5(usedforsecurity=False)
+
+
+def _begins_with(longer: Path, shorter: Path) -> bool:
+    size = shorter.stat().st_size
+    if longer.stat().st_size < size:
+        return False
+    with longer.open("rb") as one, shorter.open("rb") as other:
+        return all(
+            one.read(min(_CHUNK, size - start)) == other.read(min(_CHUNK, size - start))
+            for start in range(0, size, _CHUNK)
+        )
+
+
+def _append_missing(target: Path, source: Path) -> None:
+    """Add the lines of cases that only `source` has."""
+    with target.open("rb") as file:
+        there = {json.loads(line)["id"] for line in file}
+    with source.open("rb") as file, target.open("ab") as end:
+        for line in file:
+            if json.loads(line)["id"] not in there:
+                end.write(line)
