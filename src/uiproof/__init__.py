@@ -3,8 +3,8 @@
     import uiproof
 
     uiproof.score_page("<h1>Hi</h1>", "<h1>Hi!</h1>")           # one pair, as a dictionary
-    run = uiproof.score_folders(Path("reference"), Path("generated"))
-    run = uiproof.run("design2code-demo", "blueprint")           # a data set and a method
+    run = uiproof.score_folders("reference", "generated")
+    run = uiproof.run("my/pages", "blueprint")                   # a data set and a method
     print(run.summary["scores"]["paper"]["text"]["mean"])
     uiproof.write_report([run.path], Path("report.html"))
 
@@ -17,33 +17,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from uiproof.api import run, score_folders, score_interactions
-    from uiproof.benchmarks.grounding.rescoring import score_predictions
-    from uiproof.benchmarks.grounding.verbs import audit, diagnose_run, generate
-    from uiproof.benchmarks.interaction2code.analyses.statistics import dataset_statistics
-    from uiproof.benchmarks.interaction2code.collect import collect
-    from uiproof.benchmarks.interaction2code.opinion import second_opinion
+    from uiproof.api import merge, run, run_matrix, score
+    from uiproof.benchmark import Completion
+    from uiproof.benchmarks import (
+        InteractionReference,
+        audit,
+        collect,
+        compare_results,
+        dataset_statistics,
+        diagnose_run,
+        generate,
+        score_folders,
+        score_interactions,
+        score_predictions,
+        score_variants,
+        second_opinion,
+    )
+    from uiproof.bundled_demo import demo
     from uiproof.doctor import examine
+    from uiproof.dry_run import plan
     from uiproof.engine.rundir import RunDirectory
     from uiproof.errors import UiproofError
-    from uiproof.export import write_json
+    from uiproof.export import dataframe, write_json, write_table
     from uiproof.hub import catalogue, fetch
-    from uiproof.matrix import run_matrix
-    from uiproof.merging import merge
+    from uiproof.integrations.tracking import track_mlflow, track_wandb
     from uiproof.models.budget import Budget
     from uiproof.models.chat import ModelOptions
-    from uiproof.planning import plan
     from uiproof.report import write_report
-    from uiproof.report.details import compare_results, comparison_details
-    from uiproof.report.tables import comparison
-    from uiproof.scoring.references import Completion, InteractionReference
-    from uiproof.scoring.scorer import Scorer
-    from uiproof.scoring.shared import score_page, score_page_async, score_pages
+    from uiproof.report.tables import comparison, comparison_details
+    from uiproof.scoring.scorer import Scorer, score_page, score_page_async, score_pages
     from uiproof.settings import Settings
-    from uiproof.showcase import demo
     from uiproof.submissions import check_submission, rank_submissions, write_submission
-    from uiproof.tabular import dataframe, write_table
-    from uiproof.tracking import track_mlflow, track_wandb
 
     __version__: str
 
@@ -76,12 +80,14 @@ __all__ = [
     "rank_submissions",
     "run",
     "run_matrix",
+    "score",
     "score_folders",
     "score_interactions",
     "score_page",
     "score_page_async",
     "score_pages",
     "score_predictions",
+    "score_variants",
     "second_opinion",
     "track_mlflow",
     "track_wandb",
@@ -93,45 +99,35 @@ __all__ = [
 
 _HOME = {
     "Budget": "uiproof.models.budget",
-    "Completion": "uiproof.scoring.references",
-    "InteractionReference": "uiproof.scoring.references",
+    "Completion": "uiproof.benchmark",
     "ModelOptions": "uiproof.models.chat",
     "RunDirectory": "uiproof.engine.rundir",
     "Scorer": "uiproof.scoring.scorer",
     "Settings": "uiproof.settings",
     "UiproofError": "uiproof.errors",
-    "audit": "uiproof.benchmarks.grounding.verbs",
     "catalogue": "uiproof.hub",
     "check_submission": "uiproof.submissions",
-    "collect": "uiproof.benchmarks.interaction2code.collect",
-    "compare_results": "uiproof.report.details",
     "comparison": "uiproof.report.tables",
-    "comparison_details": "uiproof.report.details",
-    "dataframe": "uiproof.tabular",
-    "dataset_statistics": "uiproof.benchmarks.interaction2code.analyses.statistics",
-    "demo": "uiproof.showcase",
-    "diagnose_run": "uiproof.benchmarks.grounding.verbs",
+    "comparison_details": "uiproof.report.tables",
+    "dataframe": "uiproof.export",
+    "demo": "uiproof.bundled_demo",
     "examine": "uiproof.doctor",
     "fetch": "uiproof.hub",
-    "generate": "uiproof.benchmarks.grounding.verbs",
-    "merge": "uiproof.merging",
-    "plan": "uiproof.planning",
+    "merge": "uiproof.api",
+    "plan": "uiproof.dry_run",
     "rank_submissions": "uiproof.submissions",
     "run": "uiproof.api",
-    "run_matrix": "uiproof.matrix",
-    "score_folders": "uiproof.api",
-    "score_interactions": "uiproof.api",
-    "score_page": "uiproof.scoring.shared",
-    "score_page_async": "uiproof.scoring.shared",
-    "score_pages": "uiproof.scoring.shared",
-    "score_predictions": "uiproof.benchmarks.grounding.rescoring",
-    "second_opinion": "uiproof.benchmarks.interaction2code.opinion",
-    "track_mlflow": "uiproof.tracking",
-    "track_wandb": "uiproof.tracking",
+    "score": "uiproof.api",
+    "run_matrix": "uiproof.api",
+    "score_page": "uiproof.scoring.scorer",
+    "score_page_async": "uiproof.scoring.scorer",
+    "score_pages": "uiproof.scoring.scorer",
+    "track_mlflow": "uiproof.integrations.tracking",
+    "track_wandb": "uiproof.integrations.tracking",
     "write_json": "uiproof.export",
     "write_report": "uiproof.report",
     "write_submission": "uiproof.submissions",
-    "write_table": "uiproof.tabular",
+    "write_table": "uiproof.export",
 }
 
 
@@ -140,9 +136,9 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("uiproof")
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'uiproof' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(_HOME.get(name, "uiproof.benchmarks")), name)
     globals()[name] = value
     return value
 

@@ -1,35 +1,64 @@
-"""What people ask for: run methods on a data set, score folders."""
+"""The Python API behind every verb: run methods, score existing answers, join runs."""
 
 from __future__ import annotations
 
 import atexit
-import logging
-import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uiproof.engine.notebook import call_anywhere
-from uiproof.engine.progress import make_progress
-from uiproof.errors import InputError, UsageError
-from uiproof.methods import Cell, make_cells
+from uiproof.benchmark import Benchmark, JudgeOptions
+from uiproof.engine.progress import call_anywhere, make_progress
+from uiproof.engine.run_sync import kept_at_url, run_place
+from uiproof.engine.rundir import RunDirectory
+from uiproof.errors import BudgetReachedError, InputError, StorageError, UiproofError, UsageError
+from uiproof.registry import PlannedRun, benchmarks, planned_runs, resolve_dataset
 from uiproof.remote.mirror import local, shown
-from uiproof.remote.pushing import kept_at_url, run_place
-from uiproof.settings import Settings
+from uiproof.remote.store import is_url
+from uiproof.settings import RESULTS_DIR, Settings
 
 if TYPE_CHECKING:
-    from uiproof.benchmarks.interaction2code.replay import Replay
-    from uiproof.engine.rundir import RunDirectory
-    from uiproof.engine.types import Method
+    from uiproof.benchmark import Method
     from uiproof.models.budget import Budget
     from uiproof.models.chat import ModelOptions
-    from uiproof.registry import Benchmark
 
-_log = logging.getLogger("uiproof")
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The options of one run, with the meaning that they have in `run`."""
+
+    limit: int | None = None
+    shard: str | None = None
+    workers: int | None = None
+    executor: str = "processes"
+    ray_address: str | None = None
+    retry_failed: bool = False
+    quiet: bool = False
+    judge: JudgeOptions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The runs of one command."""
+
+    runs: tuple[RunDirectory, ...]  # those that have results, finished or not
+    stopped: tuple[tuple[str, UiproofError], ...] = ()  # the method, and what has stopped its run
+    not_begun: tuple[str, ...] = ()  # methods whose turn did not come
+    alone: bool = False  # only one run was asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One run of a matrix: its label, its directory if that is known, and what makes it."""
+
+    label: str
+    directory: Path | None
+    make: Callable[[], RunDirectory] = field(repr=False)
 
 
 def run(
@@ -42,192 +71,201 @@ def run(
     shard: str | None = None,
     workers: int | None = None,
     executor: str = "processes",
+    ray_address: str | None = None,
     retry_failed: bool = False,
     quiet: bool = False,
     models: ModelOptions | None = None,
     budget: Budget | None = None,
+    results_dir: str | Path | None = None,
+    protocol: str | None = None,
+    settings: Settings | None = None,
+    **judge_options: Any,
 ) -> RunDirectory:
     """Run a method on a data set and return the run, which is a directory.
 
-        uiproof.run("design2code-demo", "blueprint", limit=3)
         uiproof.run("my/pages", "replay:my/predictions", out="runs/mine")
         uiproof.run("my/pages", "openai/gpt-4o", prompt="direct", budget=Budget(max_cost=5))
 
-    `dataset` is a folder, a bundled name or one fetched with `uiproof data get`. `method` is a
-    built-in method or a model; `prompt` is for models, `models` says how they are asked. Without
-    `out` the run gets a folder of its own under `runs/`. Running again continues what is there;
-    failed cases are tried again only with `retry_failed`. `shard="3/16"` does only the third of
-    sixteen parts, for `merge` to join. Folders and runs can also be URLs, such as `s3://bucket/x`.
+    - `dataset`: a folder, a URL, a bundled name or one fetched with `uiproof data get`
+    - `method`: a built-in method or a model; `prompt` and `models` say how a model is asked
+    - `out`: the run's directory, which may be a URL; by default a folder of its own in `runs/`.
+      Running again continues what is there; failed cases are tried again with `retry_failed`
+    - `shard`: `"3/16"` does only the third of sixteen parts, for `merge` to join
+    - `executor`: `processes`, `ray` (at `ray_address`, by default RAY_ADDRESS) or `inline`
+    - `protocol`: the rules that a benchmark follows, where it has several
+    - `results_dir`: the folder for result files, where a benchmark writes some
+    - `judge_options`: those of the benchmark's judge, where it has some
     """
-    from uiproof.registry import resolve_dataset
-
-    benchmark, path = resolve_dataset(str(dataset))
-    (cell,) = make_cells(
-        benchmark,
+    matrix = run_matrix(
         dataset,
         [method],
         prompts=[] if prompt is None else [prompt],
         out=out,
+        limit=limit,
+        shard=shard,
+        workers=workers,
+        executor=executor,
+        ray_address=ray_address,
+        retry_failed=retry_failed,
+        quiet=quiet,
+        models=models,
+        budget=budget,
+        results_dir=results_dir,
+        protocol=protocol,
+        settings=settings,
+        **judge_options,
+    )
+    for _, error in matrix.stopped:
+        raise error
+    return matrix.runs[0]
+
+
+def run_matrix(
+    dataset: str | Path,
+    methods: Sequence[str],
+    *,
+    prompts: Sequence[str] = (),
+    out: str | Path | None = None,
+    limit: int | None = None,
+    shard: str | None = None,
+    workers: int | None = None,
+    executor: str = "processes",
+    ray_address: str | None = None,
+    retry_failed: bool = False,
+    quiet: bool = False,
+    models: ModelOptions | None = None,
+    budget: Budget | None = None,
+    results_dir: str | Path | None = None,
+    protocol: str | None = None,
+    settings: Settings | None = None,
+    **judge_options: Any,
+) -> Matrix:
+    """Run every model with every prompt, and every built-in method once: one run after another.
+
+        uiproof.run_matrix("my/pages", ["openai/gpt-4o", "google/gemini-2.5-pro"],
+                           prompts=["direct", "text-augmented"], out="runs/friday")
+
+    Each is a run of its own, in a folder of its own below `out`, and continues what is there.
+    A run that has to stop does not stop the others, unless the budget that they share is used up
+    or the disk is full. The options are those of `run`.
+    """
+    benchmark, path = resolve_dataset(str(dataset))
+    how = Execution(
+        limit=limit,
+        shard=shard,
+        workers=workers,
+        executor=executor,
+        ray_address=ray_address,
+        retry_failed=retry_failed,
+        quiet=quiet,
+        judge=benchmark.judge_options(**judge_options),
+    )
+    # All methods are made before the first one runs: a wrong name is noticed at once.
+    planned = planned_runs(
+        benchmark,
+        dataset,
+        methods,
+        prompts=prompts,
+        out=out,
         models=models,
         budget=budget,
         shard=shard,
+        protocol=protocol,
+        settings=settings,
     )
-    return run_cell(
-        cell,
-        benchmark,
-        dataset,
-        path,
-        limit=limit,
-        shard=shard,
-        workers=workers,
-        executor=executor,
-        retry_failed=retry_failed,
+    chosen = results_dir or (settings or Settings.from_environment()).results_dir
+    # With --out alone, no result file is written.
+    results = Path(chosen) if chosen else RESULTS_DIR if out is None else None
+    return make_runs(
+        [
+            Step(
+                one.label,
+                one.directory,
+                partial(_run, one, benchmark, str(dataset), path, how, results),
+            )
+            for one in planned
+        ],
         quiet=quiet,
     )
 
 
-def run_cell(
-    cell: Cell, benchmark: Benchmark, dataset: str | Path, path: Path, **options: Any
-) -> RunDirectory:
-    """One run of a matrix; the options are those of `run`."""
-    try:
-        finished = _execute(
-            directory=cell.directory,
-            benchmark=benchmark,
-            dataset=path,
-            dataset_name=str(dataset),
-            method=cell.method,
-            **options,
-        )
-    except KeyboardInterrupt as stop:
-        place = shown(cell.directory)
-        stop.add_note(f"What is done is kept in {place}. The same command continues it.")
-        raise
-    if benchmark.finished is not None:
-        benchmark.finished(finished)
-    return finished
+def make_runs(steps: Sequence[Step], *, quiet: bool = False) -> Matrix:
+    """Make one run after another; see `run_matrix`."""
+    number = 0
+    runs: list[RunDirectory] = []
+    stopped: list[tuple[str, UiproofError]] = []
+    for number, step in enumerate(steps, start=1):
+        if len(steps) > 1 and not quiet:
+            sys.stderr.write(f"uiproof: run {number} of {len(steps)}: {step.label}\n")
+        try:
+            runs.append(step.make())
+        except UiproofError as error:
+            stopped.append((step.label, error))
+            # After wrong use, the directory may hold another run.
+            wrong_use = error.exit_code == UsageError.exit_code
+            if not wrong_use and step.directory and (step.directory / "summary.json").is_file():
+                runs.append(RunDirectory(step.directory))
+            if isinstance(error, (BudgetReachedError, StorageError)):
+                break
+    not_begun = tuple(step.label for step in steps[number:])
+    return Matrix(tuple(runs), tuple(stopped), not_begun, alone=len(steps) == 1)
 
 
-def score_folders(
-    reference: str | Path,
-    generated: str | Path,
-    *,
-    out: str | Path | None = None,
-    workers: int | None = None,
-    executor: str = "processes",
-    limit: int | None = None,
-    retry_failed: bool = False,
-    quiet: bool = False,
-) -> RunDirectory:
-    """Score generated pages against reference pages: two folders with the same names, or two files.
-
-        run = uiproof.score_folders("reference", "generated")
-        run.summary["scores"]["paper"]["block_match"]["mean"]
-
-    A reference page without a generated one is a failed case, never left out; a generated page
-    without a reference is only warned about. Without `out` the run is made in a temporary
-    directory that is removed when Python exits; an interrupted one is kept. With `out`, calling
-    again continues what is there; failed cases are tried again only with `retry_failed`.
-    """
-    from uiproof.registry import benchmarks
-
-    name = str(reference)
-    reference, generated = local(reference), local(generated)
-    for path in (reference, generated):
-        if not path.exists():
-            raise InputError(f"There is no file or folder {path}.")
-    if reference.is_dir() != generated.is_dir():
-        raise UsageError(
-            f"{shown(reference)} and {shown(generated)} are a file and a folder.",
-            remedy="Give two files, or two folders that hold pages of the same names.",
-        )
-    if reference.is_dir():
-        _check_names(reference, generated, quiet=quiet)
-    benchmark = benchmarks()["design2code"]
-    return _scored(
-        benchmark,
-        reference,
-        benchmark.method(f"replay:{generated}"),
-        name=name,
-        out=out,
-        executor=executor,
-        workers=workers,
-        limit=limit,
-        retry_failed=retry_failed,
-        quiet=quiet,
-    )
-
-
-def score_interactions(
+def score(
+    benchmark: str,
     dataset: str | Path,
-    generated: str | Path,
+    answers: str | Path,
     *,
-    variant: str | None = None,
-    contours: bool = False,
     out: str | Path | None = None,
+    limit: int | None = None,
     workers: int | None = None,
     executor: str = "processes",
-    limit: int | None = None,
+    ray_address: str | None = None,
     retry_failed: bool = False,
     quiet: bool = False,
+    **judge_options: Any,
 ) -> RunDirectory:
-    """Act on generated pages and score their interactions against a data set of Interaction2Code.
+    """Score answers that exist already against a data set of a benchmark.
 
-        run = uiproof.score_interactions("dataset", "generated", variant="mark_prompt-gpt")
-        run.summary["scores"]["usable"]["mean"]
-
-    `generated` holds `PAGE/K-*.html`, also under `PAGE/result/`, for interaction K alone, or
-    `PAGE.html` for all of a page. Where there are several for one interaction, `variant` chooses by
-    what follows the number. An interaction without a page is a failed case, never left out. With
-    `contours` the `paper` positions follow the published contour rule, to compare with published
-    numbers; it mostly does not find the marks. The rest is as for `score_folders`.
+    A case without an answer is a failed case, never left out. Without `out` the run is made in a
+    temporary directory that is removed when Python exits; an interrupted one is kept. With `out`,
+    calling again continues what is there; failed cases are tried again only with `retry_failed`.
     """
-    from uiproof.benchmarks.interaction2code.replay import Replay
-    from uiproof.registry import benchmarks, resolve_dataset
-
-    known, path = resolve_dataset(str(dataset))
-    benchmark = benchmarks()["interaction2code"]
-    if known.name != benchmark.name and not benchmark.recognises(path):
-        raise InputError(
-            f"{dataset} is no data set of Interaction2Code.", remedy=f"It is {benchmark.layout}"
+    chosen = benchmarks().get(benchmark)
+    if chosen is None:
+        raise UsageError(
+            f"There is no benchmark {benchmark!r}.",
+            remedy=f"Use one of: {', '.join(benchmarks())}.",
         )
-    method = Replay(local(generated), variant=variant)
-    _check_pages(path, method, quiet=quiet)
-    with _contours(on=contours):
-        return _scored(
-            benchmark,
-            path,
-            method,
-            name=str(dataset),
-            out=out,
-            executor=executor,
-            workers=workers,
-            limit=limit,
-            retry_failed=retry_failed,
-            quiet=quiet,
-        )
+    path, given = dataset_of(dataset), local(answers)
+    if not given.exists():
+        raise InputError(f"There is no file or folder {given}.")
+    how = Execution(
+        limit=limit,
+        workers=workers,
+        executor=executor,
+        ray_address=ray_address,
+        retry_failed=retry_failed,
+        quiet=quiet,
+        judge=chosen.judge_options(**judge_options),
+    )
+    method = chosen.replay(path, given, quiet=quiet)
+    return score_answers(chosen, path, method, how, name=str(dataset), out=out)
 
 
-def _scored(
+def score_answers(
     benchmark: Benchmark,
     dataset: Path,
     method: Method[Any, Any],
+    how: Execution,
     *,
+    name: str,
     out: str | Path | None,
-    name: str | None = None,
-    **options: Any,
 ) -> RunDirectory:
-    """A run of existing answers; without `out` its directory goes when Python exits."""
+    """Run a method that has its answers already; see `score`."""
     directory = Path(tempfile.mkdtemp(prefix="uiproof-")) if out is None else run_place(out)
     try:
-        finished = _execute(
-            directory=directory,
-            benchmark=benchmark,
-            dataset=dataset.resolve(),
-            dataset_name=name or str(dataset),
-            method=method,
-            **options,
-        )
+        finished = _execute(directory, benchmark, dataset.resolve(), name, method, how)
     except KeyboardInterrupt as stop:
         stop.add_note(f"What is done is kept. Continue with --out {shown(directory)}")
         raise
@@ -240,81 +278,90 @@ def _scored(
     return finished
 
 
-@contextmanager
-def _contours(*, on: bool) -> Iterator[None]:
-    """Judges are made in other processes, which only know the environment."""
-    variable = "UIPROOF_PUBLISHED_CONTOURS"
-    before = os.environ.get(variable)
-    if on:
-        os.environ[variable] = "1"
+def dataset_of(name: str | Path) -> Path:
+    """Return the folder or file of a data set, whatever it holds: a path, a URL or a name."""
+    if is_url(str(name)) or Path(name).expanduser().exists():
+        return local(name)
+    return resolve_dataset(str(name))[1]
+
+
+def compare_result_files(folder: str | Path | None = None, **options: Any) -> str:
+    """Compare the result files of the benchmark that writes some; see `compare_files`."""
+    place = None if folder is None else Path(folder)
+    for benchmark in benchmarks().values():
+        if (table := benchmark.compare_files(place, **options)) is not None:
+            return table
+    raise UsageError("No benchmark here writes result files.", remedy="Name runs to compare.")
+
+
+def merge(
+    runs: Sequence[str | Path | RunDirectory], out: str | Path, *, partial: bool = False
+) -> RunDirectory:
+    """Join shards, or other runs of the same thing, into a new run in `out`.
+
+        uiproof.merge(["shards/1", "shards/2"], "runs/blueprint")
+
+    Raises `RunMismatchError` that says what differs where they do not belong together. With
+    `partial`, shards may be missing or unfinished. The runs stay as they are. All may be URLs.
+    """
+    from uiproof.engine.shards import merge_runs
+
+    directories = [RunDirectory.of(run) for run in runs]
+    name = str(directories[0].manifest.get("benchmark")) if directories else ""
+    known = benchmarks()
+    if directories and name not in known:
+        raise InputError(f"The benchmark {name!r} is not installed here.")
+    place = run_place(out)
+    with kept_at_url(place):
+        return merge_runs(directories, place, known[name], partial=partial)
+
+
+def _run(
+    planned: PlannedRun,
+    benchmark: Benchmark,
+    name: str,
+    path: Path,
+    how: Execution,
+    results_dir: Path | None,
+) -> RunDirectory:
     try:
-        yield
-    finally:
-        if on and before is None:
-            del os.environ[variable]
-        elif on and before is not None:
-            os.environ[variable] = before
-
-
-def _check_names(reference: Path, generated: Path, *, quiet: bool) -> None:
-    from uiproof.benchmarks.design2code.cases import pages_in
-
-    wanted, given = set(pages_in(reference)), set(pages_in(generated))
-    if wanted and given and not wanted & given:
-        raise UsageError(
-            f"No page of {shown(generated)} has the name of one of {shown(reference)}.",
-            remedy="Pages belong together by their names: 1.html is compared with 1.html.",
-        )
-    if (strangers := sorted(given - wanted)) and not quiet:
-        names = ", ".join(strangers[:5]) + (", …" if len(strangers) > 5 else "")
-        _log.warning(
-            "Generated pages without a reference, which are not scored (%d): %s",
-            len(strangers),
-            names,
-        )
-
-
-def _check_pages(dataset: Path, generated: Replay, *, quiet: bool) -> None:
-    from uiproof.benchmarks.interaction2code.layout import read_dataset
-
-    wanted = {page.page for page in read_dataset(dataset)}
-    given = generated.pages
-    if "" in given:
-        # The folder itself is that of a page, without saying of which.
-        if len(wanted) > 1:
-            raise UsageError(
-                f"The pages of {generated.settings['folder']} do not say of which page they are.",
-                remedy="Put them into a folder for each page, or name one page of the data set.",
-            )
-        return
-    if given and not wanted & given:
-        raise UsageError(
-            f"Nothing in {generated.settings['folder']} has the name of a page of {dataset}.",
-            remedy="Predictions are PAGE/K-anything.html for interaction K, or PAGE.html.",
-        )
-    if (strangers := sorted(given - wanted)) and not quiet:
-        names = ", ".join(strangers[:5]) + (", …" if len(strangers) > 5 else "")
-        _log.warning(
-            "Generated pages that are not in the data set and not scored (%d): %s",
-            len(strangers),
-            names,
-        )
+        finished = _execute(planned.directory, benchmark, path, name, planned.method, how)
+    except KeyboardInterrupt as stop:
+        place = shown(planned.directory)
+        stop.add_note(f"What is done is kept in {place}. The same command continues it.")
+        raise
+    benchmark.finished(finished, results_dir)
+    return finished
 
 
 def _execute(
-    *, workers: int | None = None, shard: str | None = None, quiet: bool = False, **options: Any
+    directory: Path,
+    benchmark: Benchmark,
+    dataset: Path,
+    name: str,
+    method: Method[Any, Any],
+    how: Execution,
 ) -> RunDirectory:
-    """`engine.run.execute` with what the environment says, also inside a notebook."""
+    """Call `engine.run.execute`, also inside a notebook."""
     from uiproof.engine.run import execute
     from uiproof.engine.shards import Shard
 
-    settings = Settings.from_environment(workers=workers)
+    settings = Settings.from_environment(workers=how.workers)
     call = partial(
         execute,
+        directory=directory,
+        benchmark=benchmark,
+        dataset=dataset,
+        dataset_name=name,
+        method=method,
+        executor=how.executor,
+        ray_address=how.ray_address,
         workers=settings.workers,
-        shard=None if shard is None else Shard.parse(shard),
+        limit=how.limit,
+        shard=None if how.shard is None else Shard.parse(how.shard),
         case_timeout=settings.case_timeout,
-        **options,
+        retry_failed=how.retry_failed,
+        options=how.judge,
     )
-    with kept_at_url(options["directory"]):
-        return call_anywhere(call, make_progress(quiet=quiet))
+    with kept_at_url(directory):
+        return call_anywhere(call, make_progress(quiet=how.quiet))

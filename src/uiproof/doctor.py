@@ -1,4 +1,4 @@
-"""What is installed on this machine, what is missing, and the command that gets it.
+"""Look for what this machine needs, and name the command that gets what is missing.
 
 for finding in examine():
     print(finding.name, finding.found, finding.detail, finding.remedy)
@@ -81,7 +81,7 @@ def _browser() -> Iterator[Finding]:
 
 
 def _isolation(chromium: Chromium) -> Finding:
-    """Say how far hostile pages are kept apart from this machine."""
+    """Look how far hostile pages are kept apart from this machine."""
     from uiproof.browser.chromium import confinement
 
     found = confinement(chromium.path)
@@ -178,7 +178,7 @@ def _clip_weights() -> Finding:
 
 
 def _servers() -> Iterator[Finding]:
-    """The servers of grounding methods; nothing else needs them."""
+    """Look for the servers that single methods need."""
     from uiproof.settings import Settings
 
     settings = Settings.from_environment()
@@ -206,7 +206,7 @@ def _answers(url: str) -> bool:
 
 
 def _extras(*, dev: bool) -> Iterator[Finding]:
-    """Optional parts, as the package's own metadata declares them."""
+    """Look for the optional parts that the package's metadata declares."""
     from importlib.metadata import metadata, requires
 
     declared = requires("uiproof") or []
@@ -215,6 +215,8 @@ def _extras(*, dev: bool) -> Iterator[Finding]:
             continue
         marker = re.compile(rf"""extra\s*==\s*['"]{re.escape(extra)}['"]""")
         names = [_distribution(line) for line in declared if marker.search(line)]
+        if not names:  # kept for commands of earlier versions; needs nothing any more
+            continue
         missing = [name for name in names if not _version(name)]
         yield Finding(
             f"extra: {extra}",

@@ -54,7 +54,7 @@ def download_all(
 
 
 def shown_on(stream: TextIO) -> Progress:
-    """A progress that is shown in place on a terminal, else as a line every ten per cent."""
+    """Return a progress that is shown in place on a terminal, else as a line every ten per cent."""
     terminal = stream.isatty()
     step = 1 if terminal else 10
     shown = -1
@@ -87,7 +87,7 @@ def digest_matches(path: Path, digest: str) -> bool:
 
 
 def unreachable(what: str, error: Exception) -> DownloadError:
-    """What to tell a person when the network does not give what was asked for."""
+    """Return what to tell a person when the network does not give what was asked for."""
     return DownloadError(
         f"{what} could not be fetched from the Hugging Face hub ({type(error).__name__}: {error}).",
         remedy="Check the network and run the same command again: it continues where it stopped. "
@@ -203,7 +203,7 @@ class _Transfer:
 
 
 def _is_final(error: httpx.HTTPError) -> bool:
-    """Whether trying again cannot help: the server understood and refused."""
+    """Return whether trying again cannot help: the server understood and refused."""
     import httpx
 
     if not isinstance(error, httpx.HTTPStatusError):

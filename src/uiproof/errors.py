@@ -101,7 +101,7 @@ class ReferenceRenderError(RenderError):
 
 
 class InternalError(UiproofError):
-    """Something failed that nobody foresaw; `traceback` says where."""
+    """Something failed unexpectedly; `traceback` says where."""
 
     code = "internal"
 

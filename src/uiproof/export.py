@@ -1,33 +1,31 @@
-"""Runs as JSON for other programs, and files that appear only when they are whole."""
+"""Runs for other programs: JSON, tables of cases, data frames."""
 
 from __future__ import annotations
 
+import csv
 import json
-import os
-import shutil
-import stat
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
-from uuid import uuid4
 
-from uiproof.engine.storage import access_error
-from uiproof.errors import InputError
+from uiproof.engine.rundir import RunDirectory
+from uiproof.errors import InputError, MissingDependencyError, UsageError
+from uiproof.files import obstacle, replacing, replacing_file
 from uiproof.remote.mirror import shown
-from uiproof.remote.urls import refuse_url
+from uiproof.remote.store import refuse_url
 
 if TYPE_CHECKING:
-    from uiproof.benchmarks.grounding.audit import Audited
+    import pandas as pd
+
+    from uiproof.benchmark import Record
+    from uiproof.dry_run import CostEstimate
     from uiproof.engine.rundir import RunDirectory
-    from uiproof.engine.types import Record
-    from uiproof.planning import Plan
-    from uiproof.submissions.ranking import Ranking
+
 
 _REMEDY = "Name another file to write to."
-# What these names lead to is open already and must stay the file that it is.
-_OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
 
 def write_json(run: RunDirectory, target: str | Path | TextIO, **more: Any) -> None:
@@ -47,7 +45,7 @@ def write_comparison(
 
     Runs are ordered as in the table, best first; what was not measured has null as its mean.
     """
-    from uiproof.report.leaderboard import leaderboard
+    from uiproof.leaderboard import leaderboard
 
     board = leaderboard(runs)
     rows = [
@@ -57,6 +55,7 @@ def write_comparison(
             "assisted": row.assisted,
             "complete": row.complete,
             "n": row.n,
+            "clusters": row.clusters,
             "failed": row.failed,
             "usage": row.usage,
             "metrics": {
@@ -66,39 +65,18 @@ def write_comparison(
         }
         for row in board.ranked()
     ]
-    _write([_json({"benchmark": board.benchmark, "runs": rows}), "\n"], target)
+    write_document({"benchmark": board.benchmark, "runs": rows}, target)
 
 
-def write_plans(plans: Sequence[Plan], target: str | Path | TextIO) -> None:
-    """Write `{"plans": [{"method", "requests", "input_tokens", "cost", …}]}`; see `Plan`."""
+def write_plans(plans: Sequence[CostEstimate], target: str | Path | TextIO) -> None:
+    """Write `{"plans": [{"method", "requests", "input_tokens", "cost", …}]}`."""
     content = [{**asdict(one), "directory": shown(one.directory)} for one in plans]
-    _write([_json({"plans": content}), "\n"], target)
+    write_document({"plans": content}, target)
 
 
-def write_audit(rows: Sequence[Audited], target: str | Path | TextIO) -> None:
-    """Write `{"audit": [{"protocol", "control", "rate", "n", "chance", "leaks", …}]}`."""
-    content = [
-        {
-            "protocol": row.protocol,
-            "control": row.control,
-            "claims_blind": row.claims_blind,
-            "rate": row.rate.mean,
-            "low": row.rate.low,
-            "high": row.rate.high,
-            "n": row.rate.n,
-            "chance": row.chance,
-            "leaks": row.leaks,
-        }
-        for row in rows
-    ]
-    _write([_json({"audit": content}), "\n"], target)
-
-
-def write_ranking(board: Ranking, target: str | Path | TextIO) -> None:
-    """Write `{"benchmark", "dataset", "metric", "rows": [{"rank", "name", …}], "apart"}`."""
-    from uiproof.submissions.showing import as_json
-
-    _write([_json(as_json(board)), "\n"], target)
+def write_document(content: Any, target: str | Path | TextIO, *, indent: int | None = None) -> None:
+    """Write JSON to a file, which appears only when it is whole, or to a stream."""
+    _write([json.dumps(content, indent=indent, allow_nan=False), "\n"], target)
 
 
 def check_writable(target: str | Path, *, makes_folders: bool = False) -> None:
@@ -109,80 +87,11 @@ def check_writable(target: str | Path, *, makes_folders: bool = False) -> None:
     refuse_url(target, "written")
     target = Path(target)
     try:
-        problem = _obstacle(target, makes_folders)
+        problem = obstacle(target, makes_folders)
     except OSError as error:
         problem = str(error.strerror)
     if problem:
         raise InputError(f"{target} cannot be written: {problem}.", remedy=_REMEDY)
-
-
-@contextmanager
-def replacing(target: str | Path, *, makes_folders: bool = False) -> Iterator[TextIO]:
-    """A text file that takes its place only when the block ends well.
-
-    Behind a symbolic link the file is replaced, not the link. Devices and pipes are written to.
-    """
-    try:
-        if _is_stream(Path(target)):
-            with Path(target).open("w", encoding="utf-8", newline="\n") as stream:
-                yield stream
-            return
-        with (
-            replacing_file(target, makes_folders=makes_folders) as partial,
-            partial.open("x", encoding="utf-8", newline="\n") as stream,
-        ):
-            yield stream
-    except OSError as error:
-        raise access_error(Path(target), "written", error) from error
-
-
-@contextmanager
-def replacing_file(target: str | Path, *, makes_folders: bool = False) -> Iterator[Path]:
-    """Where to write a file that takes its place only when the block ends well."""
-    try:
-        place = Path(os.path.realpath(target))
-        if makes_folders:
-            place.parent.mkdir(parents=True, exist_ok=True)
-        partial = place.with_name(f".uiproof-{uuid4().hex}")
-        try:
-            yield partial
-            if place.exists():
-                shutil.copymode(place, partial)
-            partial.replace(place)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise access_error(Path(target), "written", error) from error
-
-
-def _obstacle(target: Path, makes_folders: bool) -> str:
-    """Why a file could not be written; empty when nothing speaks against it."""
-    if target.is_dir():
-        return "it is a folder"
-    if _is_stream(target):
-        return "" if os.access(target, os.W_OK) else "this user may not write to it"
-    place = Path(os.path.realpath(target))
-    if place.exists() and not os.access(place, os.W_OK):
-        return "this user may not write to it"
-    folder = place.parent
-    while makes_folders and not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    if not folder.exists():
-        return f"there is no folder {folder}"
-    if not folder.is_dir():
-        return f"{folder} is not a folder"
-    if not os.access(folder, os.W_OK | os.X_OK):
-        return f"this user may not make files in {folder}"
-    return ""
-
-
-def _is_stream(target: Path) -> bool:
-    if str(target).startswith(_OPEN_FILES):
-        return True
-    if not target.exists():
-        return False
-    mode = target.stat().st_mode
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _write(lines: Iterator[str] | list[str], target: str | Path | TextIO) -> None:
@@ -221,3 +130,208 @@ def _json(value: Any) -> str:
     # NaN is not JSON: what was not measured has to be null before it gets here. Escapes, because
     # ids are file names and those need not be valid UTF-8.
     return json.dumps(value, allow_nan=False)
+
+
+FORMATS = (".jsonl", ".csv", ".parquet")
+# Known for every case; scores follow, by their paths, then the seconds of each stage.
+_COLUMNS = (
+    "run",
+    "benchmark",
+    "dataset",
+    "method",
+    "id",
+    "status",
+    "error",
+    "error_stage",
+    "error_message",
+    "flags",
+    "attempts",
+)
+_BATCH = 4_096
+
+Row = dict[str, Any]
+
+
+def rows(runs: Iterable[RunDirectory | Path | str]) -> Iterator[Row]:
+    """Yield every case of these runs, in the order of the runs and of their ids.
+
+    Scores are at their paths, such as `paper.text`; None is what was not measured. A `verdict` in
+    the details is there too, by its parts (`verdict.failure`) where it has some. All text is valid
+    Unicode: what is not, in names of files, is escaped.
+    """
+    for run in _opened(runs):
+        manifest = run.manifest
+        about = {name: manifest.get(name) for name in ("benchmark", "dataset", "method")}
+        for record in run.records():
+            error, verdict = record.error, record.details.get("verdict")
+            yield _valid(
+                {
+                    "run": run.path.resolve().name,
+                    **about,
+                    "id": record.id,
+                    "status": record.status,
+                    "error": error.code if error else None,
+                    "error_stage": error.stage if error else None,
+                    "error_message": error.message if error else None,
+                    "flags": " ".join(record.flags),
+                    "attempts": record.attempts,
+                    **_beside_columns(_flat(record.scores)),
+                    **({"verdict": verdict} if isinstance(verdict, str) else {}),
+                    **_flat(verdict, "verdict."),
+                    **_flat(record.seconds, "seconds."),
+                }
+            )
+
+
+def write_table(runs: Sequence[RunDirectory | Path | str], target: str | Path) -> Path:
+    """Write all cases of these runs to a file: .jsonl, .csv or .parquet, as its name ends.
+
+    Rows are streamed, so memory stays small. A file appears only when it is whole.
+    """
+    path = Path(target)
+    if path.suffix not in FORMATS:
+        raise UsageError(
+            f"{path.name} does not say which format is wanted.",
+            remedy=f"End its name in {', '.join(FORMATS)}.",
+        )
+    check_writable(path)
+    runs = _opened(runs)
+    if path.suffix == ".jsonl":
+        with replacing(path) as stream:
+            for row in rows(runs):
+                stream.write(json.dumps(row, allow_nan=False) + "\n")
+    elif path.suffix == ".csv":
+        wanted = columns(runs)
+        with replacing(path) as stream:
+            writer = csv.writer(_Lines(stream))
+            writer.writerow(map(_cell, wanted))
+            for row in rows(runs):
+                writer.writerow(_cell(row.get(name)) for name in wanted)
+    else:
+        _write_parquet(runs, path)
+    return path
+
+
+class _Lines:
+    """Lines that end in a line feed; where they do, Python leaves carriage returns unquoted."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, line: str) -> int:
+        return self._stream.write(line.removesuffix("\r\n") + "\n")
+
+
+def dataframe(runs: Sequence[RunDirectory | Path | str]) -> pd.DataFrame:
+    """Return all cases of these runs as a pandas DataFrame, one row each."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Data frames need pandas.", remedy="pip install 'uiproof[pandas]'"
+        ) from error
+    runs = _opened(runs)
+    return pd.DataFrame(list(rows(runs)), columns=list(columns(runs)))
+
+
+def _opened(runs: Iterable[RunDirectory | Path | str]) -> list[RunDirectory]:
+    """Open runs once, not for each look: a run at a URL may go on meanwhile."""
+    return [RunDirectory.of(run, pictures=False) for run in runs]
+
+
+def _write_parquet(runs: Sequence[RunDirectory | Path | str], path: Path) -> None:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Parquet files need pyarrow.", remedy="pip install 'uiproof[parquet]'"
+        ) from error
+    wanted = columns(runs)
+    schema = pa.schema([(name, getattr(pa, kind)()) for name, kind in wanted.items()])
+    remaining = rows(runs)
+    with replacing_file(path) as partial, pq.ParquetWriter(partial, schema) as writer:
+        while batch := list(islice(remaining, _BATCH)):
+            for row in batch:
+                row.update((name, _text(row[name])) for name in row if wanted[name] == "string")
+            writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+
+
+def columns(runs: Iterable[RunDirectory | Path | str]) -> dict[str, str]:
+    """Return the columns that some row has, with their types; the common ones come first."""
+    found: dict[str, str] = dict.fromkeys(_COLUMNS, "string") | {"attempts": "int64"}
+    for row in rows(runs):
+        for name, value in row.items():
+            if name in _COLUMNS:
+                continue
+            kind, before = _kind(value), found.get(name, "unknown")
+            if before == "unknown":
+                found[name] = kind
+            elif kind not in ("unknown", before):
+                found[name] = "string"  # one column, two types: only text can hold both
+    return {name: "float64" if kind == "unknown" else kind for name, kind in found.items()}
+
+
+def _text(value: Any) -> str | None:
+    """Return a value for a column where others are text."""
+    if value is None or isinstance(value, str):
+        return value
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _valid(row: Row) -> Row:
+    """Return a row whose text is valid UTF-8, which names of files need not be."""
+    return {
+        _unicode(name): _unicode(value) if isinstance(value, str) else value
+        for name, value in row.items()
+    }
+
+
+def _unicode(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _beside_columns(scores: Row) -> Row:
+    """Rename scores that are called like a common column, such as `id`."""
+    return {f"scores.{name}" if name in _COLUMNS else name: scores[name] for name in scores}
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "bool_"
+    return "float64" if isinstance(value, (int, float)) else "string"
+
+
+def _flat(values: Any, prefix: str = "") -> Row:
+    """Return nested scores by their paths; lists as JSON, because a table has no room for them."""
+    flat: Row = {}
+    for name, value in values.items() if isinstance(values, Mapping) else ():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        elif value is None or isinstance(value, (bool, str)):
+            flat[prefix + name] = value
+        elif isinstance(value, (int, float)):
+            flat[prefix + name] = _number(value)
+        else:
+            flat[prefix + name] = json.dumps(value)
+    return flat
+
+
+def _number(value: float) -> float | None:
+    """Return a number; None for anything else, which only an edited journal has."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _cell(value: Any) -> Any:
+    """Return a value for a CSV file. What spreadsheets would run as a formula stays text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return "'" + value
+    return value

@@ -1,8 +1,8 @@
-"""Published data sets and weights: what uiproof knows, what is here, and how to get the rest.
+"""Published data sets and weights: list them, find and fetch them.
 
     for entry in catalogue().values():
         print(entry.name, entry.licence, local_path(entry.name))
-    folder = fetch("design2code-hard")
+    folder = fetch(NAME)
 
 Files come from the Hugging Face hub. Each is checked against the hub's own digest (and against
 ours where the catalogue has one) before it counts as here, and an interrupted download goes on
@@ -36,7 +36,7 @@ _SOURCE_FILE = ".source.json"  # beside the data: where it came from and every d
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the catalogue. `None` means that nobody has verified it."""
+    """One line of the catalogue; None is what was not verified."""
 
     name: str
     kind: str  # "dataset" or "weights"
@@ -53,13 +53,13 @@ class Entry:
 
     @property
     def source(self) -> str:
-        """The page where a person can read about it."""
+        """Return the page that describes it."""
         return f"{_HUB}/{_prefix(self)}{self.repo}"
 
 
 @cache
 def catalogue() -> Mapping[str, Entry]:
-    """Everything that uiproof knows how to fetch, by name."""
+    """Return everything that can be fetched, by name."""
     raw = json.loads(files("uiproof").joinpath("catalogue.json").read_text("utf-8"))
     return {
         name: Entry(name=name, **{**fields, "patterns": tuple(fields["patterns"])})
@@ -68,7 +68,7 @@ def catalogue() -> Mapping[str, Entry]:
 
 
 def local_path(name: str, *, cache_dir: Path | None = None) -> Path | None:
-    """Where a catalogue entry is on this machine, or `None` where it has not been fetched.
+    """Return where a catalogue entry is on this machine; None where it was not fetched.
 
     CLIP's weights are where the judge finds them, which may also be `UIPROOF_CLIP` (`InputError`
     where that names nothing) or the Hugging Face cache.
@@ -90,7 +90,7 @@ def fetch(
     endpoint: str | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Bring a catalogue entry to this machine and return where it is.
+    """Fetch a catalogue entry and return where it is.
 
     What is here already is checked, not fetched again, unless the catalogue has another commit by
     now. Where it has none, the newest is fetched the first time and that one from then on. Raises
@@ -124,7 +124,7 @@ def fetch(
 
 
 def commit_here(name: str, *, cache_dir: Path | None = None) -> str | None:
-    """The commit of a catalogue entry that was fetched to this machine, if it was."""
+    """Return the commit of a catalogue entry that was fetched to this machine."""
     folder = _folder(_entry(name), cache_dir)
     try:
         commit = json.loads((folder / _SOURCE_FILE).read_text("utf-8"))["commit"]
@@ -211,7 +211,7 @@ def _chosen(entry: Entry, siblings: list[dict[str, Any]]) -> Iterator[RemoteFile
 
 
 def _remove_strangers(folder: Path, remote_files: tuple[RemoteFile, ...]) -> None:
-    """Drop what an earlier try at another revision may have left."""
+    """Delete what an earlier fetch of another revision has left."""
     wanted = {folder / file.path for file in remote_files}
     for path in folder.rglob("*"):
         if path.is_file() and path not in wanted:

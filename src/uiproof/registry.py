@@ -1,103 +1,47 @@
-"""Which benchmarks there are, and which of them a data set belongs to."""
+"""Find benchmarks, data sets and methods by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib.metadata import entry_points
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uiproof.engine.types import BrokenCase, Case, Judge, Method, Record
+from uiproof.benchmark import Benchmark
 from uiproof.errors import InputError, MissingDependencyError, UsageError
-from uiproof.remote.urls import is_url
-from uiproof.settings import Settings
 
 if TYPE_CHECKING:
-    from uiproof.engine.rundir import RunDirectory
-    from uiproof.models.chat import ChatModel
-    from uiproof.models.types import Parameters
-
-    Connect = Callable[[str], ChatModel]
+    from uiproof.benchmark import Method
+    from uiproof.models.budget import Budget
+    from uiproof.models.chat import ModelOptions
+    from uiproof.settings import Settings
 
 ENTRY_POINTS = "uiproof.benchmarks"
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
-    """A column of a table: which score it shows, and how."""
+class PlannedRun:
+    """One run of a matrix: a method, with its prompt if it is a model, and its directory."""
 
-    key: str  # a path into the scores, for example `paper.block_match`
     label: str
-    digits: int = 3
-    bounds: tuple[float, float] = (0.0, 1.0)  # what the score of a case can be
-
-
-def _browser_fingerprint() -> Mapping[str, Any]:
-    from uiproof.browser.fingerprint import fingerprint
-
-    return fingerprint()
-
-
-def _no_details(_: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {}
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """Everything the engine, the tables and the reports need to know about one benchmark.
-
-    `cases` yields lazily and in a stable order; where it returns something with a length, progress
-    shows the time left. A case that cannot be loaded is yielded as a `BrokenCase`.
-    `judge` is a function that a worker process can import. It is given the run's directory and
-    makes a judge, cheaply: browsers and models start with the first case. The main process makes
-    one too, only to ask what a failure scores.
-    `summarise` streams over the records of a run, which may be none.
-    """
-
-    name: str
-    recognises: Callable[[Path], bool]  # does this folder or file hold such a data set
-    cases: Callable[[Path], Iterable[Case[Any, Any] | BrokenCase]]
-    method: Callable[[str], Method[Any, Any]]  # `UsageError` for names that it does not know
-    methods: Mapping[str, str]  # name of a built-in method -> one line: what it is, what it needs
-    judge: Callable[[Path], Judge[Any, Any, Any]]
-    summarise: Callable[[Iterable[Record]], dict[str, Any]]
-    metrics: tuple[Metric, ...] = ()
-    # For chat models: prompt -> one line about it (the first is the default), and who asks with it.
-    prompts: Mapping[str, str] = field(default_factory=dict)
-    prompted: Callable[[ChatModel, str], Method[Any, Any]] | None = None
-    # What may follow a prompt after a colon, as in `mark:all,T`: option -> one line about it.
-    # `prompted` reads them, and says `UsageError` where they make no sense.
-    prompt_options: Mapping[str, str] = field(default_factory=dict)
-    parameters: Parameters | None = None  # how models answer where the user does not say
-    # For methods that are put together by their names, such as `openai/gpt-4o@zoom`: takes the
-    # place of `method` and `prompted`, and gets models by their names.
-    composed: Callable[[str, Connect], Method[Any, Any]] | None = None
-    # What `uiproof compare` says beyond the common table; may draw charts into a folder.
-    compared: Callable[[Sequence[RunDirectory], Path | None], str] | None = None
-    finished: Callable[[RunDirectory], None] | None = None  # called after each run
-    # Which part of a record's details `summarise` reads: a submission carries that and no more.
-    summed_details: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _no_details
-    layout: str = ""  # how its data lies on disk, in one sentence
-    bundled: Mapping[str, Path] = field(default_factory=dict)  # data sets that ship with it
-    # What on this machine changes the scores; compared when a run is continued.
-    fingerprint: Callable[[], Mapping[str, Any]] = _browser_fingerprint
-
-    def check_prompt(self, prompt: str) -> None:
-        """Raise `UsageError` where there is no such prompt; its options are read by `prompted`."""
-        name, colon, _ = prompt.partition(":")
-        if name in self.prompts and (self.prompt_options or not colon):
-            return
-        remedy = f"Use one of: {', '.join(self.prompts)}"
-        if self.prompt_options:
-            remedy += f"; with options after a colon: {', '.join(self.prompt_options)}"
-        raise UsageError(f"{self.name} has no prompt {prompt!r}.", remedy=f"{remedy}.")
+    method: Method[Any, Any]
+    directory: Path
 
 
 def benchmarks() -> dict[str, Benchmark]:
-    """All installed benchmarks by name, those of other packages included."""
+    """Return all installed benchmarks by name, those of other packages included."""
+    return dict(_installed(entry_points, tuple(sys.path)))
+
+
+@lru_cache(maxsize=4)
+def _installed(find: Callable[..., EntryPoints], _path: tuple[str, ...]) -> dict[str, Benchmark]:
+    """Look for benchmarks once for each search path: looking takes tens of milliseconds."""
     found: dict[str, Benchmark] = {}
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+    for entry in sorted(find(group=ENTRY_POINTS), key=lambda entry: entry.name):
         try:
             benchmark = entry.load()
         except (ImportError, AttributeError) as error:
@@ -111,6 +55,9 @@ def benchmarks() -> dict[str, Benchmark]:
 
 def resolve_dataset(name: str) -> tuple[Benchmark, Path]:
     """Find a data set and its benchmark: a path, a URL, a bundled name, or one that was fetched."""
+    from uiproof.remote.store import is_url
+    from uiproof.settings import Settings
+
     known = benchmarks()
     if is_url(name):
         from uiproof.remote.mirror import fetch
@@ -123,11 +70,22 @@ def resolve_dataset(name: str) -> tuple[Benchmark, Path]:
     for benchmark in known.values():
         if name in benchmark.bundled:
             return benchmark, benchmark.bundled[name]
-    folder = Settings.from_environment().datasets_dir
-    if folder is not None and (folder / name).exists():
-        return _benchmark_of(folder / name, known), (folder / name).absolute()
+    made = Settings.from_environment().datasets_dir / name
+    if made.exists():
+        return _benchmark_of(made, known), made.absolute()
     fetched = _fetched(name, known)
     return _benchmark_of(fetched, known), fetched
+
+
+def made_datasets() -> list[Path]:
+    """Return the folders in EVAL_DATASETS_DIR."""
+    from uiproof.settings import Settings
+
+    folder = Settings.from_environment().datasets_dir
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_dir())
+    except OSError:
+        return []
 
 
 def _fetched(name: str, known: Mapping[str, Benchmark]) -> Path:
@@ -138,7 +96,8 @@ def _fetched(name: str, known: Mapping[str, Benchmark]) -> Path:
         names = [*(bundled for one in known.values() for bundled in one.bundled), *published]
         raise InputError(
             f"There is no file or folder {name}, and no data set of that name.",
-            remedy=f"Give a path or one of: {', '.join(names)}.",
+            remedy=f"Give a path or one of: {', '.join(names)}. "
+            "`uiproof generate` makes one that is called synthetic.",
         )
     path = hub.local_path(name)
     if path is None:
@@ -163,3 +122,104 @@ def _benchmark_of(path: Path, known: Mapping[str, Benchmark]) -> Benchmark:
         f"{shown(path)} does not look like a data set of {' or '.join(known) or 'any benchmark'}.",
         remedy="\n  ".join(layouts),
     )
+
+
+def planned_runs(
+    benchmark: Benchmark,
+    dataset: str | Path,
+    methods: Sequence[str],
+    *,
+    prompts: Sequence[str] = (),
+    out: str | Path | None = None,
+    models: ModelOptions | None = None,
+    budget: Budget | None = None,
+    shard: str | None = None,
+    protocol: str | None = None,
+    settings: Settings | None = None,
+) -> list[PlannedRun]:
+    """Return every model with every prompt (or the default one) and every other method once.
+
+    With `out`, a path or a URL, one run alone is in that directory, and of several each in a folder
+    below it. Without it, a shard has a folder of its own.
+    """
+    from uiproof.engine.run_sync import holds_run, run_place
+    from uiproof.models.names import is_model_name
+    from uiproof.settings import Settings
+
+    settings = settings or Settings.from_environment()
+    ending = "" if shard is None else f"-shard-{shard.replace('/', '-of-')}"
+    wanted: list[tuple[str, str | None]] = []
+    for name in methods:
+        wanted += [(name, prompt) for prompt in (prompts if is_model_name(name) else ())] or [
+            (name, None)
+        ]
+    if prompts and not any(prompt for _, prompt in wanted):
+        raise UsageError(
+            f"{', '.join(methods)}: not a model, so there is nothing to prompt.",
+            remedy="Drop --prompt.",
+        )
+    planned: dict[str, PlannedRun] = {}
+    for asked, prompt in wanted:
+        method = make_method(
+            benchmark,
+            asked,
+            prompt=prompt,
+            models=models,
+            budget=budget,
+            protocol=protocol,
+            settings=settings,
+        )
+        # A model's own name has no secrets in it and says which prompt.
+        label = method.name if is_model_name(asked) or benchmark.labels_by_method else asked
+        if out is None:
+            name = f"{Path(dataset).name}-{label}{ending}"
+            folder = run_place(settings.runs_dir, slug(name))
+        else:
+            folder = run_place(out, slug(label))
+        planned.setdefault(label, PlannedRun(label, method, folder))
+    if out is not None and len(planned) == 1:
+        return [PlannedRun(one.label, one.method, run_place(out)) for one in planned.values()]
+    if out is not None and holds_run(out):
+        raise UsageError(
+            f"{out} is a run and cannot hold {len(planned)} runs.",
+            remedy="Give them another folder with --out.",
+        )
+    return list(planned.values())
+
+
+def make_method(
+    benchmark: Benchmark,
+    name: str,
+    *,
+    prompt: str | None = None,
+    models: ModelOptions | None = None,
+    budget: Budget | None = None,
+    protocol: str | None = None,
+    settings: Settings | None = None,
+) -> Method[Any, Any]:
+    """Return the built-in method of this name, or the model of this name with a prompt."""
+    from uiproof.models.chat import ModelOptions, connect
+    from uiproof.models.names import is_model_name
+    from uiproof.settings import Settings
+
+    benchmark.check_protocol(protocol)
+    if prompt is None and is_model_name(name):
+        prompt = next(iter(benchmark.prompts), None)
+    if prompt is not None:
+        benchmark.check_prompt(prompt)
+    options = models or ModelOptions()
+    if benchmark.parameters is not None:
+        options = options.with_defaults(benchmark.parameters)
+    settings = settings or Settings.from_environment()
+    return benchmark.method(
+        name,
+        connect=partial(connect, options=options, budget=budget, settings=settings),
+        prompt=prompt,
+        protocol=protocol,
+        settings=settings,
+    )
+
+
+def slug(text: str) -> str:
+    """Return a name as a file name."""
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.")

@@ -20,7 +20,7 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
-from uiproof.proctree import kill_tree
+from uiproof.process_tree import kill_tree
 
 _PREFIX = "uiproof-scratch-"
 _OURS = re.compile(rf"{_PREFIX}\w{{8}}")  # as `mkdtemp` names them
@@ -43,7 +43,7 @@ class ScratchFolder:
         while self._lock is None:
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
             self._lock = _locked(self.path, wait=True)
-        # As Python ends, if nobody has done it before.
+        # When Python ends, if it was not done before.
         self._last = weakref.finalize(self, _remove_own, self.path, os.getpid())
 
     def __enter__(self) -> Path:
@@ -86,7 +86,7 @@ def _remove_if_abandoned(path: Path) -> None:
 
 
 def _locked(path: Path, *, wait: bool) -> int | None:
-    """A descriptor that holds the lock; None where the folder was swept before it was locked."""
+    """Return a descriptor that holds the lock; None if the folder was swept before."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -106,7 +106,7 @@ def _locked(path: Path, *, wait: bool) -> int | None:
 
 
 def _browsers_in(path: Path) -> list[int]:
-    """The browsers that have their profile in a folder."""
+    """Return the browsers that have their profile in a folder."""
     profile = b"--user-data-dir=" + os.fsencode(path) + b"/"
     found = []
     for command in Path("/proc").glob("[0-9]*/cmdline"):

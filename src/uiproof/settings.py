@@ -1,8 +1,9 @@
-"""What the environment says: one frozen object, read once where a command or call begins.
+"""Settings from the environment, read once where a command or call begins.
 
-Arguments win over the environment, the environment over the defaults:
+Arguments win over the environment, the environment over the file `.env` of the current folder (of
+which only `EVAL_*` counts), and that over the defaults:
 
-    Settings.from_environment()                       # UIPROOF_* and defaults
+    Settings.from_environment()                       # UIPROOF_*, EVAL_* and defaults
     Settings.from_environment(workers=4)              # an argument that wins
     Settings.from_environment({"UIPROOF_WORKERS": "4"})  # another environment, for tests
 """
@@ -10,13 +11,21 @@ Arguments win over the environment, the environment over the defaults:
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from uiproof.errors import UsageError
-from uiproof.quantities import parse_size
+from uiproof.units import parse_size
+
+# Where the framework behind EVAL_* keeps its files by default.
+DATASETS_DIR = Path("evaluation/datasets")
+RESULTS_DIR = Path("evaluation/results")
+CHARTS_DIR = Path("evaluation/charts")
+_DOTENV = Path(".env")
+_DOTENV_BYTES = 1 << 20  # more than people write by hand
 
 
 def _default_cache() -> Path:
@@ -26,7 +35,7 @@ def _default_cache() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How uiproof behaves on this machine.
+    """The settings of uiproof on this machine.
 
     `None` means: not set, so the part that uses it decides for itself.
     """
@@ -41,24 +50,28 @@ class Settings:
     case_timeout: float = 300.0  # UIPROOF_CASE_TIMEOUT: seconds one case may take to judge
     model_cache_bytes: int = 5 * 10**9  # UIPROOF_MODEL_CACHE_SIZE: answers of models that are kept
     prices: Path | None = None  # UIPROOF_PRICES: what models cost, over what uiproof knows
-    # Names of the grounding framework that uiproof implements.
+    # EVAL_*: names of a framework that uiproof implements.
     omniparser_url: str = "http://localhost:8000"  # EVAL_OMNIPARSER_URL
     uitars_url: str = "http://localhost:8001/v1"  # EVAL_UITARS_URL
     uitars_model: str = "ByteDance-Seed/UI-TARS-1.5-7B"  # EVAL_UITARS_MODEL
-    datasets_dir: Path | None = None  # EVAL_DATASETS_DIR: where data sets are found by name
+    datasets_dir: Path = DATASETS_DIR  # EVAL_DATASETS_DIR: where data sets are found by name
     results_dir: Path | None = None  # EVAL_RESULTS_DIR: results in the framework's own format
     charts_dir: Path | None = None  # EVAL_CHARTS_DIR: where `compare` draws its charts
+    iou_threshold: float = 0.3  # EVAL_DEFAULT_IOU_THRESHOLD: match score of a found element
+    bbox_tolerance: float = 0.02  # EVAL_BBOX_TOLERANCE: around the target, of the picture's sides
+    crop_sizes: tuple[int, ...] = (200, 300, 500)  # EVAL_CROP_SIZES: pixels, of fixed crops
     debug: bool = False  # UIPROOF_DEBUG: show tracebacks
 
     @classmethod
     def from_environment(
         cls, environment: Mapping[str, str] | None = None, **arguments: Any
     ) -> Settings:
-        """Read `UIPROOF_*`; arguments that are not `None` win.
+        """Read `UIPROOF_*` and `EVAL_*`; arguments that are not `None` win.
 
         Raises `UsageError` that names the variable when a value is malformed.
         """
-        environment = os.environ if environment is None else environment
+        if environment is None:
+            environment = {**_dotenv(_DOTENV), **os.environ}
         values: dict[str, Any] = {}
         for name, (variable, parse) in _VARIABLES.items():
             text = environment.get(variable, "").strip()
@@ -66,6 +79,27 @@ class Settings:
                 values[name] = parse(variable, text)
         values.update((name, value) for name, value in arguments.items() if value is not None)
         return cls(**values)
+
+
+_ASSIGNMENT = re.compile(
+    r"""\s*(?:export\s+)?(EVAL_\w+)\s*=\s*(?:"([^"]*)"|'([^']*)'|(.*?))\s*(?:(?<=\s)\#.*)?"""
+)
+
+
+def _dotenv(file: Path) -> dict[str, str]:
+    """Return what a `.env` file says of `EVAL_*`.
+
+    Other names stay unread: a folder from elsewhere must not redirect where keys go.
+    """
+    try:
+        if not file.is_file():  # some call their virtual environment so
+            return {}
+        with file.open(encoding="utf-8-sig", errors="replace") as content:
+            lines = content.read(_DOTENV_BYTES).splitlines()
+    except OSError:
+        return {}
+    found = filter(None, map(_ASSIGNMENT.fullmatch, lines))
+    return {match[1]: match[2] or match[3] or match[4] or "" for match in found}
 
 
 def _text(_variable: str, text: str) -> str:
@@ -81,17 +115,34 @@ def _place(_variable: str, text: str) -> Path | str:
     return text if "://" in text else Path(text).expanduser()
 
 
-def _count(variable: str, text: str) -> int:
+def _number(
+    variable: str, text: str, kind: type[Any], fits: Callable[[Any], bool], words: str, example: str
+) -> Any:
     try:
-        count = int(text)
+        number = kind(text)
     except ValueError:
-        count = 0
-    if count < 1:
+        number = None
+    if number is None or not fits(number):
         raise UsageError(
-            f"{variable} is {text!r}, which is not a whole number of at least 1.",
-            remedy=f"Set {variable} to a number such as 4, or unset it.",
+            f"{variable} is {text!r}, which is not {words}.",
+            remedy=f"Set {variable} to a number such as {example}, or unset it.",
         )
-    return count
+    return number
+
+
+def _count(variable: str, text: str) -> int:
+    words = "a whole number of at least 1"
+    return int(_number(variable, text, int, lambda count: count >= 1, words, "4"))
+
+
+def _seconds(variable: str, text: str) -> float:
+    words = "a positive number of seconds"
+    return float(_number(variable, text, float, lambda one: 0 < one < float("inf"), words, "30"))
+
+
+def _share(variable: str, text: str) -> float:
+    words = "a number from 0 to 1"
+    return float(_number(variable, text, float, lambda share: 0 <= share <= 1, words, "0.3"))
 
 
 def _size(variable: str, text: str) -> int:
@@ -101,17 +152,8 @@ def _size(variable: str, text: str) -> int:
         raise UsageError(f"{variable}: {error.message}", remedy=error.remedy) from error
 
 
-def _seconds(variable: str, text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise UsageError(
-            f"{variable} is {text!r}, which is not a positive number of seconds.",
-            remedy=f"Set {variable} to a number such as 30, or unset it.",
-        )
-    return seconds
+def _counts(variable: str, text: str) -> tuple[int, ...]:
+    return tuple(_count(variable, part.strip()) for part in text.strip("[]").split(","))
 
 
 _YES = {"1", "true", "yes", "on"}
@@ -143,5 +185,8 @@ _VARIABLES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "datasets_dir": ("EVAL_DATASETS_DIR", _path),
     "results_dir": ("EVAL_RESULTS_DIR", _path),
     "charts_dir": ("EVAL_CHARTS_DIR", _path),
+    "iou_threshold": ("EVAL_DEFAULT_IOU_THRESHOLD", _share),
+    "bbox_tolerance": ("EVAL_BBOX_TOLERANCE", _share),
+    "crop_sizes": ("EVAL_CROP_SIZES", _counts),
     "debug": ("UIPROOF_DEBUG", _switch),
 }

@@ -1,4 +1,4 @@
-"""What a file that is called a page really holds.
+"""Pages in files that may hold a Markdown fence, JSON or a picture instead.
 
 Whoever saves the answers of a model may save them as they came: in a Markdown fence, in JSON, after
 thoughts. Here their page is found as in a run that asks the model itself. Judges call this, so it

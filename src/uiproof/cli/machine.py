@@ -1,4 +1,4 @@
-"""Verbs about this machine: what is installed, which data, methods and models there are."""
+"""Verbs about this machine: what is installed, data, methods and models, the cache of answers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,37 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uiproof.cli.app import app, data_app
+from uiproof.cli.main import EXIT_MISSING, group
 from uiproof.cli.options import Quiet
-from uiproof.endings import EXIT_MISSING
-from uiproof.errors import MissingDependencyError, UiproofError
+from uiproof.errors import MissingDependencyError, UiproofError, UsageError
 
 if TYPE_CHECKING:
     from uiproof.hub import Entry
+    from uiproof.models.cache import ReplyCache
+
+data_app = group(
+    """Published data sets and weights: list, fetch.
+
+    Lists where each comes from, its size and licence, and whether it is here.
+
+    \b
+    Examples:
+      uiproof data                         list them
+      uiproof data get NAME                fetch one; an interrupted download continues
+    """
+)
+cache_app = group(
+    """Answers of models that are kept, so that nothing is paid for twice: look, make room.
+
+    \b
+    Examples:
+      uiproof cache                              what is there, by model
+      uiproof cache prune --older-than 30d       delete what was not used for a month
+      uiproof cache prune --max-size 2GB         delete what was not used for longest
+    """
+)
 
 
-@app.command()
 def doctor(
     dev: Annotated[
         bool, typer.Option("--dev", help="Also look for what is needed to work on uiproof itself.")
@@ -40,16 +61,17 @@ def doctor(
         raise typer.Exit(EXIT_MISSING)
 
 
-@app.command("list")
 def list_() -> None:
     """List data sets, methods, prompts and models, and which are here."""
     import uiproof
     from uiproof.models.names import EXAMPLES
-    from uiproof.registry import benchmarks
+    from uiproof.registry import benchmarks, made_datasets
 
+    made = made_datasets()
     for benchmark in benchmarks().values():
         typer.echo(benchmark.name)
         rows = [(name, "bundled") for name in benchmark.bundled]
+        rows += [(path.name, str(path)) for path in made if benchmark.recognises(path)]
         for entry in uiproof.catalogue().values():
             if entry.kind == "dataset" and entry.benchmark == benchmark.name:
                 rows.append((entry.name, _presence(entry.name)))
@@ -61,6 +83,8 @@ def list_() -> None:
             _print_columns(
                 "options after PROMPT:, with commas between", benchmark.prompt_options.items()
             )
+        if benchmark.protocols:
+            _print_columns("protocols", benchmark.protocols.items())
     typer.echo("models")
     _print_columns("", [(name, _readiness(name)) for name in EXAMPLES[:-1]], width=34)
     _print_columns("", [("compatible:http://HOST/v1#MODEL", "any server like vLLM")], width=34)
@@ -108,6 +132,58 @@ def data_get(
     typer.echo(str(path))
 
 
+@cache_app.callback(invoke_without_command=True)
+def cache(context: typer.Context) -> None:
+    """Show the stored answers, unless a verb follows."""
+    if context.invoked_subcommand is not None:
+        return
+    from uiproof.models.cache import cache_table
+
+    typer.echo(cache_table(_cache()))
+
+
+@cache_app.command()
+def prune(
+    max_size: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Keep at most this much, such as 2GB, and the newest."),
+    ] = None,
+    older_than: Annotated[
+        str | None,
+        typer.Option(metavar="AGE", help="Delete what was not used for this long, such as 30d."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Only answers of this model, such as openai/gpt-4o."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Delete all answers.")] = False,
+) -> None:
+    """Delete stored answers. What is deleted is paid for again when it is needed again."""
+    from uiproof.units import parse_age, parse_size, size_text
+
+    if not everything and (max_size, older_than, model) == (None, None, None):
+        raise UsageError(
+            "Nothing selected to delete.",
+            remedy="Use --older-than, --max-size or --model, or delete all answers with --all.",
+        )
+    files, size = _cache().prune(
+        max_bytes=None if max_size is None else parse_size(max_size),
+        older_than=None if older_than is None else parse_age(older_than),
+        model=model,
+        everything=everything,
+    )
+    answers = "1 answer" if files == 1 else f"{files:,} answers"
+    typer.echo(f"{answers} deleted, {size_text(size)}.")
+
+
+def _cache() -> ReplyCache:
+    from uiproof.models.cache import ReplyCache
+    from uiproof.settings import Settings
+
+    settings = Settings.from_environment()
+    return ReplyCache(settings.cache_dir / "models", settings.model_cache_bytes)
+
+
 def _commit(entry: Entry) -> str:
     from uiproof.hub import commit_here
 
@@ -129,12 +205,10 @@ def _presence(name: str) -> str:
 
 
 def _readiness(name: str) -> str:
-    from uiproof.models.names import parse_name, require_key, require_sdk
+    from uiproof.models.names import parse_name, require_key
 
     try:
-        endpoint = parse_name(name)
-        require_sdk(endpoint)
-        require_key(endpoint)
+        require_key(parse_name(name))
     except MissingDependencyError as error:
         return f"no; {error.remedy[0].lower()}{error.remedy[1:]}"
     except UiproofError as error:

@@ -10,7 +10,7 @@ import typer
 
 
 class Executor(StrEnum):
-    """Where judges work."""
+    """The executors of judges."""
 
     processes = "processes"
     ray = "ray"
@@ -45,15 +45,40 @@ RayAddress = Annotated[
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Try cases again that failed before.")
 ]
+RunOut = Annotated[
+    str | None,
+    typer.Option("--out", metavar="DIR", help="Keep the run there; may be a URL."),
+]
 Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Also write JSON; - for stdout.")
+]
+ModelNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--name",
+        metavar="MODEL=SHOWN",
+        help="How to call a model in what is shown, such as openai/gpt-4o=GPT-4o. May be repeated.",
+    ),
 ]
 Runs = Annotated[list[str], typer.Argument(metavar="RUN", help="Directories or URLs of runs.")]
 
 
+def model_names(given: list[str] | None) -> dict[str, str]:
+    """Return the display names that `--name` gives."""
+    from uiproof.errors import UsageError
+
+    names = {}
+    for one in given or []:
+        model, _, shown = (part.strip() for part in one.partition("="))
+        if not model or not shown:
+            raise UsageError(f"--name {one} is not MODEL=SHOWN.", remedy="Write gpt=GPT-4o.")
+        names[model] = shown
+    return names
+
+
 def on_this_machine(path: Path | None) -> Path | None:
     """Refuse a URL where something is written to a folder of this machine."""
-    from uiproof.remote.urls import refuse_url
+    from uiproof.remote.store import refuse_url
 
     if path is not None:
         refuse_url(path, "written")
@@ -61,7 +86,7 @@ def on_this_machine(path: Path | None) -> Path | None:
 
 
 class TallPictures(StrEnum):
-    """What happens to screenshots that are taller than a provider accepts."""
+    """The treatment of screenshots that are taller than a provider accepts."""
 
     SPLIT = "split"
     SCALE = "scale"
@@ -88,7 +113,7 @@ Temperature = Annotated[
     typer.Option(
         min=0,
         metavar="T",
-        help="For models that take one. [default: 0; interaction2code: 1, as in its paper]",
+        help="For models that take one. [default: 0, or as in the benchmark's paper]",
     ),
 ]
 MaxTokens = Annotated[
@@ -96,7 +121,8 @@ MaxTokens = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Longest answer. [default: 16384, or what the model can; interaction2code: 4096]",
+        help="Longest answer. [default: 16384 or what the model can, or as in the benchmark's "
+        "paper]",
     ),
 ]
 Seed = Annotated[

@@ -11,40 +11,52 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uiproof.cli.app import app
-from uiproof.cli.options import Json, Runs, on_this_machine
-from uiproof.endings import EXIT_FAILED_CASES, complain, exit_code_of
+from uiproof.cli.main import EXIT_FAILED_CASES, complain, exit_code_of
+from uiproof.cli.options import Json, ModelNames, Runs, model_names, on_this_machine
+from uiproof.errors import UsageError
 
 if TYPE_CHECKING:
+    from uiproof.api import Matrix
+    from uiproof.dry_run import CostEstimate
     from uiproof.engine.rundir import RunDirectory
-    from uiproof.matrix import Matrix
-    from uiproof.planning import Plan
 
 _SHOWN_FAILURES = 5
 
 
-@app.command()
 def compare(
     runs: Annotated[
         list[str] | None, typer.Argument(metavar="RUN", help="Directories or URLs of runs.")
     ] = None,
     results_dir: Annotated[
         Path | None,
-        typer.Option(help="Grounding results in the described format. [default: EVAL_RESULTS_DIR]"),
+        typer.Option(
+            help="Result files, compared where no RUN is named. "
+            "[default: EVAL_RESULTS_DIR or evaluation/results]"
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="For the comparison of result files. [default: comparison.json beside them]",
+            callback=on_this_machine,
+        ),
     ] = None,
     charts_dir: Annotated[
         Path | None,
         typer.Option(
-            help="Draw charts into this folder. [default: EVAL_CHARTS_DIR]",
+            help="Draw charts into this folder. [default: EVAL_CHARTS_DIR; for result files "
+            "evaluation/charts]",
             callback=on_this_machine,
         ),
     ] = None,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the tables as markdown.")
     ] = False,
+    name: ModelNames = None,
     json: Json = None,
 ) -> None:
-    """Put the summaries of several runs side by side.
+    """Put the summaries of several runs side by side, or the result files of a benchmark.
 
     \b
     Examples:
@@ -52,22 +64,37 @@ def compare(
       uiproof compare runs/* --json leaderboard.json
       uiproof compare s3://bucket/runs/a s3://bucket/runs/b
       uiproof compare runs/* --markdown >> notes.md
-      uiproof compare runs/grounding-* --charts-dir charts
+      {examples}
     """
     import uiproof
+    from uiproof.api import compare_result_files
     from uiproof.export import write_comparison
 
-    if not runs:
-        typer.echo(uiproof.compare_results(results_dir, charts_dir=charts_dir, markdown=markdown))
-        return
     check_json(json)
-    directories = [uiproof.RunDirectory.of(run, pictures=False) for run in runs]
+    if not runs:
+        table = compare_result_files(
+            results_dir,
+            charts_dir=charts_dir,
+            markdown=markdown,
+            output=output,
+            json=sys.stdout if json == "-" else json,
+        )
+        if json != "-":
+            typer.echo(table)
+        return
+    if results_dir is not None or output is not None:
+        raise UsageError(
+            "--results-dir and --output are for result files, and runs are named.",
+            remedy="Drop the runs, or write their comparison with --json.",
+        )
+    names = model_names(name)
+    directories = [uiproof.RunDirectory.of(run, pictures=False, names=names) for run in runs]
     if json is not None:
         write_comparison(directories, sys.stdout if json == "-" else json)
     if json == "-":
         return
     if markdown:
-        from uiproof.report.details import comparison_markdown
+        from uiproof.report.tables import comparison_markdown
 
         typer.echo(comparison_markdown(directories, charts_dir=charts_dir))
     else:
@@ -75,10 +102,10 @@ def compare(
         typer.echo(uiproof.comparison_details(directories, charts_dir=charts_dir), nl=False)
 
 
-@app.command()
 def report(
     runs: Runs,
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    name: ModelNames = None,
 ) -> None:
     """Write one self-contained page about one or more runs.
 
@@ -88,8 +115,31 @@ def report(
     """
     import uiproof
 
-    uiproof.write_report(runs, out)
+    names = model_names(name)
+    uiproof.write_report([uiproof.RunDirectory.of(run, names=names) for run in runs], out)
     typer.echo(f"Report: {out}")
+
+
+def export(
+    runs: Runs,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Ends in .jsonl, .csv or .parquet.")
+    ] = Path("results.csv"),
+) -> None:
+    """Write every case of runs as one row of a table.
+
+    Columns are the run, the case, its error and flags, every score by its path (`paper.text`), and
+    the seconds of each stage. In Python, `uiproof.dataframe(runs)` is the same for pandas.
+
+    \b
+    Examples:
+      uiproof export runs/demo/blueprint runs/demo/replay --out results.csv
+      uiproof export runs/* --out results.parquet
+    """
+    import uiproof
+
+    uiproof.write_table(runs, out)
+    typer.echo(f"Table: {out}")
 
 
 def check_json(json: str | None) -> None:
@@ -103,6 +153,7 @@ def check_json(json: str | None) -> None:
 def print_result(finished: RunDirectory, json: str | None) -> None:
     """Print a run as a table, and write it as JSON where that was asked for."""
     import uiproof
+    from uiproof.registry import benchmarks
 
     if json == "-":
         uiproof.write_json(finished, sys.stdout)
@@ -110,6 +161,9 @@ def print_result(finished: RunDirectory, json: str | None) -> None:
     if json is not None:
         uiproof.write_json(finished, json)
     typer.echo(uiproof.comparison([finished]))
+    benchmark = benchmarks().get(str(finished.manifest["benchmark"]))
+    if benchmark is not None and (text := benchmark.shown(finished)):
+        typer.echo(f"\n{text}")
 
 
 def print_matrix(matrix: Matrix, json: str | None, *, quiet: bool) -> None:
@@ -138,9 +192,9 @@ def print_matrix(matrix: Matrix, json: str | None, *, quiet: bool) -> None:
     exit_for(runs, quiet=quiet)
 
 
-def print_plans(plans: Sequence[Plan], json: str | None) -> None:
+def print_plans(plans: Sequence[CostEstimate], json: str | None) -> None:
     """Print what runs would take."""
-    from uiproof.report.plans import plan_table
+    from uiproof.report.tables import plan_table
 
     if json is not None:
         from uiproof.export import write_plans
@@ -151,12 +205,12 @@ def print_plans(plans: Sequence[Plan], json: str | None) -> None:
 
 
 def exit_for(runs: Iterable[RunDirectory], *, quiet: bool) -> None:
-    """Say what was unusual; end with 1 where cases failed, and say of the first few why."""
+    """Print unusual flags; exit with 1 where cases failed, with the first few errors."""
     runs = list(runs)
     if not quiet:
-        _tell_unusual(runs)
+        _print_flags(runs)
     failed = [one for one in runs if one.summary["failed"]]
-    for one in failed if not quiet else []:
+    for one in failed:
         errors = ((record.id, record.error) for record in one.records() if record.error)
         for case, error in islice(errors, _SHOWN_FAILURES):
             typer.echo(f"failed: {case}: {error.message}", err=True)
@@ -166,15 +220,22 @@ def exit_for(runs: Iterable[RunDirectory], *, quiet: bool) -> None:
         raise typer.Exit(EXIT_FAILED_CASES)
 
 
-def _tell_unusual(runs: Iterable[RunDirectory]) -> None:
-    """Say on how many pages something was found that makes their scores doubtful."""
-    from uiproof.browser.glyphs import PACKAGES
+def _print_flags(runs: Iterable[RunDirectory]) -> None:
+    """Print in how many cases something makes scores doubtful."""
+    from uiproof.browser.page import GLYPH_PACKAGES
 
-    fonts = ", ".join(f"{package} ({scripts})" for package, scripts in PACKAGES.items())
+    fonts = ", ".join(f"{package} ({scripts})" for package, scripts in GLYPH_PACKAGES.items())
     counts: Counter[str] = Counter()
     for one in runs:
         for flag, count in one.summary.get("flags", {}).items():
             counts[flag.partition(":")[2]] += count
+    if number := counts["boxes_skipped"]:
+        cases = "1 case" if number == 1 else f"{number} cases"
+        typer.echo(
+            f"boxes_skipped: the parser returned invalid boxes in {cases} (pixels instead of "
+            "fractions, NaN, or no area); they were ignored.",
+            err=True,
+        )
     for flag, what in (
         ("missing_glyphs", f"text that no font here can draw; boxes stand for it. Fonts: {fonts}"),
         ("not_html", "something else than HTML, such as a picture or an archive"),

@@ -1,14 +1,13 @@
-"""Verbs that run methods on data sets."""
+"""Verbs that run methods and models on data sets."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from uiproof.cli.app import app
+from uiproof.cli.main import JUDGE_OPTIONS
 from uiproof.cli.options import (
     Concurrency,
     Executor,
@@ -20,6 +19,7 @@ from uiproof.cli.options import (
     Quiet,
     RayAddress,
     RetryFailed,
+    Runs,
     Seed,
     Tall,
     TallPictures,
@@ -27,11 +27,11 @@ from uiproof.cli.options import (
     Timeout,
     Where,
     Workers,
+    on_this_machine,
 )
-from uiproof.cli.results import check_json, exit_for, print_matrix, print_plans
+from uiproof.cli.results import check_json, exit_for, print_matrix, print_plans, print_result
 
 
-@app.command()
 def demo(
     out: Annotated[
         Path | None,
@@ -55,8 +55,8 @@ def demo(
     exit_for([run for one in shown for run in one.runs], quiet=quiet)
 
 
-@app.command()
 def run(
+    context: typer.Context,
     dataset: Annotated[
         str,
         typer.Option(
@@ -113,6 +113,30 @@ def run(
     uitars_url: Annotated[
         str | None, typer.Option(metavar="URL", help="[default: EVAL_UITARS_URL]")
     ] = None,
+    dataset_dir: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="The folder in which --dataset is found by its name. "
+            "[default: EVAL_DATASETS_DIR or evaluation/datasets]",
+        ),
+    ] = None,
+    output_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="For result files, where a benchmark writes some. [default: EVAL_RESULTS_DIR, or "
+            "evaluation/results unless --out is given]",
+            callback=on_this_machine,
+        ),
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The rules that methods follow: see `uiproof list`. [default: the first]",
+        ),
+    ] = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -123,28 +147,17 @@ def run(
 
     \b
     Examples:
-      uiproof run --dataset design2code-demo --method blueprint
-      uiproof run --dataset design2code --method replay:predictions/ --out runs/mine --limit 50
-      uiproof run --dataset design2code --method openai/gpt-4o --prompt direct --dry-run
-      uiproof run --dataset design2code --method openai/gpt-4o --method google/gemini-2.5-pro \\
-                  --prompt direct --prompt self-revision --max-cost 20
-      uiproof run --dataset interaction2code-demo --method openai/gpt-4o \\
-                  --prompt direct --prompt mark --prompt mark:all --prompt direct:T
-      uiproof run --dataset design2code --method blueprint --shard 3/16 --out shards/3
-      uiproof run --dataset s3://bucket/pages --method replay:s3://bucket/predictions \\
-                  --out s3://bucket/runs/mine
+      {examples}
       uiproof run --dataset my/pages --method compatible:http://localhost:8000/v1#Qwen2.5-VL-7B
     """
     import uiproof
 
     check_json(json)
-    for name, url in (
-        ("EVAL_OMNIPARSER_URL", omniparser_url),
-        ("EVAL_UITARS_URL", uitars_url),
-        ("RAY_ADDRESS", ray_address),
-    ):
-        if url is not None:
-            os.environ[name] = url
+    if dataset_dir is not None:
+        dataset = f"{dataset_dir.rstrip('/')}/{dataset}"
+    settings = uiproof.Settings.from_environment(
+        omniparser_url=omniparser_url, uitars_url=uitars_url
+    )
     models = uiproof.ModelOptions.of(
         concurrency=concurrency,
         timeout=timeout,
@@ -160,13 +173,52 @@ def run(
         "shard": shard,
         "workers": workers,
         "executor": executor.value,
+        "ray_address": ray_address,
         "retry_failed": retry_failed,
         "quiet": quiet,
         "models": models,
+        "protocol": protocol,
+        "settings": settings,
     }
     if dry_run:
         print_plans(uiproof.plan(dataset, method, **options), json)
         return
     budget = uiproof.Budget(max_cost=max_cost, max_requests=max_requests)
-    matrix = uiproof.run_matrix(dataset, method, budget=budget, **options)
+    matrix = uiproof.run_matrix(
+        dataset,
+        method,
+        budget=budget,
+        results_dir=output_dir,
+        **options,
+        **context.meta.get(JUDGE_OPTIONS, {}),
+    )
     print_matrix(matrix, json, quiet=quiet)
+
+
+def merge(
+    runs: Runs,
+    out: Annotated[str, typer.Option(metavar="DIR", help="Where the new run goes; may be a URL.")],
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Although shards are missing or unfinished.")
+    ] = False,
+    json: Json = None,
+    quiet: Quiet = False,
+) -> None:
+    """Join shards, or other runs of the same thing, into one run.
+
+    Refuses runs that differ in data set, method, settings, version or environment, and says in
+    what. The runs stay as they are. `uiproof run` with the same options and this --out continues
+    what was merged with --partial.
+
+    \b
+    Example:
+      uiproof run --dataset my/pages --method blueprint --shard 1/2 --out shards/1
+      uiproof run --dataset my/pages --method blueprint --shard 2/2 --out shards/2
+      uiproof merge shards/1 shards/2 --out runs/blueprint
+    """
+    import uiproof
+
+    check_json(json)
+    merged = uiproof.merge(runs, out, partial=partial)
+    print_result(merged, json)
+    exit_for([merged], quiet=quiet)

@@ -1,13 +1,12 @@
-"""Verbs that score what was generated elsewhere."""
+"""`uiproof score NAME`: answers that exist already, for every benchmark."""
 
 from __future__ import annotations
 
-import os
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from uiproof.cli.app import score_app
+from uiproof.cli.main import Verbs, group, installed_benchmarks, load_command, make_command
 from uiproof.cli.options import (
     Executor,
     Json,
@@ -15,132 +14,75 @@ from uiproof.cli.options import (
     Quiet,
     RayAddress,
     RetryFailed,
+    RunOut,
     Where,
     Workers,
 )
 from uiproof.cli.results import check_json, exit_for, print_result
 
 
-@score_app.command("design2code")
-def score_design2code(
-    reference: Annotated[
-        str, typer.Argument(metavar="REFERENCE", help="A page, or a folder of pages; or its URL.")
-    ],
-    generated: Annotated[
-        str, typer.Argument(metavar="GENERATED", help="A page, or a folder with the same names.")
-    ],
-    json: Json = None,
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Keep the run, with renderings, there; may be a URL."),
-    ] = None,
-    limit: Limit = None,
-    workers: Workers = None,
-    executor: Where = Executor.processes,
-    ray_address: RayAddress = None,
-    retry_failed: RetryFailed = False,
-    quiet: Quiet = False,
-) -> None:
-    """Score generated pages against reference pages with the Design2Code metrics.
+class _Benchmarks(Verbs):
+    """One verb for each benchmark, by its name."""
 
-    A reference without a generated page counts as failed, never as left out.
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return [benchmark.name for benchmark in installed_benchmarks()]
 
-    \b
-    Examples:
-      uiproof score design2code reference.html generated.html
-      uiproof score design2code reference/ generated/ --json scores.json
-      uiproof score design2code reference/ generated/ --out runs/mine && uiproof report runs/mine
-    """
-    import uiproof
-
-    check_json(json)
-    if ray_address is not None:
-        os.environ["RAY_ADDRESS"] = ray_address
-    finished = uiproof.score_folders(
-        reference,
-        generated,
-        out=out,
-        limit=limit,
-        workers=workers,
-        executor=executor.value,
-        retry_failed=retry_failed,
-        quiet=quiet,
-    )
-    print_result(finished, json)
-    exit_for([finished], quiet=quiet)
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        for benchmark in installed_benchmarks():
+            if benchmark.name == cmd_name and benchmark.score_command:
+                return load_command(cmd_name, benchmark.score_command)
+            if benchmark.name == cmd_name:
+                return make_command(f"score {cmd_name}", _verb(cmd_name, benchmark.layout))
+        return None
 
 
-@score_app.command("interaction2code")
-def score_interaction2code(
-    dataset: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATASET", help="A folder with a folder for each page; its URL, or a name."
-        ),
-    ],
-    generated: Annotated[
-        str,
-        typer.Argument(
-            metavar="GENERATED",
-            help="PAGE/K-*.html for interaction K, also in PAGE/result; or PAGE.html for all.",
-        ),
-    ],
-    json: Json = None,
-    variant: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Which, if there are several: direct_prompt-gpt."),
-    ] = None,
-    published_contours: Annotated[
-        bool,
-        typer.Option(
-            "--published-contours",
-            help="Positions of the paper profile by the published rule, which misses most marks.",
-        ),
-    ] = False,
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Keep the run, with pictures, there; may be a URL."),
-    ] = None,
-    limit: Limit = None,
-    workers: Workers = None,
-    executor: Where = Executor.processes,
-    ray_address: RayAddress = None,
-    retry_failed: RetryFailed = False,
-    quiet: Quiet = False,
-) -> None:
-    """Act on generated pages and score their interactions against a data set.
+score_app = group("Score what a model has generated already.", _Benchmarks)
+score_app.info.no_args_is_help = True
+score_app.callback()(lambda: None)
 
-    An interaction without a generated page counts as failed, never as left out.
 
-    \b
-    Examples:
-      uiproof score interaction2code dataset/ generated/ --json scores.json
-      uiproof score interaction2code dataset/ dataset/ --variant mark_prompt-gpt
-      uiproof score interaction2code dataset/ mine/ --out runs/mine && uiproof report runs/mine
-    """
-    import uiproof
+def _verb(name: str, layout: str) -> Any:
+    """Make the verb of a benchmark that has no options of its own."""
 
-    check_json(json)
-    if ray_address is not None:
-        os.environ["RAY_ADDRESS"] = ray_address
-    finished = uiproof.score_interactions(
-        dataset,
-        generated,
-        variant=variant,
-        contours=published_contours,
-        out=out,
-        limit=limit,
-        workers=workers,
-        executor=executor.value,
-        retry_failed=retry_failed,
-        quiet=quiet,
-    )
-    if json != "-":
-        from uiproof.benchmarks.interaction2code.analyses.printing import score_table
+    def score(
+        dataset: Annotated[
+            str, typer.Argument(metavar="DATASET", help="A folder, its URL, or a name.")
+        ],
+        answers: Annotated[str, typer.Argument(metavar="ANSWERS", help="A file or a folder.")],
+        json: Json = None,
+        out: RunOut = None,
+        limit: Limit = None,
+        workers: Workers = None,
+        executor: Where = Executor.processes,
+        ray_address: RayAddress = None,
+        retry_failed: RetryFailed = False,
+        quiet: Quiet = False,
+    ) -> None:
+        from uiproof.api import score as score_answers
 
-        if json is not None:
-            uiproof.write_json(finished, json)
-        typer.echo(score_table(finished.summary))
-    else:
+        check_json(json)
+        finished = score_answers(
+            name,
+            dataset,
+            answers,
+            out=out,
+            limit=limit,
+            workers=workers,
+            executor=executor.value,
+            ray_address=ray_address,
+            retry_failed=retry_failed,
+            quiet=quiet,
+        )
         print_result(finished, json)
-    exit_for([finished], quiet=quiet)
+        exit_for([finished], quiet=quiet)
+
+    score.__doc__ = f"""Score answers that exist already with the metrics of {name}.
+
+    A case without an answer counts as failed, never as left out. DATASET is {layout or "a folder."}
+
+    \b
+    Examples:
+      {{examples}}
+      uiproof score {name} DATASET ANSWERS --out runs/mine && uiproof report runs/mine
+    """
+    return score

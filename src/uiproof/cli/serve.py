@@ -6,12 +6,10 @@ from typing import Annotated
 
 import typer
 
-from uiproof.cli.app import app
 from uiproof.cli.options import Port, Workers
 from uiproof.errors import UsageError
 
 
-@app.command()
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Port = 8720,
@@ -24,7 +22,8 @@ def serve(
         ),
     ] = None,
     queue: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Pages that may wait; more are told 429.")
+        int,
+        typer.Option(min=0, metavar="N", help="Pages that may wait; more are refused with 429."),
     ] = 256,
     deadline: Annotated[
         float,
@@ -60,20 +59,20 @@ def serve(
 ) -> None:
     """Score pages over HTTP, as a reward for training loops.
 
-    POST /score takes one page or a batch, for design2code and interaction2code; /docs describes
+    POST /score takes one item or a batch, of any benchmark that can be served; /docs describes
     it. GET /health and /ready are for probes, /metrics is for Prometheus. The first SIGTERM or
     Ctrl-C finishes what was begun, the second ends at once.
 
     \b
     Examples:
       uiproof serve
-      uiproof serve --dataset web=design2code/ --dataset clicks=interaction2code/
+      uiproof serve --dataset web=pages/ --dataset clicks=interactions/
       UIPROOF_SERVE_TOKEN=... uiproof serve --host 0.0.0.0 --allow-host scores --workers 16
       curl localhost:8720/score -H 'Content-Type: application/json' \\
         -d '{"reference": "<h1>Hello</h1>", "generated": "<h1>Hallo</h1>"}'
     """
     if token is not None and no_token:
-        raise UsageError("--token and --no-token exclude each other.", remedy="Leave one out.")
+        raise UsageError("--token and --no-token exclude each other.", remedy="Drop one of them.")
     from uiproof.serve.server import serve_scores
 
     serve_scores(

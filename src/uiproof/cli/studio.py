@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uiproof.cli.app import app, group
+from uiproof.cli.main import EXIT_FAILED_CASES, group
 from uiproof.cli.options import Json, Port
-from uiproof.endings import EXIT_FAILED_CASES
 
 if TYPE_CHECKING:
     from uiproof.studio.store import Store
@@ -32,7 +31,6 @@ studio_app = group(
       uiproof studio export labels/                       all tasks as files
     """
 )
-app.add_typer(studio_app, name="studio")
 
 RunsFolder = Annotated[
     str, typer.Option("--runs", metavar="DIR|URL", help="Folder with run directories.")
@@ -126,7 +124,7 @@ def import_(
       uiproof studio import ann/ --annotator Ann
       uiproof studio import labels.zip --store other.sqlite3
     """
-    from uiproof.studio.exchange.exchange import import_labels
+    from uiproof.studio.label_bundle import import_labels
 
     folder, opened = _opened(context, runs, store)
     try:
@@ -161,7 +159,7 @@ def export(
       uiproof studio export labels/
       uiproof studio export labels/ --task 3
     """
-    from uiproof.studio.exchange.exchange import export_task
+    from uiproof.studio.label_bundle import export_task
 
     _, opened = _opened(context, runs, store)
     try:
@@ -181,7 +179,7 @@ def export_data(
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A .zip file, or an empty folder.")],
     only_done: Annotated[
-        bool, typer.Option("--only-done", help="Only what somebody has marked as done.")
+        bool, typer.Option("--only-done", help="Only what is marked as done.")
     ] = False,
     runs: RunsAgain = None,
     store: StoreFile = None,
@@ -192,11 +190,11 @@ def export_data(
 
     \b
     Examples:
-      uiproof studio export-data screenshots/ grounding.zip
-      uiproof studio export-data interaction2code-demo corrected/
+      uiproof studio export-data screenshots/ boxes.zip
+      uiproof studio export-data my/pages corrected/
     """
     from uiproof.remote.mirror import local
-    from uiproof.studio.datasets.exporting import export_dataset
+    from uiproof.studio.datasets import export_dataset
 
     _, opened = _opened(context, runs, store)
     try:
@@ -221,12 +219,15 @@ def results(
       uiproof studio results
       uiproof studio results --task 2 --json results.json
     """
-    from uiproof.benchmarks.interaction2code.analyses.grid import console
     from uiproof.cli.results import check_json
-    from uiproof.studio.outcomes.agreement import gather
-    from uiproof.studio.outcomes.results import results_json
-    from uiproof.studio.outcomes.tables import result_tables
-    from uiproof.studio.outcomes.verdicts import machine_agreement, read_facts
+    from uiproof.studio.results import (
+        gather,
+        machine_agreement,
+        read_facts,
+        result_tables,
+        results_json,
+    )
+    from uiproof.tables import console
 
     check_json(json)
     folder, opened = _opened(context, runs, store)
@@ -247,7 +248,7 @@ def results(
 
 
 def _opened(context: typer.Context, runs: str | None, store: Path | None) -> tuple[Path, Store]:
-    """The folder of runs and the studio's file; both may be named before or after the verb."""
+    """Open the studio's file; it and the runs may be named before or after the verb."""
     from uiproof.errors import InputError
     from uiproof.studio.server import STORE_NAME, open_store, runs_folder
 
@@ -274,7 +275,7 @@ def _chosen(store: Store, tasks: list[int] | None) -> list[int]:
 def _write_json(target: str, content: object) -> None:
     import json
 
-    from uiproof.export import replacing
+    from uiproof.files import replacing
 
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     if target == "-":

@@ -1,4 +1,4 @@
-"""Runs for people to look at: tables and one self-contained HTML page."""
+"""Reports: one self-contained HTML page about runs, and their tables as text."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""One page about one or more runs: a file that needs nothing else, or served with links.
+"""The report: one page about runs of a benchmark, as a single file or served with links.
 
     write_report([run], "report.html")
 
-    pictures = Linked("/runs/7/pictures", files_url="/report-files")    # keep it: it knows numbers
+    pictures = Linked("/runs/7/pictures", files_url="/report-files")  # keep it: it holds numbers
     "".join(report_page([run], pictures=pictures, back_url="/", live_url="/runs/7/live"))
-    pictures.picture(12)                                    # bytes of a WebP for .../pictures/12
+    pictures.picture(12)                                    # bytes for .../pictures/12
+    media_type(...)                                         # of these bytes
     report_file("report.css")                               # text and type for /report-files/...
-    {"results": count of records, "running": is going on}   # what /runs/7/live answers as JSON
+    {"results": count of records, "running": is going on}   # the answer of /runs/7/live
 
 A run without `summary.json` is shown as it is so far. Everything that comes from a run is
 untrusted: it is embedded as JSON that cannot end its element or as escaped text, and a content
@@ -19,26 +20,27 @@ import base64
 import hashlib
 import html
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from uiproof.engine.rundir import RunDirectory
-from uiproof.export import check_writable, replacing
-from uiproof.report.analyses import analyses, section
-from uiproof.report.leaderboard import leaderboard
-from uiproof.report.markup import joined, tag
-from uiproof.report.overview import overview
-from uiproof.report.pictures import Embedded, Linked, Pictures
+from uiproof.export import check_writable
+from uiproof.files import replacing
+from uiproof.leaderboard import leaderboard
+from uiproof.markup import joined, tag
+from uiproof.report.sections import analyses, case_view, charts_section, overview, tables_section
 from uiproof.report.tables import notes
-from uiproof.report.views import CaseView, case_view, package_file, safe_json
+from uiproof.views.base import CaseView, RunRow, asset, safe_json
+from uiproof.views.pictures import Embedded, Linked, media_type
 
-__all__ = ["Embedded", "Linked", "report_file", "report_page", "write_report"]
+__all__ = ["Embedded", "Linked", "media_type", "report_file", "report_page", "write_report"]
 
-_LEAST_FOR_PICTURES = 4_000_000  # however long the texts are
+_LEAST_FOR_PICTURES = 4_000_000  # characters, however long the texts are
 _TYPES = {".css": "text/css", ".js": "text/javascript"}
 
 
@@ -65,10 +67,9 @@ def report_page(
     back_url: str | None = None,
     live_url: str | None = None,
 ) -> Iterator[str]:
-    """The page about runs of one benchmark, piece by piece.
+    """Yield the page about runs of one benchmark, piece by piece.
 
-    `back_url` is where a link in its head leads to. While a run is going on, the page asks
-    `live_url` every few seconds how far it is.
+    A link in its head leads to `back_url`. While a run is going on, the page polls `live_url`.
     """
     directories = [RunDirectory.of(run) for run in runs]
     board = leaderboard(directories, running=True)
@@ -79,9 +80,9 @@ def report_page(
         "benchmark": board.benchmark,
         "metrics": [asdict(metric) for metric in board.metrics],
         "primary": board.primary,
-        "rows": [asdict(row) for row in board.rows],
+        "rows": [_row(row) for row in board.rows],
         "runs": [_run(run) for run in directories],
-        "notes": ["Ranges are 95 % bootstrap intervals of the mean.", *notes(board)],
+        "notes": notes(board),
         "pictures": pictures.url,
         "live": live_url if any(row.running for row in board.rows) else None,
         "overview": overview(board, directories, view.places()),
@@ -89,28 +90,41 @@ def report_page(
     }
     state = [(str(run.path), _stamp(run.journal)) for run in directories]
     found = analyses(board, directories)
-    analysed = "".join(section(found, pictures, repr(state)))
+    analysed = {
+        "charts": "".join(charts_section(found, pictures, repr(state))),
+        "analyses": "".join(tables_section(found)),
+    }
     return _pieces(heading, index, view, analysed, pictures, back_url)
 
 
 def report_file(name: str) -> tuple[str, str] | None:
-    """A style or script of the page with its media type; None if it has no such file."""
+    """Return a style or script of the page with its media type; None if there is no such file.
+
+    Packages other than ours are only read if a view of theirs is in use.
+    """
     kind = _TYPES.get(Path(name).suffix)
-    if kind is None or "/" in name or "\\" in name:
+    package = name.rpartition(":")[0]
+    if kind is None or "/" in name or "\\" in name or (package and package not in sys.modules):
         return None
     try:
-        return package_file(name), kind
-    except OSError:
+        return asset(name), kind
+    except (OSError, TypeError):
         return None
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:
-    """Changes with the content of a file."""
+    """Return a value that changes with the content of a file."""
     try:
         state = file.stat()
     except OSError:
         return None
     return state.st_mtime_ns, state.st_size
+
+
+def _row(row: RunRow) -> dict[str, Any]:
+    shown = asdict(replace(row, scores={}))
+    del shown["scores"]
+    return {**shown, "clusters": row.clusters}
 
 
 def _run(run: RunDirectory) -> dict[str, Any]:
@@ -123,29 +137,31 @@ def _pieces(
     title: str,
     index: Mapping[str, Any],
     view: CaseView,
-    analysed: str,
+    analysed: Mapping[str, str],
     pictures: Embedded | Linked,
     back_url: str | None,
 ) -> Iterator[str]:
     styles = ("report.css", *view.styles)
     scripts = ("report.js", *view.scripts, "overview.js", "live.js")
-    inline = not isinstance(pictures, Linked) or pictures.files_url is None
+    base = pictures.files_url if isinstance(pictures, Linked) else None
     parts = {
         "title": joined(title),
         "back": tag("a", "← All runs", href=back_url, class_="back") if back_url else "",
-        "analyses": analysed,
+        **analysed,
         "index": f'<script type="application/json" id="index">{safe_json(index)}</script>',
         "made": html.escape(
             f"Made by uiproof {version('uiproof')} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
         ),
     }
-    if inline:
-        style, codes = "".join(map(package_file, styles)), [package_file(one) for one in scripts]
+    if base is None:
+        style, codes = "".join(map(asset, styles)), [asset(one) for one in scripts]
         parts["style"] = f"<style>{style}</style>"
         parts["scripts"] = "".join(f"<script>{code}</script>" for code in codes)
         allowed = _hash(style), " ".join(map(_hash, codes))
     else:
-        parts["style"], parts["scripts"] = _links(pictures, styles, scripts)
+        links = (tag("link", rel="stylesheet", href=f"{base}/{name}") for name in styles)
+        parts["style"] = "".join(links)
+        parts["scripts"] = "".join(tag("script", src=f"{base}/{name}") for name in scripts)
         allowed = "'self'", "'self'"
     sources = "data:" if pictures.url is None else "data: 'self'"
     connect = " connect-src 'self';" if index["live"] else ""
@@ -154,7 +170,7 @@ def _pieces(
         f"{connect} base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
     parts["policy"] = html.escape(policy, quote=True)
-    template = re.split(r"\{\{(\w+)\}\}", package_file("template.html"))
+    template = re.split(r"\{\{(\w+)\}\}", asset("uiproof.report:template.html"))
     written = 0
     for place, text in enumerate(template):
         if place % 2 == 0:
@@ -171,14 +187,6 @@ def _pieces(
             yield piece
 
 
-def _links(pictures: Pictures, styles: Sequence[str], scripts: Sequence[str]) -> tuple[str, str]:
-    base = pictures.files_url if isinstance(pictures, Linked) else ""
-    return (
-        "".join(tag("link", rel="stylesheet", href=f"{base}/{name}") for name in styles),
-        "".join(tag("script", src=f"{base}/{name}") for name in scripts),
-    )
-
-
 def _hash(content: str) -> str:
-    """A content security policy source for exactly this inline style or script."""
+    """Return the source of a content security policy for exactly this style or script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

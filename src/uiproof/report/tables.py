@@ -1,90 +1,151 @@
-"""Runs as a table, for a terminal or as markdown."""
+"""Runs, analyses and plans as text, for a terminal and as markdown."""
 
 from __future__ import annotations
 
-import io
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from uiproof.benchmark import Metric
 from uiproof.engine.rundir import RunDirectory
-from uiproof.registry import Metric
-from uiproof.report.leaderboard import Cell, Leaderboard, Row, leaderboard
-from uiproof.report.plans import dollars
+from uiproof.errors import UsageError
+from uiproof.files import access
+from uiproof.leaderboard import leaderboard
+from uiproof.registry import benchmarks
+from uiproof.report.sections import analyses
+from uiproof.settings import Settings
+from uiproof.stats.intervals import bounds_text
+from uiproof.tables import Table, console, markdown, printable
+from uiproof.views.base import INTERVALS, Analyses, Leaderboard, MetricMean, RunRow
+
+if TYPE_CHECKING:
+    from uiproof.dry_run import CostEstimate
 
 NOT_MEASURED = "not measured"
 TIE = "≈"
-_SPREAD = "± is half the width of the 95 % bootstrap interval of the mean."
-_PIPE_WIDTH = 160  # what is written to a file or pipe is not squeezed into a terminal's width
+_PLAN_HEADER = (
+    *("Method", "Cases", "Done", "Requests", "In cache", "Tokens in", "Tokens out"),
+    *("Cost", "at most"),
+)
 
 
 def comparison(runs: Sequence[RunDirectory | Path | str], *, width: int | None = None) -> str:
-    """A table for people at a terminal: means, half widths of their intervals, ties, failures."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    def shown(cell: Cell, metric: Metric) -> Text:
-        text = Text(_mean(cell, metric), style=_style(cell))
-        if (spread := _spread(cell, metric)) is not None:
-            text.append(f" {spread}", style="not bold dim")
-        return text
-
-    def table(lines: Sequence[Sequence[Text]]) -> Table:
-        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        for number, label in enumerate(lines[0]):
-            made.add_column(label, justify="right" if number else "left", overflow="fold")
-        for line in lines[1:]:
-            made.add_row(*line)
-        return made
-
-    board = leaderboard(runs)
-    header = ["Method", "n", "Failed", *(metric.label for metric in board.metrics)]
-    lines = [[Text(label) for label in header]]
-    for row in board.ranked():
-        failed = Text(str(row.failed), style="red" if row.failed else "")
-        cells = [shown(cell, metric) for cell, metric in zip(row.cells, board.metrics, strict=True)]
-        lines.append([Text(_label(row)), Text(str(row.n)), failed, *cells])
-    terminal = sys.stdout.isatty()
-    columns = shutil.get_terminal_size().columns if terminal else _PIPE_WIDTH
-    out = io.StringIO()
-    console = Console(file=out, force_terminal=terminal, width=width or columns, highlight=False)
-    wide = table(lines)
-    needed = console.measure(wide, options=console.options.update(max_width=10_000)).maximum
-    if needed > console.width and len(lines) < len(header):
-        wide = table(list(zip(*lines, strict=True)))  # few runs read better as columns then
-    console.print(wide)
-    for note in (_SPREAD, *notes(board)):
-        console.print(Text(note, style="dim"))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    """Return a table for a terminal: means, their intervals, ties, failures."""
+    return console([leaderboard_table(leaderboard(runs))], width=width)
 
 
-def markdown(runs: Sequence[RunDirectory | Path | str]) -> str:
-    """The same table as markdown, with the best of each metric in bold."""
-    board = leaderboard(runs)
-    header = ["Method", "n", "Failed", *(metric.label for metric in board.metrics)]
-    lines = [
-        _markdown_row(header),
-        _markdown_row([":---", *["---:"] * (len(header) - 1)]),
+def comparison_details(
+    runs: Sequence[RunDirectory | Path | str], *, charts_dir: str | Path | None = None
+) -> str:
+    """Return the tables and tests of the runs' benchmark, and draw its charts in `charts_dir`.
+
+    Empty where the benchmark has none. Without `charts_dir`, EVAL_CHARTS_DIR counts.
+    """
+    found = [RunDirectory.of(run, pictures=False) for run in runs]
+    benchmark = benchmarks().get(str(found[0].manifest["benchmark"]))
+    folder = Path(charts_dir) if charts_dir else Settings.from_environment().charts_dir
+    if benchmark is not None and (text := benchmark.compared(found, folder)):
+        return f"\n{text}\n"
+    analysed = analyses(leaderboard(found), found)
+    drawn = _drawn(analysed, found, charts_dir)
+    lines = [console(analysed.tables)] if analysed.tables else []
+    lines += [f"Written: {file}" for file in drawn]
+    return "\n".join(["", *lines, ""]) if lines else ""
+
+
+def comparison_markdown(
+    runs: Sequence[RunDirectory | Path | str], *, charts_dir: str | Path | None = None
+) -> str:
+    """Return the leaderboard and the tables of the report as markdown, and draw the charts."""
+    found = [RunDirectory.of(run, pictures=False) for run in runs]
+    board = leaderboard(found)
+    analysed = analyses(board, found)
+    if charts_dir:
+        _drawn(analysed, found, charts_dir)
+    return markdown([leaderboard_table(board), *analysed.tables]).rstrip("\n")
+
+
+def leaderboard_table(board: Leaderboard) -> Table:
+    """Return a leaderboard as a table, best first, with its notes."""
+    ranked = board.ranked()
+    rows = [
+        (
+            _label(row),
+            str(row.n),
+            "" if row.clusters is None else str(row.clusters),
+            str(row.failed),
+            *(_mean(cell, metric) for cell, metric in zip(row.cells, board.metrics, strict=True)),
+        )
+        for row in ranked
     ]
-    for row in board.ranked():
-        cells = []
-        for cell, metric in zip(row.cells, board.metrics, strict=True):
-            mean, spread = _mean(cell, metric), _spread(cell, metric)
-            mean = f"**{mean}**" if cell.best else mean
-            cells.append(mean if spread is None else f"{mean} {spread}")
-        lines.append(_markdown_row([_escaped(_label(row)), str(row.n), str(row.failed), *cells]))
-    return "\n".join([*lines, *(f"\n{_escaped(note)}" for note in (_SPREAD, *notes(board)))]) + "\n"
+    header = ("Method", "n", "Clusters", "Failed")
+    best = [
+        (number, len(header) + column)
+        for number, row in enumerate(ranked)
+        for column, cell in enumerate(row.cells)
+        if cell.best
+    ]
+    return Table(
+        "",
+        (*header, *(metric.label for metric in board.metrics)),
+        tuple(rows),
+        tuple(notes(board)),
+        best=tuple(best),
+        warnings=tuple((number, 3) for number, row in enumerate(ranked) if row.failed),
+        starred=False,
+    )
+
+
+def plan_table(plans: Sequence[CostEstimate]) -> str:
+    """Return one line per run and a total; costs where all prices are known."""
+    counts: list[tuple[int, ...]] = [
+        (one.cases, one.done, one.requests, one.cached, one.input_tokens, one.output_tokens)
+        for one in plans
+    ]
+    costs = [(one.cost, one.most_cost) for one in plans]
+    names = [one.method for one in plans]
+    if len(plans) > 1:
+        names.append("total")
+        counts.append(tuple(map(sum, zip(*counts, strict=True))))
+        costs.append((_sum([cost for cost, _ in costs]), _sum([most for _, most in costs])))
+    rows = [
+        (name, *(f"{n:,}" for n in numbers), *map(dollars, cost))
+        for name, numbers, cost in zip(names, counts, costs, strict=True)
+    ]
+    note = "Nothing was sent. Tokens are estimates; without repeated requests `at most` is a bound."
+    remarks = [note]
+    if any(one.cost is None for one in plans):
+        remarks.append("Set UIPROOF_PRICES to a file with the prices that are unknown.")
+    if broken := sum(one.broken for one in plans):
+        cases = "1 case" if broken == 1 else f"{broken:,} cases"
+        remarks.append(f"{cases} cannot be asked about and will fail.")
+    last = len(plans) if len(plans) > 1 else -1
+    bold = tuple((last, column) for column in range(len(_PLAN_HEADER)))
+    table = Table("", _PLAN_HEADER, tuple(rows), tuple(remarks), best=bold, starred=False)
+    return console([table])
+
+
+def dollars(amount: float | None) -> str:
+    """Return an amount for people."""
+    if amount is None:
+        return "unknown"
+    if 0 < amount < 0.0001:
+        return "<$0.0001"
+    return f"${amount:,.2f}" if amount >= 0.1 or amount == 0 else f"${amount:.4f}"
 
 
 def notes(board: Leaderboard) -> list[str]:
-    """What a reader has to know to read the table, and nothing that does not occur in it."""
+    """Return what explains the leaderboard, without remarks on what does not occur in it."""
     found = []
-    if any(cell.tie for row in board.rows for cell in row.cells):
+    every = [cell for row in board.rows for cell in row.cells]
+    if any(cell.low is not None for cell in every):
+        found.append(INTERVALS)
+    if reasons := sorted({cell.no_interval for cell in every if cell.no_interval}):
+        found.append(f"No interval: {'; '.join(reasons)}.")
+    if any(cell.tie for cell in every):
         found.append(
-            f"{TIE} cannot be told apart from the best on the same cases (paired bootstrap, 95 %)."
+            f"{TIE} cannot be told apart from the best on the same cases (paired permutation test "
+            "over clusters, p at least 0.05)."
         )
     if board.shared is not None:
         found.append(
@@ -92,6 +153,11 @@ def notes(board: Leaderboard) -> list[str]:
         )
     if any(row.failed for row in board.rows):
         found.append("Failed cases count in every mean.")
+    found += [
+        f"{row.name} is incomplete: servers or machines failed, and those cases count as wrong."
+        for row in board.rows
+        if row.incomplete
+    ]
     if any(row.assisted for row in board.rows):
         found.append("Assisted methods were given the truth.")
     found += [f"{row.name}: {_usage(row.usage)}." for row in board.rows if row.usage]
@@ -131,38 +197,40 @@ def _answers(answers: Mapping[str, int]) -> str:
     return "answers " + ", ".join(f"{what} {count:,}" for what, count in answers.items())
 
 
-def _label(row: Row) -> str:
-    marks = [
-        mark for mark, on in (("assisted", row.assisted), ("unfinished", not row.complete)) if on
-    ]
-    # A name may come from a folder that somebody else made: no control characters for terminals.
-    name = "".join(character if character.isprintable() else "?" for character in row.name)
+def _drawn(
+    analysed: Analyses, runs: Sequence[RunDirectory], charts_dir: str | Path | None
+) -> list[Path]:
+    """Draw the charts if a folder is given, and return the files."""
+    if not charts_dir:
+        return []
+    if not analysed.charts:
+        raise UsageError(f"There are no charts of {runs[0].manifest['benchmark']} runs yet.")
+    folder = Path(charts_dir)
+    with access(folder, "made"):
+        folder.mkdir(parents=True, exist_ok=True)
+    analysed.draw(folder)
+    files = [folder / f"{name}.{kind}" for name in analysed.charts for kind in ("svg", "png")]
+    return [file for file in files if file.exists()]
+
+
+def _label(row: RunRow) -> str:
+    states = {
+        "assisted": row.assisted,
+        "incomplete": row.incomplete,
+        "unfinished": not row.complete,
+    }
+    marks = [mark for mark, on in states.items() if on]
+    name = printable(row.name)
     return f"{name} [{', '.join(marks)}]" if marks else name
 
 
-def _mean(cell: Cell, metric: Metric) -> str:
+def _mean(cell: MetricMean, metric: Metric) -> str:
     if cell.mean is None:
         return NOT_MEASURED
-    return f"{TIE if cell.tie else ''}{cell.mean:.{metric.digits}f}"
+    mean = f"{TIE if cell.tie else ''}{cell.mean:.{metric.digits}f}"
+    return f"{mean} {bounds_text(cell.low, cell.high, metric.digits)}".rstrip()
 
 
-def _spread(cell: Cell, metric: Metric) -> str | None:
-    if cell.low is None or cell.high is None:
-        return None
-    return f"±{(cell.high - cell.low) / 2:.{metric.digits}f}"
-
-
-def _style(cell: Cell) -> str:
-    return "dim" if cell.mean is None else "bold" if cell.best else ""
-
-
-def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _escaped(text: str) -> str:
-    """Text that stays text inside a markdown table."""
-    text = " ".join(text.split())
-    for character in "\\|`*_<>[]":
-        text = text.replace(character, f"\\{character}")
-    return text
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None

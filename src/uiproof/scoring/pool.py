@@ -1,20 +1,21 @@
-"""Warm workers that score one page after the other. Lives in one event loop; see `Scorer`."""
+"""Warm workers that score one answer after the other. Lives in one event loop; see `Scorer`."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import time
-from contextlib import ExitStack, suppress
-from dataclasses import replace
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from uiproof.benchmarks.interaction2code.layout import read_graph
-from uiproof.browser.source import PageSource
+from uiproof.benchmark import Benchmark, Case, CaseError, Judge, JudgeOptions, Record, Score
 from uiproof.engine.executors import Trace, as_error, make_pool
 from uiproof.engine.machine import default_workers
-from uiproof.engine.types import Case, CaseError, Record, Score
 from uiproof.errors import (
     CaseTimeoutError,
     InternalError,
@@ -25,30 +26,72 @@ from uiproof.errors import (
     WorkerDiedError,
     WorkerStartError,
 )
-from uiproof.scoring.folders import ReferenceFolders
-from uiproof.scoring.judge import ScoringJudge
-from uiproof.scoring.references import (
-    BenchmarkName,
-    InteractionReference,
-    benchmark_of,
-    interaction_case,
-)
+from uiproof.process_tree import known_descendants, resident_mb
+from uiproof.registry import benchmarks
 from uiproof.scratch import ScratchFolder
 from uiproof.settings import Settings
+
+if TYPE_CHECKING:
+    from uiproof.browser import Renderer
 
 # These are about the machine, not about a page: no page scores nothing because of them.
 MACHINE_ERRORS = (MissingDependencyError, StorageError, WorkerStartError)
 
 _LONGEST_LOG = 1_000_000  # bytes of what workers print
 _MOST_DELETIONS = 100
-_WARM_UP = Case("warm-up", None, PageSource.from_html("<p>Warm</p>"))
+
+# A browser is replaced after so many answers, or when it and its worker hold more memory than this
+# (pages that processes share are counted for each); looking takes milliseconds.
+_MOST_ANSWERS = 500
+_MOST_MEGABYTES = 1_500
+_LOOK_EVERY = 10
+
+CACHED = "reference_cached"  # in the details of a score: whether its reference was known already
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCase:
+    """A case, its answer, and the benchmark that both belong to."""
+
+    benchmark: str
+    case: Case[Any, Any]
+    answer: Any
+
+
+def find_case(
+    reference: Any, case_id: str = "", name: str | None = None
+) -> tuple[Benchmark, Case[Any, Any] | Exception]:
+    """Return the case of a reference, or why it is none, and its benchmark.
+
+    That is the named one, or the one that claims the reference.
+    """
+    known = benchmarks()
+    claiming = sorted(one.name for one in known.values() if one.claims_references)
+    found = known.get(name or claiming[0])
+    if found is None:
+        raise UsageError(
+            f"There is no benchmark {name!r}.", remedy=f"Use one of: {', '.join(known)}."
+        )
+    for one in [found.name] if name else reversed(claiming):  # the first takes what is left
+        try:
+            case = known[one].reference_case(reference, case_id)
+        except Exception as error:  # noqa: BLE001 - the caller writes it down
+            return known[one], error
+        if case is not None:
+            return known[one], case
+    served, kind = found.served(), type(reference).__name__
+    takes = served.takes if served else "only cases of its data sets"
+    return found, UsageError(
+        f"{kind} is no reference of {found.name}, which takes {takes}.",
+        remedy="Name the benchmark that it belongs to: Scorer(benchmark=NAME).",
+    )
 
 
 class WarmPool:
     """Workers, each with a judge that stays warm, started as they are needed.
 
-    What is asked for waits for its turn in the order in which it came. To cancel takes it out of
-    the queue; what a worker has begun it finishes, so that nobody's impatience costs a browser.
+    Requests wait for their turn in the order in which they came. Cancelling takes one out of the
+    queue; what a worker has begun it finishes: cancelling never kills a browser.
     """
 
     def __init__(self, *, workers: int | None = None, case_timeout: float | None = None) -> None:
@@ -60,27 +103,30 @@ class WarmPool:
         self._scratch = ScratchFolder()
         self.folder = self._scratch.path
         self._log = self.folder / "workers.log"
-        self._interactions = ReferenceFolders(self.folder / "interactions")
+        options = {one.name: one.judge_options() for one in benchmarks().values()}
         self._pool = make_pool(
             "processes",
-            partial(ScoringJudge, self.folder / "references"),
+            partial(ScoringJudge, self.folder / "references", options),
             workers=self.workers,
             case_timeout=settings.case_timeout,
             log=self._log,
         )
-        self._here = ScoringJudge(self.folder)  # only ever asked what a failure scores
+        self._here = ScoringJudge(self.folder, options)  # only asked what a failure scores
         self._turns = asyncio.Semaphore(self.workers)
         self._begun: set[asyncio.Task[Score]] = set()
         self._closed = False
 
     async def warm(self) -> None:
         """Start all workers and their browsers."""
-        self._here.failure(_WARM_UP)  # imports what takes long
-        page = _WARM_UP.truth
-        await asyncio.gather(*(self.score(_WARM_UP, page) for _ in range(self.workers)))
+        for benchmark in benchmarks().values():
+            if (first := benchmark.warm_up()) is not None:
+                self._here.failure_of(benchmark.name)  # imports what takes long
+                case = ScoredCase(benchmark.name, *first)
+                await asyncio.gather(*(self.score(case) for _ in range(self.workers)))
+                return  # judges share their browser
 
-    async def score(self, case: Case[Any, Any], answer: Any, trace: Trace | None = None) -> Score:
-        """Compare a generated page with its reference; raises what the judge raises.
+    async def score(self, case: ScoredCase, trace: Trace | None = None) -> Score:
+        """Compare an answer with its reference; raises what the judge raises.
 
         The trace gets the seconds of waiting (`queue`) and of scoring (`score`).
         """
@@ -95,25 +141,24 @@ class WarmPool:
             self._turns.release()
             raise UsageError("The workers have ended.")
         trace.add("queue", time.perf_counter() - came)
-        task = asyncio.create_task(self._score(case, answer, trace))
+        task = asyncio.create_task(self._score(case, trace))
         self._begun.add(task)
         task.add_done_callback(self._begun.discard)
         return await asyncio.shield(task)
 
-    async def record(self, case: Case[Any, Any], answer: Any, case_id: str = "") -> Record:
-        """The same as a journal has it: whatever is wrong with a page is in the record.
+    async def record(self, case: ScoredCase, case_id: str = "") -> Record:
+        """Return the score as a journal has it: what is wrong with an answer is in the record.
 
         Raises only what is wrong with this machine.
         """
         trace = Trace()
         try:
-            score = await self.score(case, answer, trace)
+            score = await self.score(case, trace)
         except Exception as raised:  # noqa: BLE001 - every page gets its record
-            benchmark = benchmark_of(case)
-            record = self.failed(as_error(raised), benchmark, case_id or case.id, stage="score")
+            record = self.failed(as_error(raised), case.benchmark, case_id, stage="score")
         else:
             record = Record(
-                id=case_id or case.id,
+                id=case_id or case.case.id,
                 status="scored",
                 scores=score.scores,
                 details=score.details,
@@ -125,12 +170,12 @@ class WarmPool:
     def failed(
         self,
         error: UiproofError,
-        benchmark: BenchmarkName,
+        benchmark: str,
         case_id: str,
         *,
         stage: Literal["load", "answer", "score"],
     ) -> Record:
-        """The record of a page that could not be scored; raises what is wrong with the machine."""
+        """Return the record of an answer without a score; raises what is wrong with the machine."""
         if isinstance(error, MACHINE_ERRORS):
             raise error
         failure = self._here.failure_of(benchmark)
@@ -160,19 +205,17 @@ class WarmPool:
                 return
             time.sleep(0.01)
 
-    async def _score(self, case: Case[Any, Any], answer: Any, trace: Trace) -> Score:
+    async def _score(self, scored: ScoredCase, trace: Trace) -> Score:
         self.running += 1
         try:
-            with ExitStack() as held:
-                if isinstance(case.truth, InteractionReference):
-                    case = self._laid_out(case, case.truth, held)
-                score: Score = await self._pool.call("score", case, answer, trace=trace)
-                return score
+            # The judge of a worker gets the benchmark in the place of the question.
+            case = Case(scored.case.id, scored.benchmark, scored.case)
+            return await self._pool.call("score", case, scored.answer, trace=trace)  # type: ignore[no-any-return]
         except (WorkerDiedError, CaseTimeoutError):
             self.deaths += 1
             raise
         except MACHINE_ERRORS:
-            self._pool.mend()  # whoever asks next may find the machine in a better state
+            self._pool.mend()  # the machine may be in a better state for the next one
             raise
         finally:
             self.deaths += trace.attempts - 1
@@ -180,13 +223,63 @@ class WarmPool:
             self._turns.release()
             self._keep_log_short()
 
-    def _laid_out(
-        self, case: Case[Any, Any], reference: InteractionReference, held: ExitStack
-    ) -> Case[Any, Any]:
-        folder = held.enter_context(self._interactions.holding(reference))
-        return replace(interaction_case(read_graph(folder), "1"), id=case.id)
-
     def _keep_log_short(self) -> None:
         with suppress(OSError):
             if self._log.stat().st_size > _LONGEST_LOG:
                 self._log.write_bytes(b"")  # workers append: what they print next comes first
+
+
+class ScoringJudge(Judge[str, Case[Any, Any], Any]):
+    """The judge of a worker: those of all benchmarks, each made when it is first needed."""
+
+    def __init__(self, references: Path, options: Mapping[str, JudgeOptions]) -> None:
+        self._folder, self._options = references, options
+        self._renderer: Renderer | None = None  # all judges use the same browser
+        self._judges: dict[str, Judge[Any, Any, Any]] = {}
+        self._scored = 0
+
+    def score(self, case: Case[str, Case[Any, Any]], answer: Any) -> Score:
+        """Compare one answer with its reference."""
+        if self._is_worn():
+            self.close()
+        self._scored += 1
+        judge = self._judge(case.question)
+        before = judge.references_made
+        score = judge.score(case.truth, answer)
+        return replace(score, details={**score.details, CACHED: judge.references_made == before})
+
+    def failure(self, case: Case[str, Case[Any, Any]] | None) -> Score:
+        """Return what the benchmark of a case gives to a failure."""
+        assert case is not None
+        return self.failure_of(case.question)
+
+    def failure_of(self, benchmark: str) -> Score:
+        """Return what a benchmark gives to a failure."""
+        return self._judge(benchmark).failure(None)
+
+    def close(self) -> None:
+        """End the browser and forget what was seen; the next answer begins anew."""
+        for judge in self._judges.values():
+            judge.close()
+        self._judges, self._renderer, self._scored = {}, None, 0
+
+    def _judge(self, name: str) -> Judge[Any, Any, Any]:
+        if name not in self._judges:
+            benchmark = benchmarks()[name]
+            options = self._options[name]
+            self._judges[name] = benchmark.scoring_judge(self._folder, options, self._browser)
+        return self._judges[name]
+
+    def _browser(self) -> Renderer:
+        from uiproof.browser import Renderer
+
+        self._renderer = self._renderer or Renderer()
+        return self._renderer
+
+    def _is_worn(self) -> bool:
+        if self._scored >= _MOST_ANSWERS:
+            return True
+        if self._scored % _LOOK_EVERY:
+            return False
+        family = (os.getpid(), *known_descendants(os.getpid()))
+        return self._scored > 0 and sum(map(resident_mb, family)) > _MOST_MEGABYTES

@@ -1,4 +1,4 @@
-"""Scoring pages from Python, without files or runs: for notebooks, tests and training loops."""
+"""Score answers from Python, without files or runs: for notebooks, tests and training loops."""
 
 from __future__ import annotations
 
@@ -8,22 +8,25 @@ import os
 import threading
 from collections.abc import Coroutine, Iterable
 from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
-from uiproof.benchmarks.interaction2code.cases import Form
+from uiproof.benchmark import Record
 from uiproof.engine.executors import as_error
-from uiproof.engine.types import Record
 from uiproof.errors import MethodError, UsageError
-from uiproof.scoring.pool import WarmPool
-from uiproof.scoring.references import Generated, Reference, as_answer, as_case, benchmark_of
+from uiproof.scoring.pool import ScoredCase, WarmPool, find_case
 
-Pair = tuple[Reference, Generated]
+Pair = tuple[Any, Any]  # a reference and what was generated
+_LONGEST_PATH = 1_000  # longer texts are no paths, and asking the system would be an error
 _T = TypeVar("_T")
+_lock = threading.Lock()
+_shared: dict[int, Scorer] = {}  # by process: a fork has no threads, so it needs one of its own
 
 
 class Scorer:
-    """Warm browsers that score generated pages against references.
+    """Warm judges that score generated answers against references.
 
     ```python
     with Scorer() as scorer:
@@ -32,19 +35,27 @@ class Scorer:
         records = scorer.score_many([(reference, html) for html in generated])
     ```
 
-    A reference is a page of Design2Code (a `str` is HTML, a `Path` is a file), or an interaction
-    of Interaction2Code: `Path(FOLDER/N)` for interaction N of a page's folder, or an
-    `InteractionReference`. A generated page is HTML, a file, or a `Completion`. `form` says whether
-    it was made for one interaction (`single`) or for all of its data set's page (`all`).
+    A reference is a page (a `str` is HTML, a `Path` is a file), or an interaction: `Path(FOLDER/N)`
+    for interaction N of a page's folder, or an `InteractionReference`. A generated page is HTML, a
+    file, or a `Completion`. With `benchmark`, references and answers are those of any other
+    benchmark, such as the cases of its data sets. Further options are those of the benchmark, such
+    as `form="all"` for a page that was made for all interactions of its data set's page.
 
     Calls may come from any thread and from inside asyncio and notebooks. Nothing starts before the
     first page; up to `workers` processes do (default: one for each core). They end with `close`,
     with the `with` block or with Python. The same pages always score the same.
     """
 
-    def __init__(self, *, workers: int | None = None, case_timeout: float | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        benchmark: str | None = None,
+        workers: int | None = None,
+        case_timeout: float | None = None,
+    ) -> None:
         if workers is not None and workers < 1:
             raise UsageError(f"workers is {workers}; it must be at least 1.")
+        self._benchmark = benchmark
         self._process = os.getpid()
         self._closed = False
         self._lock = threading.Lock()
@@ -66,32 +77,26 @@ class Scorer:
     ) -> None:
         self.close()
 
-    def score(
-        self, reference: Reference, generated: Generated, *, form: Form = "single"
-    ) -> dict[str, Any]:
-        """The scores of a generated page, as in a run's journal; raises what goes wrong."""
-        return self._wait(self._score(reference, generated, form))
+    def score(self, reference: Any, generated: Any, **options: Any) -> dict[str, Any]:
+        """Return the scores of one answer, as in a run's journal; raise what goes wrong."""
+        return self._wait(self._score(reference, generated, options))
 
-    async def score_async(
-        self, reference: Reference, generated: Generated, *, form: Form = "single"
-    ) -> dict[str, Any]:
-        """The same, awaited; others score meanwhile."""
-        return await asyncio.wrap_future(self._submit(self._score(reference, generated, form)))
+    async def score_async(self, reference: Any, generated: Any, **options: Any) -> dict[str, Any]:
+        """Score as `score` does, awaited; others score meanwhile."""
+        return await asyncio.wrap_future(self._submit(self._score(reference, generated, options)))
 
-    def score_many(self, pairs: Iterable[Pair], *, form: Form = "single") -> list[Record]:
+    def score_many(self, pairs: Iterable[Pair], **options: Any) -> list[Record]:
         """Score many pairs of a reference and a generated page at once, in their order.
 
         Each gives a record with `status`, `scores` and `error`, as in a run's journal. What is
         wrong with one pair is in its record: its scores are those of a failure. Only what is wrong
         with this machine is raised.
         """
-        return self._wait(self._score_many(list(pairs), form))
+        return self._wait(self._score_many(list(pairs), options))
 
-    async def score_many_async(
-        self, pairs: Iterable[Pair], *, form: Form = "single"
-    ) -> list[Record]:
-        """The same, awaited."""
-        return await asyncio.wrap_future(self._submit(self._score_many(list(pairs), form)))
+    async def score_many_async(self, pairs: Iterable[Pair], **options: Any) -> list[Record]:
+        """Score as `score_many` does, awaited."""
+        return await asyncio.wrap_future(self._submit(self._score_many(list(pairs), options)))
 
     def close(self) -> None:
         """End the workers. What is not finished is not scored."""
@@ -127,23 +132,26 @@ class Scorer:
         try:
             return future.result()
         except BaseException:
-            future.cancel()  # Ctrl-C: nobody waits for it any more
+            future.cancel()  # Ctrl-C: it is not waited for any more
             raise
 
     async def _score(
-        self, reference: Reference, generated: Generated, form: Form
+        self, reference: Any, generated: Any, options: dict[str, Any]
     ) -> dict[str, Any]:
-        case = as_case(reference)
-        score = await self._pool.score(case, as_answer(case, generated, form))
-        return dict(score.scores)
+        _check_text(reference, generated)
+        benchmark, case = find_case(reference, name=self._benchmark)
+        if isinstance(case, Exception):
+            raise case
+        scored = ScoredCase(benchmark.name, case, benchmark.answer(generated, **options))
+        return dict((await self._pool.score(scored)).scores)
 
-    async def _score_many(self, pairs: list[Pair], form: Form) -> list[Record]:
+    async def _score_many(self, pairs: list[Pair], options: dict[str, Any]) -> list[Record]:
         # Files of pages are read when it is nearly their turn.
         window = asyncio.Semaphore(2 * self._pool.workers)
 
         async def record(number: int, pair: Pair) -> Record:
             async with window:
-                return await self._record(str(number), pair, form)
+                return await self._record(str(number), pair, options)
 
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -154,18 +162,73 @@ class Scorer:
             raise group.exceptions[0] from None  # the first one has stopped the others
         return [task.result() for task in made]
 
-    async def _record(self, number: str, pair: Pair, form: Form) -> Record:
+    async def _record(self, number: str, pair: Pair, options: dict[str, Any]) -> Record:
         try:
             reference, generated = pair
         except (TypeError, ValueError):
+            benchmark, _ = find_case("", name=self._benchmark)
             wrong = UsageError("A pair is (reference, generated).")
-            return self._pool.failed(wrong, "design2code", number, stage="load")
+            return self._pool.failed(wrong, benchmark.name, number, stage="load")
+        benchmark, case = find_case(reference, number, self._benchmark)
         try:
-            case = as_case(reference, number)
-            answer = as_answer(case, generated, form)
+            _check_text(reference, generated)
+            if isinstance(case, Exception):
+                raise case  # noqa: TRY301
+            scored = ScoredCase(benchmark.name, case, benchmark.answer(generated, **options))
         except Exception as raised:  # noqa: BLE001 - every pair gets its record
             error = as_error(raised)
             stage: Literal["answer", "load"]
             stage = "answer" if isinstance(error, MethodError) else "load"
-            return self._pool.failed(error, benchmark_of(reference), number, stage=stage)
-        return await self._pool.record(case, answer, number)
+            return self._pool.failed(error, benchmark.name, number, stage=stage)
+        return await self._pool.record(scored, number)
+
+
+def score_page(reference: Any, generated: Any) -> dict[str, Any]:
+    """Score a generated page against a reference page.
+
+        uiproof.score_page("<h1>Hello</h1>", "<h1>Hallo</h1>")["strict"]["text"]
+        uiproof.score_page(Path("reference/1.html"), Path("generated/1.html"))
+
+    A `str` is HTML, a `Path` is a file. The browser stays warm for the next call and ends with
+    Python; references that come again are not rendered again. May be called from several threads,
+    which score at the same time. `Scorer` says how many workers there are.
+    """
+    return _scorer().score(reference, generated)
+
+
+async def score_page_async(reference: Any, generated: Any) -> dict[str, Any]:
+    """Score as `score_page` does, awaited.
+
+    await asyncio.gather(*(uiproof.score_page_async(reference, page) for page in pages))
+    """
+    return await _scorer().score_async(reference, generated)
+
+
+def score_pages(pairs: Iterable[Pair]) -> list[Record]:
+    """Score many pairs of a reference and a generated page at once, in their order.
+
+        for record in uiproof.score_pages([(reference, page) for page in pages]):
+            record.status, record.scores["paper"]["text"], record.error
+
+    What is wrong with one pair is in its record; see `Scorer.score_many`.
+    """
+    return _scorer().score_many(pairs)
+
+
+def _scorer() -> Scorer:
+    with _lock:
+        if os.getpid() not in _shared:
+            _shared[os.getpid()] = Scorer()
+        return _shared[os.getpid()]
+
+
+def _check_text(*given: Any) -> None:
+    """Raise `UsageError` for a text that is the name of a file, which was meant as a path."""
+    for text in given:
+        if isinstance(text, str) and text and "<" not in text and len(text) < _LONGEST_PATH:
+            with suppress(OSError, ValueError):
+                if Path(text).is_file():
+                    raise UsageError(
+                        f"{text!r} names a file, but a str is taken for its content.",
+                        remedy="Give a pathlib.Path to score a file.",
+                    )

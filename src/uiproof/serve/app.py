@@ -10,24 +10,21 @@ from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from uiproof.errors import UiproofError
-from uiproof.listening import HostNames
 from uiproof.scoring.pool import MACHINE_ERRORS
-from uiproof.serve.desk import Desk, RefusedError
-from uiproof.serve.gate import Answer, Gate, refusal
-from uiproof.serve.reading import read_items
-from uiproof.serve.schema import EXAMPLES, Refusal, Result, Results, ScoreRequest, State
-from uiproof.serve.wording import problem
+from uiproof.serve.middleware import AsciiResponse, RequestFilter, problem, refusal
+from uiproof.serve.queue import ScoreQueue
+from uiproof.serve.schema import Refusal, RefusedError, Requests, Result, Results, State
+from uiproof.sockets import HostNames
 
 _ABOUT = """Scores generated pages: HTML in, scores out. The same pages always score the same.
 
 A page that cannot be scored is no error of the request: its result says `failed` and why, with the
 scores of a failure. See `docs/serve.md` for training loops."""
-_CLIENT_GONE = 499  # nobody reads it
+_CLIENT_GONE = 499  # is not read
 _READ_AT_ONCE = 2  # requests; each takes several times its size in memory
 
 _REFUSALS: dict[int | str, dict[str, Any]] = {
@@ -43,20 +40,26 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def make_app(desk: Desk, token: str | None = None, hosts: HostNames | None = None) -> FastAPI:
-    """Make the service. Whoever makes it warms the pool and sets `desk.warm`."""
+def make_app(
+    queue: ScoreQueue, token: str | None = None, hosts: HostNames | None = None
+) -> FastAPI:
+    """Make the service. The caller warms the pool and sets `queue.warm`."""
     app = _Service(
         title="uiproof",
         version=version("uiproof"),
         description=_ABOUT,
         docs_url=None,  # FastAPI's pages load their scripts from another host
         redoc_url=None,
-        default_response_class=Answer,
+        default_response_class=AsciiResponse,
     )
+    app.requests = queue.requests
     app.add_middleware(
-        Gate, desk=desk, token=token, hosts=HostNames.of("127.0.0.1") if hosts is None else hosts
+        RequestFilter,
+        queue=queue,
+        token=token,
+        hosts=HostNames.of("127.0.0.1") if hosts is None else hosts,
     )
-    _add_errors(app, desk)
+    _add_errors(app, queue)
     reading = asyncio.Semaphore(_READ_AT_ONCE)
 
     @app.post(
@@ -85,19 +88,19 @@ def make_app(desk: Desk, token: str | None = None, hosts: HostNames | None = Non
         except ClientDisconnect:
             return Response(status_code=_CLIENT_GONE)
         async with reading:
-            items, batch = await asyncio.to_thread(read_items, body, desk.capacity)
-        orders = await asyncio.to_thread(desk.look_up, items)
-        results = await _unless_gone(request, asyncio.create_task(desk.answer(orders)))
+            items, batch = await asyncio.to_thread(queue.requests.read, body, queue.capacity)
+        orders = await asyncio.to_thread(queue.look_up, items)
+        results = await _unless_gone(request, asyncio.create_task(queue.answer(orders)))
         if results is None:
             return Response(status_code=_CLIENT_GONE)
         if not batch:
             late = results[0].error is not None and results[0].error.code == "deadline"
-            return Answer(results[0].model_dump(), 504 if late else 200)
-        return Answer(Results(results=results).model_dump())
+            return AsciiResponse(results[0].model_dump(), 504 if late else 200)
+        return AsciiResponse(Results(results=results).model_dump())
 
     @app.get("/health", summary="Whether the service lives", response_model=State)
     async def health() -> State:
-        """Always 200, as long as there is somebody to answer."""
+        """Always 200 while the service lives."""
         return State(status="ok")
 
     @app.get(
@@ -107,19 +110,19 @@ def make_app(desk: Desk, token: str | None = None, hosts: HostNames | None = Non
         responses={503: {"model": State, "description": "Starting, or shutting down."}},
     )
     async def ready() -> Response:
-        """200 when the browsers are warm and nobody has asked the service to end."""
-        if desk.warm and not desk.draining:
-            return Answer({"status": "ok"})
-        return Answer({"status": "draining" if desk.draining else "starting"}, 503)
+        """200 when the browsers are warm and the service is not to end."""
+        if queue.warm and not queue.draining:
+            return AsciiResponse({"status": "ok"})
+        return AsciiResponse({"status": "draining" if queue.draining else "starting"}, 503)
 
     @app.get("/metrics", summary="For Prometheus", response_class=PlainTextResponse)
     async def metrics() -> Response:
-        """Pages by outcome, latency, queue, workers, references, refusals."""
-        return Response(desk.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+        """Return pages by outcome, latency, queue, workers, references, refusals."""
+        return Response(queue.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> Response:  # in a thread: the import takes a while
-        from uiproof.serve.description import POLICY, description_page
+        from uiproof.serve.docs_page import POLICY, description_page
 
         page = description_page(app.openapi())
         return HTMLResponse(page, headers={"Content-Security-Policy": POLICY})
@@ -128,7 +131,7 @@ def make_app(desk: Desk, token: str | None = None, hosts: HostNames | None = Non
 
 
 async def _unless_gone(request: Request, work: asyncio.Task[list[Result]]) -> list[Result] | None:
-    """What the work results in; None if the client left, which frees its places in the queue."""
+    """Return the result of work; None if the client left, which frees its places in the queue."""
     gone = asyncio.create_task(_disconnected(request))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -147,11 +150,11 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-def _add_errors(app: FastAPI, desk: Desk) -> None:
+def _add_errors(app: FastAPI, queue: ScoreQueue) -> None:
     @app.exception_handler(RefusedError)
     async def refused(_: Request, error: RefusedError) -> Response:
         if error.status == 422:
-            desk.metrics.rejected.labels("invalid").inc()
+            queue.metrics.rejected.labels("invalid").inc()
         return refusal(error)
 
     @app.exception_handler(UiproofError)
@@ -165,11 +168,13 @@ def _add_errors(app: FastAPI, desk: Desk) -> None:
     async def plain(_: Request, error: HTTPException) -> Response:
         code = {404: "not_found", 405: "method"}.get(error.status_code, "request")
         why = problem(code, str(error.detail), "/docs shows what there is.")
-        return Answer(Refusal(error=why).model_dump(), error.status_code, error.headers)
+        return AsciiResponse(Refusal(error=why).model_dump(), error.status_code, error.headers)
 
 
 class _Service(FastAPI):
     """FastAPI with a description of the body of `/score`, which is not read by FastAPI."""
+
+    requests: Requests
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
@@ -181,11 +186,13 @@ class _Service(FastAPI):
                 routes=self.routes,
             )
             place = "#/components/schemas/{model}"
-            schema = TypeAdapter[Any](ScoreRequest).json_schema(ref_template=place)
+            schema = self.requests.json_schema(place)
             made["components"]["schemas"] |= schema.pop("$defs")
             made["paths"]["/score"]["post"]["requestBody"] = {
                 "required": True,
-                "content": {"application/json": {"schema": schema, "examples": EXAMPLES}},
+                "content": {
+                    "application/json": {"schema": schema, "examples": self.requests.examples}
+                },
             }
             self.openapi_schema = made
         return self.openapi_schema

@@ -1,50 +1,40 @@
-"""What requests and answers look like; `/docs` and `/openapi.json` are made of this."""
+"""Requests and answers of the service; `/docs` and `/openapi.json` are made of this.
+
+The work of reading a request grows with the items that are taken, not with the body: a few
+megabytes of JSON can hold millions of objects, which take minutes and gigabytes to make and to
+check. So their number is counted in the bytes first, and items are checked one by one until a few
+are wrong.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import json
+import math
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Union
 
 from pydantic import (
     AfterValidator,
-    Base64Bytes,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
     Tag,
-    ValidationInfo,
+    TypeAdapter,
+    ValidationError,
     WithJsonSchema,
-    field_validator,
+    create_model,
     model_validator,
 )
 
-from uiproof.browser.snapshots import ActionKind
-from uiproof.scoring.references import BenchmarkName, InteractionReference
+from uiproof.benchmark import Benchmark, Served
+from uiproof.errors import UiproofError
+from uiproof.files import has_more_values
 
 _LONGEST_NAME = 1_000
-_SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF")  # PNG, JPEG, WebP
-
-
-def _without_prefix(value: Any) -> Any:
-    """The base64 part of a data URL; anything else as it is."""
-    if isinstance(value, str) and value.startswith("data:"):
-        return value.partition(",")[2]
-    return value
-
-
-Picture = Annotated[
-    Base64Bytes,
-    BeforeValidator(_without_prefix),
-    Field(description="A PNG, JPEG or WebP file in base64, or as a data: URL."),
-]
-Side = Annotated[int, Field(ge=-100_000, le=100_000)]
-Box = Annotated[
-    tuple[Side, Side, Side, Side],
-    Field(description="`[left, top, right, bottom]` in pixels of the picture."),
-]
-Words = Annotated[str, Field(max_length=10_000)]
-Pixels = Annotated[int, Field(ge=1, le=8_192)]
+_VALUES_PER_ITEM = 200  # an item with all of its fields, tags and boxes has fewer
+_SHOWN_PROBLEMS = 5
+_LONGEST_PLACE = 100
 Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
@@ -64,69 +54,22 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)  # a misspelt field is an error
 
 
-class InteractionPictures(_Strict):
-    """An interaction to compare with: the page before and after, and what is done in between."""
-
-    before: Picture
-    after: Picture
-    action: Words = Field("", description='What is done: `click the "Menu" button`.')
-    kind: ActionKind | None = Field(None, description="Default: as `action` says.")
-    value: Words | None = Field(None, description="The text to type, the option to select, …")
-    trigger: Box | None = Field(None, description="What is acted on, in the picture before.")
-    effect: Box | None = Field(None, description="What changes, in the picture after.")
-    description: Words = Field("", description="What the interaction does.")
-    tags: tuple[Words, ...] = Field((), max_length=50, description="Such as `button`.")
-    visuals: tuple[Words, ...] = Field((), max_length=50, description="Such as `new component`.")
-    viewport: tuple[Pixels, Pixels] | None = Field(
-        None, description="Width and height of the window. Default: as the pictures tell."
-    )
-
-    @field_validator("before", "after")
-    @classmethod
-    def _is_picture(cls, value: bytes) -> bytes:
-        if not value.startswith(_SIGNATURES):
-            raise ValueError("not a PNG, JPEG or WebP file; send the bytes of the file in base64")
-        return value
-
-    @field_validator("trigger", "effect")
-    @classmethod
-    def _is_box(cls, value: tuple[int, ...] | None, info: ValidationInfo) -> Any:
-        if value is not None and not (value[0] < value[2] and value[1] < value[3]):
-            raise ValueError(f"{info.field_name} must be [left, top, right, bottom]")
-        return value
-
-    def as_reference(self) -> InteractionReference:
-        """The same as the pool takes it."""
-        return InteractionReference(
-            **{name: getattr(self, name) for name in type(self).model_fields}
-        )
-
-
 class Item(_Strict):
-    """One generated page to score, against a `reference`, or a `case` of a `dataset`."""
+    """One answer to score, against a `reference`, or a `case` of a `dataset`."""
 
-    benchmark: BenchmarkName | None = Field(
-        None, description="Need not be said: the reference or the data set decides."
+    benchmark: Name | None = Field(
+        None, description="Need not be said where the reference or the data set decides."
     )
-    reference: str | InteractionPictures | None = Field(
-        None,
-        description="design2code: the HTML of the reference page. "
-        "interaction2code: pictures of the interaction.",
-    )
+    reference: Any = Field(None, description="What the answer is compared with.")
     dataset: Name | None = Field(None, description="A data set that the service was started with.")
     case: Name | None = Field(
         None, description="The id of a case in it: `12`, or `page/interaction`."
     )
-    generated: str = Field(description="The HTML of the generated page.")
+    generated: str = Field(description="The answer, such as the HTML of the generated page.")
     completion: bool = Field(
         False,
         description="Whether `generated` is all that a model wrote: the page is then found in it, "
         "without fences, words and thoughts.",
-    )
-    form: Literal["single", "all"] = Field(
-        "single",
-        description="interaction2code: whether the page was made for this interaction or for all "
-        "interactions of its page.",
     )
     deadline: float | None = Field(
         None,
@@ -145,33 +88,104 @@ class Item(_Strict):
             raise ValueError("`dataset` and `case` go together")
         if named == (self.reference is not None):
             raise ValueError("give either `reference`, or `dataset` and `case`")
-        inline = "design2code" if isinstance(self.reference, str) else "interaction2code"
-        if self.reference is not None and self.benchmark not in (None, inline):
-            raise ValueError(
-                f"this `reference` is one of {inline}: "
-                "design2code takes HTML, interaction2code takes pictures"
-            )
         return self
 
 
-class Batch(_Strict):
-    """Several generated pages; each may have its own benchmark, reference and deadline."""
+class Requests:
+    """The form of requests: what all have in common, and what each benchmark adds."""
 
-    items: list[Item] = Field(min_length=1)
+    def __init__(self, benchmarks: Iterable[Benchmark]) -> None:
+        self._served: dict[str, Served] = {
+            one.name: served for one in benchmarks if (served := one.served()) is not None
+        }
+        fields: dict[str, Any] = {}
+        for served in self._served.values():
+            fields |= served.fields
+        kinds = tuple(served.reference for served in self._served.values())
+        takes = "; ".join(f"{name}: {one.takes}" for name, one in self._served.items())
+        reference = Field(None, description=f"What the answer is compared with. {takes}.")
+        kind: Any = Union[(*kinds, None)]  # made of what is installed
+        self._item: Any = create_model(
+            "Item",
+            __base__=Item,
+            __doc__=Item.__doc__,
+            reference=(kind, reference),
+            **fields,
+        )
+        self.examples = {
+            name: example for one in self._served.values() for name, example in one.examples.items()
+        }
 
+    def options(self, item: Item, benchmark: str) -> dict[str, Any]:
+        """Return the fields of an item that its benchmark has added."""
+        served = self._served.get(benchmark)
+        return {name: getattr(item, name) for name in (served.fields if served else ())}
 
-def _which(body: Any) -> str:
-    several = "items" in body if isinstance(body, dict) else isinstance(body, Batch)
-    return "batch" if several else "item"
+    def json_schema(self, ref_template: str) -> dict[str, Any]:
+        """Return the schema of the body of `/score`."""
+        item: Any = self._item
+        batch: Any = create_model(
+            "Batch",
+            __base__=_Strict,
+            __doc__="Several answers; each may have its own benchmark, reference and deadline.",
+            items=(list[item], Field(min_length=1)),
+        )
+        either = Annotated[
+            Annotated[item, Tag("item")] | Annotated[batch, Tag("batch")],
+            Discriminator(lambda body: "batch" if "items" in body else "item"),
+        ]
+        return TypeAdapter[Any](either).json_schema(ref_template=ref_template)
 
+    def read(self, body: bytes, most_items: int) -> tuple[list[Item], bool]:
+        """Return the items of a request, and whether it was a batch.
 
-ScoreRequest = Annotated[
-    Annotated[Item, Tag("item")] | Annotated[Batch, Tag("batch")], Discriminator(_which)
-]
+        Raises `RefusedError` that names what is wrong: at most one problem for each item.
+        """
+        if has_more_values(body, _VALUES_PER_ITEM * (most_items + 1)):
+            raise _too_many(f"The request has more values than {most_items} items can have.")
+        document = _parsed(body)
+        if not isinstance(document, dict):
+            raise _wrong("body: it must be an object")
+        if "items" not in document:
+            item, problem = self._checked(document, "")
+            if item is None:
+                raise _wrong(problem)
+            return [item], False
+        items = document["items"]
+        if others := [name for name in document if name != "items"]:
+            raise _wrong(f"{others[0][:_LONGEST_PLACE]}: a batch has nothing but `items`")
+        if not isinstance(items, list) or not items:
+            raise _wrong("items: it must be a list with at least one item")
+        if len(items) > most_items:
+            raise _too_many(f"The batch has {len(items)} items; the queue takes {most_items}.")
+        found, problems = [], []
+        for number, one in enumerate(items):
+            item, problem = self._checked(one, f"items.{number}")
+            if item is not None:
+                found.append(item)
+                continue
+            problems.append(problem)
+            if len(problems) == _SHOWN_PROBLEMS:
+                break
+        if problems:
+            raise _wrong("; ".join(problems))
+        return found, True
+
+    def _checked(self, item: Any, place: str) -> tuple[Item | None, str]:
+        if _has_too_many_values(item):
+            return None, f"{place or 'body'}: it has more than {_VALUES_PER_ITEM} values"
+        try:
+            return self._item.model_validate(item), ""
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_input=False, include_context=False)
+            # Of the ways in which a field can be written, the one that came furthest is meant.
+            worst = max(found, key=lambda one: len(one["loc"]))
+            where = ".".join([*([place] if place else []), *map(str, worst["loc"])]) or "body"
+            return None, f"{where[:_LONGEST_PLACE]}: {worst['msg']}"
 
 
 class Problem(BaseModel):
-    """What is wrong, and what to do about it."""
+    """An error and its remedy."""
 
     code: str = Field(description="Stays the same between versions, such as `page_timeout`.")
     message: str
@@ -185,14 +199,14 @@ class Refusal(BaseModel):
 
 
 class Result(BaseModel):
-    """How one page ended, as a run's journal has it."""
+    """The result of one page, as in a run's journal."""
 
     id: str | int | None = None
-    benchmark: BenchmarkName
+    benchmark: str
     status: Literal["scored", "failed"]
     scores: dict[str, Any] | None = Field(
         description="Fractions in 0-1. A failed page has the scores of a failure. None only with "
-        "the error `deadline`: nobody has looked at the page."
+        "the error `deadline`: the page was not judged."
     )
     error: Problem | None = None
     flags: list[str] = Field(
@@ -210,44 +224,62 @@ class Results(BaseModel):
 
 
 class State(BaseModel):
-    """Whether the service is there."""
+    """The state of the service."""
 
     status: Literal["ok", "starting", "draining"]
 
 
-_PIXEL = (  # the smallest PNG
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJ"
-    "RU5ErkJggg=="
-)
-EXAMPLES: dict[str, Any] = {
-    "page": {
-        "summary": "A page against the HTML of its reference",
-        "value": {"reference": "<h1>Hello</h1>", "generated": "<h1>Hallo</h1>", "deadline": 30},
-    },
-    "case": {
-        "summary": "A page against a case of a data set on the server",
-        "value": {"dataset": "demo", "case": "landing", "generated": "<h1>Hello</h1>"},
-    },
-    "interaction": {
-        "summary": "An interaction against pictures of it (shortened here)",
-        "value": {
-            "benchmark": "interaction2code",
-            "reference": {
-                "before": _PIXEL,
-                "after": _PIXEL,
-                "action": 'click the "Menu" button',
-                "trigger": [20, 20, 120, 50],
-            },
-            "generated": '<button id="interact1">Menu</button>',
-        },
-    },
-    "batch": {
-        "summary": "Several pages at once",
-        "value": {
-            "items": [
-                {"id": 0, "reference": "<h1>Hello</h1>", "generated": "<h1>Hello</h1>"},
-                {"id": 1, "reference": "<h1>Hello</h1>", "generated": "<h2>Hi</h2>"},
-            ]
-        },
-    },
-}
+class RefusedError(UiproofError):
+    """A request that is not carried out."""
+
+    def __init__(self, status: int, code: str, message: str, remedy: str, after: int = 0) -> None:
+        super().__init__(message, remedy=remedy)
+        self.status, self.code, self.after = status, code, after
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(
+            body.decode("utf-8"),
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
+    except UnicodeDecodeError as error:
+        raise _wrong(f"body: it is not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise _wrong(f"body: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise _wrong("body: it is nested too deeply") from None
+    except ValueError as error:  # a number that is none, or has thousands of digits
+        raise _wrong(f"body: {error}") from None
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a number in JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {text[:30]} is too large")
+    return value
+
+
+def _has_too_many_values(item: Any) -> bool:
+    count, left = 0, [item]
+    while left and count <= _VALUES_PER_ITEM:
+        value = left.pop()
+        if isinstance(value, dict | list):
+            count += len(value)
+            if count <= _VALUES_PER_ITEM:
+                left += value.values() if isinstance(value, dict) else value
+    return count > _VALUES_PER_ITEM
+
+
+def _wrong(message: str) -> RefusedError:
+    return RefusedError(422, "request", message, "/docs shows what a request looks like.")
+
+
+def _too_many(message: str) -> RefusedError:
+    remedy = "Send smaller batches, or start the service with a longer --queue."
+    return RefusedError(422, "request", message, remedy)

@@ -1,4 +1,4 @@
-"""Starting the service: listen, say where, serve until told to stop, finish what was begun."""
+"""Start the service: listen, print the address, serve until a signal, finish what was begun."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
 from uiproof.errors import MissingDependencyError, UsageError
-from uiproof.listening import HostNames, address, listen
+from uiproof.sockets import HostNames, address, listen
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -38,33 +38,31 @@ def serve_scores(
     """
     if host not in _LOOPBACK and not token and not open_to_all:
         raise UsageError(
-            f"Whoever reaches {host} could use this service.",
-            remedy="Set a --token (or UIPROOF_SERVE_TOKEN), or say --no-token.",
+            f"{host} is public: set --token.",
+            remedy="Or set UIPROOF_SERVE_TOKEN, or allow everybody with --no-token.",
         )
     try:
         from uiproof.serve.app import make_app
-        from uiproof.serve.desk import Desk, Limits
-        from uiproof.serve.metrics import Metrics
-        from uiproof.serve.stopping import Server
+        from uiproof.serve.lifecycle import Server
+        from uiproof.serve.queue import Limits, Metrics, ScoreQueue, open_datasets
     except ImportError as error:
         raise MissingDependencyError(
             f"The service needs {error.name}.", remedy="pip install 'uiproof[serve]'"
         ) from error
     from uiproof.browser.chromium import find_chromium
     from uiproof.scoring.pool import WarmPool
-    from uiproof.serve.datasets import open_datasets
 
     find_chromium()  # what is missing shows here, not with the first request
     opened = open_datasets(datasets)
     limits = Limits(queue, deadline)
     listener = listen(host, port, who="The service")
-    # Nobody waits longer than the deadline, so nothing needs to be scored for longer.
+    # No request waits longer than the deadline, so no case needs to be scored for longer.
     pool = WarmPool(workers=workers, case_timeout=limits.deadline)
-    desk = Desk(pool, limits, opened, Metrics(pool))
+    taking = ScoreQueue(pool, limits, opened, Metrics(pool))
 
     async def serve() -> None:
-        app = make_app(desk, token or None, HostNames.of(host, allowed_hosts))
-        server = Server(app, desk, pool, drain, client_timeout)
+        app = make_app(taking, token or None, HostNames.of(host, allowed_hosts))
+        server = Server(app, taking, pool, drain, client_timeout)
         try:
             await server.serve_on(listener, lambda: say(f"Scores: {address(host, listener)}"))
         finally:

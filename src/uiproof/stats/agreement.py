@@ -1,4 +1,4 @@
-"""How far people, or a person and a program, say the same of the same things.
+"""Agreement of people, or of a person and a program, about the same items.
 
 Labels can be anything hashable and are compared for equality only, except where an order matters.
 None and nan stand for a label that was not given. Intervals come from resampling the items (or
@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uiproof.stats.clusters import _codes as _numbered
-from uiproof.stats.resampling import Floats, percentile_bounds
+from uiproof.stats.intervals import Floats, percentile_bounds
+from uiproof.stats.intervals import _codes as _numbered
 
 Label = Hashable | None
 Level = Literal["nominal", "ordinal", "interval"]
@@ -34,7 +34,7 @@ class Agreement(NamedTuple):
 
     1 is complete agreement, 0 what chance would give, less than 0 worse than that. `value` is
     None where it is not defined: no item has two labels, or everyone gave one and the same label
-    to everything. The latter is agreement, but chance would have given the same, 0 / 0: nobody
+    to everything. The latter is agreement, but chance would have given the same, 0 / 0: nothing
     has shown to be able to tell anything apart. The bounds are None for a single item or cluster.
     """
 
@@ -55,7 +55,7 @@ def cohen_kappa(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Agreement:
-    """Cohen's kappa (1960) of two people; items that one of them left out do not count.
+    """Return Cohen's kappa (1960) of two people; items that one of them left out do not count.
 
     With `weights` (Cohen 1968) labels disagree as much as they are apart, or its square. They are
     then numbers, or have their place in `order`, such as `("lose", "tie", "win")`. `clusters`
@@ -93,7 +93,7 @@ def fleiss_kappa(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Agreement:
-    """Fleiss' kappa (1971) of any number of people: each item with the labels that it got.
+    """Return Fleiss' kappa (1971) of any number of people, from the labels of each item.
 
     Items may have different numbers of labels, each item then weighs the same (Gwet 2014,
     chapter 2); those with fewer than two do not count. `clusters` names the group of each item.
@@ -123,7 +123,7 @@ def krippendorff_alpha(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Agreement:
-    """Krippendorff's alpha (2011 notation): any number of people, labels may be missing.
+    """Return Krippendorff's alpha (2011 notation): any number of people, labels may be missing.
 
     `ordinal` and `interval` need labels that are numbers or have their place in `order`, such as
     `("lose", "tie", "win")`. Unlike in `fleiss_kappa` every label weighs the same, and chance
@@ -158,7 +158,7 @@ def pairwise_kappa(
     resamples: int = 2000,
     seed: int = 0,
 ) -> dict[tuple[_Annotator, _Annotator], Agreement]:
-    """Cohen's kappa of every two annotators on the items that both have labelled.
+    """Return Cohen's kappa of every two annotators on the items that both have labelled.
 
     `labels` has what each annotator said of each item, `clusters` the group of each item. The
     pairs are in the order of `labels`.
@@ -182,7 +182,7 @@ def pairwise_kappa(
 def by_item(
     labels: Mapping[_Annotator, Mapping[_Item, Label]],
 ) -> dict[_Item, tuple[Label, ...]]:
-    """What each annotator said of each item, in the order of annotators; None where nothing.
+    """Return what each annotator said of each item, in the order of annotators; None where nothing.
 
     The values are what `fleiss_kappa`, `krippendorff_alpha` and `majority` take.
     """
@@ -191,7 +191,7 @@ def by_item(
 
 
 def majority(labels: Sequence[Label]) -> Label:
-    """What more people said than anything else; None where there is no such label, as in a tie."""
+    """Return the most frequent label; None in a tie."""
     ranked = Counter(label for label in labels if not _is_missing(label)).most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None
@@ -208,7 +208,7 @@ def _coded(
     *,
     ordered: bool = False,
 ) -> tuple[_Codes, Floats]:
-    """Labels as numbers, a row for each item, `_MISSING` where there is none; and the value of
+    """Return labels as numbers, a row for each item with `_MISSING` for none, and the value of
     each kind of label on its scale.
     """
     rows = [[None if _is_missing(label) else label for label in item] for item in items]
@@ -235,7 +235,7 @@ def _coded(
 
 
 def _counts(codes: _Codes, kinds: int) -> Floats:
-    """How often each item got each label."""
+    """Return how often each item got each label."""
     counts = np.zeros((len(codes), kinds))
     for kind in range(kinds):
         counts[:, kind] = (codes == kind).sum(1)
@@ -243,7 +243,7 @@ def _counts(codes: _Codes, kinds: int) -> Floats:
 
 
 def _distances(values: Floats, totals: Floats, level: Level) -> Floats:
-    """How much two labels differ, squared; on an ordinal scale that depends on the totals."""
+    """Return the squared distances of labels; on an ordinal scale they depend on the totals."""
     if level == "nominal":
         return 1 - np.eye(len(values))
     if level == "interval":
@@ -254,7 +254,7 @@ def _distances(values: Floats, totals: Floats, level: Level) -> Floats:
 
 
 def _one_minus_ratio(observed: Floats, expected: Floats) -> Floats:
-    """Agreement beyond chance from two disagreements; nan where chance would always agree."""
+    """Return agreement beyond chance from two disagreements; nan if chance always agrees."""
     possible = expected > 0
     return np.where(possible, 1 - observed / np.where(possible, expected, 1), np.nan)
 
@@ -269,7 +269,7 @@ def _group_numbers(names: Sequence[Hashable]) -> list[int]:
 
 
 def _listed(names: Iterable[Hashable]) -> list[Hashable]:
-    """Each name once, in an order that does not depend on the one they came in."""
+    """Return each name once, in an order that does not depend on the one they came in."""
     return sorted(set(names), key=lambda name: (type(name).__name__, repr(name)))
 
 
@@ -281,7 +281,7 @@ def _with_interval(
     resamples: int,
     seed: int,
 ) -> Agreement:
-    """A coefficient of sums over items, with a percentile bootstrap interval over the items."""
+    """Return a coefficient of sums over items with a percentile bootstrap interval over items."""
     n = len(parts)
     if n == 0:
         return Agreement(None, None, None, 0)

@@ -1,4 +1,4 @@
-"""How well a score, or a program's answer, goes with what people say."""
+"""Correlation of scores and answers with what people say; corrections for many tests."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uiproof.stats.clusters import _codes, clustered_rate
-from uiproof.stats.intervals import Interval, _finite, wilson
-from uiproof.stats.resampling import Floats, percentile_bounds
+from uiproof.stats.intervals import (
+    Floats,
+    Interval,
+    _codes,
+    _finite,
+    clustered_rate,
+    percentile_bounds,
+)
 
 
 class Correlation(NamedTuple):
     """A coefficient from -1 to 1, the bounds of its confidence interval, and how many pairs.
 
-    The bounds are None where all pairs are of one cluster.
+    The bounds are None for fewer than eight pairs or clusters, and where nothing varies.
     """
 
     value: float
@@ -35,7 +40,7 @@ def rank_correlation(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Correlation | None:
-    """Whether `x` and `y` rise together: Spearman's rho, or Kendall's tau-b.
+    """Return whether `x` and `y` rise together: Spearman's rho, or Kendall's tau-b.
 
     Equal values share their mean rank (rho), or are no evidence either way (tau-b). The interval
     is a percentile bootstrap over pairs, or over whole `clusters`, which name the group of each
@@ -79,11 +84,11 @@ def accuracy(
     clusters: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Interval | None:
-    """The share of cases where a program says what people say; None if there are no cases.
+    """Return the share of cases where a program says what people say; None if there are no cases.
 
     Where people say nothing (None), there is no truth and the case does not count; where only the
-    program says nothing, it is wrong. Wilson's interval, or that of `clustered_rate` with
-    `clusters`, which name the group of each case.
+    program says nothing, it is wrong. The interval is that of `clustered_rate`; `clusters` name
+    the group of each case.
     """
     if len(predicted) != len(actual):
         raise ValueError(f"{len(predicted)} answers for {len(actual)} cases")
@@ -91,13 +96,11 @@ def accuracy(
     right = np.array(
         [a == b for a, b in zip(predicted, actual, strict=True) if b is not None], dtype=float
     )
-    if clusters is None:
-        return wilson(int(right.sum()), right.size, confidence)
     return clustered_rate(right, _codes(clusters, known.size)[known], confidence)
 
 
 def _spearman(ranks: NDArray[np.intp], times: Floats) -> Floats:
-    """Rho for each row of `times`, which says how often each pair is there."""
+    """Return Rho for each row of `times`, which says how often each pair is there."""
     n = times.sum(1, keepdims=True)
     by_pair, squares = [], []
     for codes in ranks:
@@ -112,7 +115,7 @@ def _spearman(ranks: NDArray[np.intp], times: Floats) -> Floats:
 
 
 def _kendall(ranks: NDArray[np.intp], times: Floats) -> Floats:
-    """Tau-b for each row of `times`, which says how often each pair is there.
+    """Return Tau-b for each row of `times`, which says how often each pair is there.
 
     Ranks of y are compared bit by bit from the highest: two that share all higher bits are in one
     block, and differ if their bits do. A block sorted by x then shows with sums how many have a
@@ -138,7 +141,7 @@ def _kendall(ranks: NDArray[np.intp], times: Floats) -> Floats:
 
 
 def _cells(codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """The codes that there are, the order that sorts all of them, and where each begins in it."""
+    """Return the distinct codes, the order that sorts all codes, and where each begins."""
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     return codes[order][starts], order, starts
@@ -148,3 +151,35 @@ def _ratio(upper: Floats, lower: Floats) -> Floats:
     possible = lower > 0
     found = np.where(possible, upper / np.where(possible, lower, 1), np.nan)
     return np.clip(found, -1, 1)
+
+
+_Floats = NDArray[np.float64]
+
+
+def holm(p_values: ArrayLike) -> _Floats:
+    """Correct p-values after Holm (1979), which bounds the chance of any false alarm."""
+    found, order = _sorted(p_values)
+    factors = found.size - np.arange(found.size)
+    return _back(np.minimum(np.maximum.accumulate(found * factors), 1), order)
+
+
+def benjamini_hochberg(p_values: ArrayLike) -> _Floats:
+    """Correct p-values after Benjamini and Hochberg (1995), bounding the false discovery rate."""
+    found, order = _sorted(p_values)
+    factors = found.size / np.arange(1, found.size + 1)
+    falling = np.minimum.accumulate((found * factors)[::-1])[::-1]
+    return _back(np.minimum(falling, 1), order)
+
+
+def _sorted(p_values: ArrayLike) -> tuple[_Floats, NDArray[np.intp]]:
+    found = np.asarray(p_values, dtype=np.float64).ravel()
+    if not ((found >= 0) & (found <= 1)).all():
+        raise ValueError("p-values must lie between 0 and 1")
+    order = np.argsort(found, kind="stable")
+    return found[order], order
+
+
+def _back(values: _Floats, order: NDArray[np.intp]) -> _Floats:
+    corrected = np.empty_like(values)
+    corrected[order] = values
+    return corrected

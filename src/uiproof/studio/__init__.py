@@ -1,4 +1,4 @@
-"""The web app: browse runs, annotate by hand, agree.
+"""The web app: browse runs, annotate results, measure agreement, correct data sets.
 
 from uiproof.studio import serve_studio
 serve_studio(Path("runs"))

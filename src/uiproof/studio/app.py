@@ -1,4 +1,4 @@
-"""The web app: one FastAPI application made of the rooms in `routes/`.
+"""The web app: one FastAPI application with the routers of `routes/`.
 
 app = make_app(Studio(runs=Path("runs"), store=Store(Path("runs/studio.sqlite3"))))
 """
@@ -19,38 +19,43 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from uiproof.errors import InputError, UiproofError
-from uiproof.listening import HostNames
-from uiproof.report.views import package_file
-from uiproof.studio.browsing.live import Lookout
-from uiproof.studio.browsing.reports import Reports
-from uiproof.studio.labels import Annotator
-from uiproof.studio.security import YEAR, Gate, Security, Visitor, cookie_name
+from uiproof.labels import Annotator
+from uiproof.sockets import HostNames
+from uiproof.stats.intervals import bounds_text
+from uiproof.studio.datasets import Library
+from uiproof.studio.live import RunMonitor
+from uiproof.studio.runs import Reports
+from uiproof.studio.security import YEAR, AccessControl, Security, Visitor, cookie_name
 from uiproof.studio.store import Store
+from uiproof.views.base import asset
 
-_NAMES = "_name"  # ending of the cookie with the name that the owner labels under
+_NAMES = "_name"  # suffix of the cookie with the name that the owner labels under
 
 
 @dataclass(frozen=True, slots=True)
 class Studio:
-    """What the studio shows and where it keeps what people do."""
+    """The runs and data sets that are shown, the store, and what is kept in memory."""
 
     runs: Path  # a folder with run directories at any depth
     store: Store
-    datasets: tuple[Path, ...] = ()  # folders that the data set tools open
+    datasets: tuple[Path, ...] = ()
     host: str = "127.0.0.1"
     allowed_hosts: tuple[str, ...] = ()
-    gate: Gate = field(init=False)
-    lookout: Lookout = field(init=False, default_factory=Lookout)
+    access: AccessControl = field(init=False)
+    library: Library = field(init=False)
+    monitor: RunMonitor = field(init=False, default_factory=RunMonitor)
     reports: Reports = field(init=False, default_factory=Reports)
+    results: dict[tuple[int, str], tuple[object, Any]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         names = HostNames.of(self.host, self.allowed_hosts)
-        object.__setattr__(self, "gate", Gate(self.store, names))
+        object.__setattr__(self, "access", AccessControl(self.store, names))
+        object.__setattr__(self, "library", Library(self.datasets))
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
-    """One request: the studio, who asks, and how to answer with a page."""
+class RequestContext:
+    """One request: the studio, the visitor, and the way to answer with a page."""
 
     studio: Studio
     request: Request
@@ -58,11 +63,11 @@ class Here:
 
     @property
     def store(self) -> Store:
-        """Where labels are."""
+        """Return the store."""
         return self.studio.store
 
     def person(self) -> Annotator | None:
-        """Under which name this visitor labels; None while the owner has not said."""
+        """Return the annotator of this visitor; None while the owner has not chosen a name."""
         people = self.store.annotators()
         wanted = self.visitor.annotator
         if wanted is None:
@@ -71,21 +76,21 @@ class Here:
         return next((person for person in people if person.id == wanted), None)
 
     def named_person(self) -> Annotator:
-        """The same for what needs a name; raises where none was said."""
+        """Return the annotator; raise `ForbiddenError` if no name was chosen."""
         person = self.person()
         if person is None:
             raise ForbiddenError(
-                "Say under which name you work.", remedy="People, at the top, is where to do that."
+                "Choose the name that you work under.", remedy="Open People at the top."
             )
         return person
 
     def owner_only(self) -> None:
-        """Raise where an annotator asks for what only the owner may see or do."""
+        """Raise `ForbiddenError` for annotators."""
         if not self.visitor.owner:
-            raise ForbiddenError("Only who has started the studio can do this.")
+            raise ForbiddenError("Only the owner of the studio can do this.")
 
     def remember(self, response: Response, person: Annotator) -> None:
-        """Let the owner label under this name from now on."""
+        """Let the owner label under this name."""
         name = cookie_name(self.request) + _NAMES
         response.set_cookie(
             name,
@@ -97,43 +102,43 @@ class Here:
         )
 
     def page(self, template: str, /, status: int = 200, **values: Any) -> HTMLResponse:
-        """A page or a piece of one; templates know `here`, `person` and `csrf` too."""
+        """Render a template, which also knows `context`, `person` and `csrf`."""
         content = (
             _environment(self.request)
             .get_template(template)
             .render(
-                here=self,
+                context=self,
                 person=self.person(),
-                csrf=self.visitor.csrf(self.studio.gate.secret),
+                csrf=self.visitor.csrf(self.studio.access.secret),
                 **values,
             )
         )
-        # Half a character (a lone surrogate) is possible in JSON and file names, not in a page.
+        # JSON and file names can hold lone surrogates, which UTF-8 cannot.
         return HTMLResponse(content.encode("utf-8", "replace"), status)
 
 
 class ForbiddenError(InputError):
-    """Somebody asked for what is not theirs."""
+    """A visitor asked for what is not theirs."""
 
 
-def _here(request: Request) -> Here:
+def _context(request: Request) -> RequestContext:
     studio: Studio = request.app.state.studio
-    return Here(studio, request, request.scope["visitor"])
+    return RequestContext(studio, request, request.scope["visitor"])
 
 
-Asked = Annotated[Here, Depends(_here)]
+Context = Annotated[RequestContext, Depends(_context)]
 # The store keeps numbers of 64 bits.
 Id = Annotated[int, InPath(ge=0, lt=2**63)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 def number_in(text: str) -> int | None:
-    """Return the number that a text is, if the store can hold it."""
+    """Return the number in a text, if the store can hold it."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
 def make_app(studio: Studio) -> FastAPI:
-    """The application; serve it with uvicorn."""
+    """Return the application; serve it with uvicorn."""
     from uiproof.studio.routes import ROUTERS
 
     app = FastAPI(title="uiproof studio", docs_url=None, redoc_url=None, openapi_url=None)
@@ -144,28 +149,28 @@ def make_app(studio: Studio) -> FastAPI:
 
     @app.get("/static/report.css", include_in_schema=False)
     def report_css() -> Response:
-        return Response(package_file("report.css"), media_type="text/css")
+        return Response(asset("report.css"), media_type="text/css")
 
     @app.get("/", include_in_schema=False)
-    def home(here: Asked) -> Response:
-        return RedirectResponse("/runs" if here.visitor.owner else "/tasks", 303)
+    def home(context: Context) -> Response:
+        return RedirectResponse("/runs" if context.visitor.owner else "/tasks", 303)
 
     app.mount("/static", StaticFiles(packages=[("uiproof.studio", "static")]))
     app.add_exception_handler(UiproofError, _explain)
     app.add_exception_handler(RequestValidationError, _explain)
     app.add_exception_handler(HTTPException, _explain)
-    app.add_middleware(Security, gate=studio.gate)
+    app.add_middleware(Security, access=studio.access)
     return app
 
 
 def _explain(request: Request, error: Exception) -> Response:
-    """Errors that users can meet, as a page or, for a script's request, as text."""
+    """Answer with an error as a page or, for a script's request, as text."""
     remedy = ""
     if isinstance(error, UiproofError):
         status = 403 if isinstance(error, ForbiddenError) else 400
         message, remedy = error.message, error.remedy
     elif isinstance(error, RequestValidationError):
-        # Without what was sent: it may be long, and need not be text that can be written.
+        # Without the input, which may be long or not valid Unicode.
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"][1:])) or "The request"
         status, message = 422, f"{where[:80]}: {first['msg']}."
@@ -176,17 +181,19 @@ def _explain(request: Request, error: Exception) -> Response:
     if script or "visitor" not in request.scope:
         text = f"{message} {remedy}".strip()
         return PlainTextResponse(text.encode("utf-8", "replace"), status)
-    return _here(request).page("error.html", status=status, message=message, remedy=remedy)
+    return _context(request).page("error.html", status=status, message=message, remedy=remedy)
 
 
 def _make_environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("uiproof.studio"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["bounds_text"] = bounds_text
+    return environment
 
 
 def _environment(request: Request) -> Environment:

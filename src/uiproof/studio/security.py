@@ -1,16 +1,13 @@
-"""Who may come in, and what pages of the studio may do.
+"""Authentication of visitors, checks of requests, and the policies of the studio's pages.
 
-A token opens the studio: `/?token=…` puts it into a cookie that scripts cannot read and cleans the
-address. The owner's token is made at every start; annotators have one each that only labels.
+A token opens the studio: `/?token=…` moves it into a cookie that scripts cannot read. The owner's
+token is made at every start; each annotator has one that only labels. A link for another visitor
+never replaces a session without asking.
 
-A link never replaces somebody's session without asking: who opens one that is for somebody else
-chooses first who to be.
-
-Every request must name a host that the studio is known by, which keeps out pages of other sites
-that point their name at this machine. Every change must carry the header `X-CSRF-Token`, which
-scripts of other origins can neither know nor send. Its body is bounded, and JSON may hold only what
-the store can: numbers of 64 bits, and text that is valid Unicode. Generated pages come from
-`/frame/` without a cookie: see `frames`.
+Every request must name a known host, which stops DNS rebinding. Every change must carry the header
+`X-CSRF-Token`, which scripts of other origins can neither know nor send. Bodies are bounded, and
+JSON may hold only what the store can: numbers of 64 bits and valid Unicode. Generated pages are
+served from `/frame/` without a cookie: see `frames`.
 """
 
 from __future__ import annotations
@@ -30,12 +27,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from uiproof.json_size import has_more_values
-from uiproof.listening import HostNames
+from uiproof.files import has_more_values
+from uiproof.sockets import HostNames
 from uiproof.studio.store import Store
 
 _SAFE = frozenset({"GET", "HEAD"})
-_OPEN = ("/static/", "/frame/")  # nothing secret, or opened by an address nobody can guess
+_OPEN = ("/static/", "/frame/")  # nothing secret, or opened by an address that cannot be guessed
 YEAR = 365 * 24 * 3600  # seconds; how long cookies last
 
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -46,20 +43,20 @@ _MOST_VALUES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who sent a request: the owner, or one annotator."""
+    """The sender of a request: the owner, or one annotator."""
 
     token: str
     owner: bool
     annotator: int | None  # fixed for annotators; the owner chooses a name
 
     def csrf(self, secret: bytes) -> str:
-        """What every change must carry."""
+        """Return the token that every change must carry."""
         return hmac.new(secret, self.token.encode(), hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
-    """The tokens and host names that are let in."""
+class AccessControl:
+    """The tokens and host names that are accepted."""
 
     store: Store
     hosts: HostNames
@@ -67,7 +64,7 @@ class Gate:
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
     def visitor(self, token: str | None) -> Visitor | None:
-        """Whose token this is."""
+        """Return the visitor with this token, if there is one."""
         if not token:
             return None
         if hmac.compare_digest(token.encode(), self.owner_token.encode()):
@@ -78,19 +75,19 @@ class Gate:
         return None
 
     def sign(self, text: str) -> str:
-        """A key that only this studio can make for this text."""
+        """Return a signature that only this studio can make."""
         return hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()[:40]
 
 
 class Security:
-    """ASGI middleware: checks requests, and says in every answer what its page may do."""
+    """ASGI middleware that checks requests and adds the policies to responses."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+    def __init__(self, app: ASGIApp, access: AccessControl) -> None:
         self._app = app
-        self._gate = gate
+        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
+        """Answer a request, or pass it to the application."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
@@ -109,45 +106,45 @@ class Security:
         if answer is None and request.method not in _SAFE:
             try:
                 receive = await _checked_body(request, receive)
-            except _UnfitError as error:
+            except _BadBodyError as error:
                 answer = PlainTextResponse(f"{error}\n", error.status)
         await (answer or self._app)(scope, receive, send_protected)
 
     def _refusal(self, request: Request, path: str) -> Response | None:
-        if not self._gate.hosts.know(request.headers.get("host", "")):
+        if not self._access.hosts.know(request.headers.get("host", "")):
             return PlainTextResponse(
-                "The studio is not known by this address. Use the one that it printed, or start it "
-                "with --allow-host.\n",
+                "This host name is not allowed. Use the address that the studio printed, or start "
+                "it with --allow-host.\n",
                 400,
             )
         if path.startswith(_OPEN) and request.method in _SAFE:
             return None
         cookie = cookie_name(request)
-        visitor = self._gate.visitor(request.cookies.get(cookie))
+        visitor = self._access.visitor(request.cookies.get(cookie))
         given = request.query_params.get("token")
         if given is not None and request.method in _SAFE:
-            return self._entered(request, cookie, visitor, self._gate.visitor(given))
+            return self._entered(request, cookie, visitor, self._access.visitor(given))
         if visitor is None:
             return PlainTextResponse(
-                "Open the studio with the address that it printed when it was started; it has a "
-                "token in it.\n",
+                "Open the studio with the address that it printed at its start, which holds a "
+                "token.\n",
                 403,
             )
         if request.method not in _SAFE and not self._is_ours(request, visitor):
-            return PlainTextResponse("This change did not come from a page of the studio.\n", 403)
+            return PlainTextResponse("This request did not come from a page of the studio.\n", 403)
         request.scope["visitor"] = visitor
         return None
 
     def _entered(
         self, request: Request, cookie: str, now: Visitor | None, wanted: Visitor | None
     ) -> Response:
-        """Answer a link with a token: become that visitor, after a question if one is another."""
+        """Answer a link with a token: open that session, after a question if there is another."""
         if now is None or wanted is None or now.token == wanted.token:
             return _settled(request, cookie, wanted or now)
-        agreed = self._gate.sign(f"become {now.token} {wanted.token}")
+        agreed = self._access.sign(f"become {now.token} {wanted.token}")
         if hmac.compare_digest(request.query_params.get("agreed", "").encode(), agreed.encode()):
             return _settled(request, cookie, wanted)
-        names = {person.id: person.name for person in self._gate.store.annotators()}
+        names = {person.id: person.name for person in self._access.store.annotators()}
         pairs = [pair for pair in parse_qsl(request.url.query) if pair[0] != "agreed"]
         there = f"{_path(request)}?{urlencode([*pairs, ('agreed', agreed)])}"
         return HTMLResponse(_question(_called(now, names), _called(wanted, names), there))
@@ -156,14 +153,14 @@ class Security:
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
             return False
         sent = request.headers.get("x-csrf-token", "")
-        return hmac.compare_digest(sent.encode(), visitor.csrf(self._gate.secret).encode())
+        return hmac.compare_digest(sent.encode(), visitor.csrf(self._access.secret).encode())
 
 
 def _settled(request: Request, cookie: str, visitor: Visitor | None) -> Response:
-    """Redirect to the same address without its token, which is in a cookie from now on."""
+    """Redirect to the same address without its token, which moves into a cookie."""
     if visitor is None:
         return PlainTextResponse(
-            "This address is of an earlier start of the studio, or was taken back.\n", 403
+            "This link is from an earlier start of the studio, or was replaced.\n", 403
         )
     left = [pair for pair in parse_qsl(request.url.query) if pair[0] not in ("token", "agreed")]
     response = RedirectResponse(_path(request) + (f"?{urlencode(left)}" if left else ""), 303)
@@ -191,19 +188,19 @@ def _called(visitor: Visitor, names: dict[int, str]) -> str:
 
 
 def _question(now: str, wanted: str, there: str) -> str:
-    """Return a page that asks before one session takes the place of another."""
+    """Return a page that asks before one session replaces another."""
     return (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Who are you?</title>'
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Switch session?</title>'
         '<link rel="stylesheet" href="/static/studio.css"><main><section>'
-        f"<h1>Go on as {escape(wanted)}?</h1>"
-        f"<p>In this browser you are {escape(now)}. The link is for {escape(wanted)}.</p>"
-        f'<p><a href="{escape(there)}">Go on as {escape(wanted)}</a></p>'
+        f"<h1>Continue as {escape(wanted)}?</h1>"
+        f"<p>This browser is signed in as {escape(now)}. The link is for {escape(wanted)}.</p>"
+        f'<p><a href="{escape(there)}">Continue as {escape(wanted)}</a></p>'
         f'<p><a href="/">Stay {escape(now)}</a></p></section></main></html>'
     )
 
 
-class _UnfitError(Exception):
-    """A body that is not taken, whatever it is for."""
+class _BadBodyError(Exception):
+    """A body that is refused, whatever it is for."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -211,23 +208,23 @@ class _UnfitError(Exception):
 
 
 async def _checked_body(request: Request, receive: Receive) -> Receive:
-    """Return what the body is read from once it is known to be fit; raises `_UnfitError`."""
+    """Return a stream of the body once it is checked; raise `_BadBodyError`."""
     kind, _, options = request.headers.get("content-type", "").lower().partition(";")
     form = kind.strip() in _FORMS
     most = _MOST_FORM_BYTES if form else _MOST_JSON_BYTES
     length = request.headers.get("content-length", "0")
     if "transfer-encoding" in request.headers or not length.isdecimal():
-        raise _UnfitError("Say how long the request is, with `Content-Length`.")
+        raise _BadBodyError("The header `Content-Length` is missing.")
     if int(length) > most:
-        raise _UnfitError(f"This is more than {most // 2**20} MB.", 413)
+        raise _BadBodyError(f"The request is larger than {most // 2**20} MB.", 413)
     if form:
         if "charset" in options and "utf-8" not in options and "utf8" not in options:
-            raise _UnfitError("Forms are sent in UTF-8.", 415)
+            raise _BadBodyError("Forms must be in UTF-8.", 415)
         return receive
     try:
         body = b"".join([part async for part in Request(request.scope, receive).stream()])
     except ClientDisconnect:
-        raise _UnfitError("The request did not arrive.") from None
+        raise _BadBodyError("The request did not arrive.") from None
     if body:
         _check_json(body)
     sent = False
@@ -244,7 +241,7 @@ async def _checked_body(request: Request, receive: Receive) -> Receive:
 
 def _check_json(body: bytes) -> None:
     if has_more_values(body, _MOST_VALUES):
-        raise _UnfitError(f"This has more than {_MOST_VALUES:,} values.", 413)
+        raise _BadBodyError(f"The request has more than {_MOST_VALUES:,} values.", 413)
     try:
         content: Any = json.loads(
             body.decode("utf-8"),
@@ -254,28 +251,28 @@ def _check_json(body: bytes) -> None:
         )
         json.dumps(content, ensure_ascii=False).encode("utf-8")
     except UnicodeError:
-        raise _UnfitError("The text has characters that cannot be written.") from None
+        raise _BadBodyError("The text has characters that cannot be written as UTF-8.") from None
     except RecursionError:
-        raise _UnfitError("The JSON is nested too deeply.") from None
+        raise _BadBodyError("The JSON is nested too deeply.") from None
     except ValueError:
-        raise _UnfitError("This is not JSON.") from None
+        raise _BadBodyError("The request is not JSON.") from None
 
 
 def _number(text: str) -> float:
-    """Check a number. It is at most as large as the store can hold, and as JavaScript can count."""
+    """Return a number that the store can hold; raise `_BadBodyError` for larger ones."""
     value = float(text) if len(text) < 1_000 else math.inf
     if not abs(value) < 2**63:
-        raise _UnfitError(f"The number {text[:30]} is too large.")
+        raise _BadBodyError(f"The number {text[:30]} is too large.")
     return value
 
 
 def cookie_name(request: Request) -> str:
-    """Cookies are shared by all ports of a host, so each studio has a name of its own."""
+    """Return a name by port, since all ports of a host share cookies."""
     return f"uiproof_{request.url.port or 80}"
 
 
 def _headers(host: str, path: str) -> dict[str, str]:
-    # CSP has no way to write an IPv6 address; without one only our own origin remains.
+    # A policy cannot hold an IPv6 address; only our own origin is allowed then.
     frames = "'self'" if host.startswith("[") else f"http://{host}/frame/"
     policy = {
         "default-src": "'none'",
@@ -284,7 +281,7 @@ def _headers(host: str, path: str) -> dict[str, str]:
         "img-src": "'self' data:",
         "connect-src": "'self'",
         "form-action": "'self'",
-        "frame-src": frames,  # also keeps generated pages from going anywhere else
+        "frame-src": frames,  # also keeps generated pages from navigating elsewhere
         "base-uri": "'none'",
         "frame-ancestors": "'none'",
     }

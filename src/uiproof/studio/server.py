@@ -1,4 +1,4 @@
-"""Starting the studio: listen, say where, serve until Ctrl-C."""
+"""The studio as a server: open its file, listen, print the addresses, serve until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from uiproof.errors import MissingDependencyError, UsageError
-from uiproof.listening import address, listen
 from uiproof.remote.mirror import fetch, local
-from uiproof.remote.urls import here, is_url
+from uiproof.remote.store import here, is_url
+from uiproof.sockets import address, listen
 from uiproof.studio.store import Store
 
 STORE_NAME = "studio.sqlite3"
 
 
 def open_store(runs: Path, store: Path | None = None) -> Store:
-    """The studio's file: the one that is named, or the one in the folder of runs."""
+    """Open the studio's file: the named one, or the one in the folder of runs."""
     return Store(store if store is not None else runs / STORE_NAME)
 
 
 def runs_folder(runs: Path | str, store: Path | None = None) -> Path:
-    """The folder with runs: the path that was named, or what is at a URL now, fetched.
+    """Return the folder with runs; those at a URL are fetched.
 
     Raises `UsageError` for a URL without a `store`: labels need a file on this machine.
     """
@@ -29,7 +29,7 @@ def runs_folder(runs: Path | str, store: Path | None = None) -> Path:
     if here(runs) is None and store is None:
         raise UsageError(
             f"Labels cannot be kept at {runs}.",
-            remedy="Name a file on this machine for them: --store studio.sqlite3",
+            remedy="Name a local file: --store studio.sqlite3",
         )
     return fetch(runs)
 
@@ -47,14 +47,14 @@ def serve_studio(
 ) -> None:
     """Serve the studio until it is interrupted; `say` gets the addresses to open.
 
-    `runs` is a folder, or a URL with a `store` on this machine. What is at a URL, data sets too, is
-    shown as it is when the studio starts. Port 0 takes a free one. Annotators that are named get an
-    address of their own, which can label but not see results.
+    `runs` is a folder, or a URL with a local `store`. Runs and data sets at URLs are fetched once,
+    at the start. Port 0 takes a free one. Each annotator gets an address that can label but not see
+    results.
     """
     try:
         import uvicorn
 
-        from uiproof.connections import server_config
+        from uiproof.http_server import server_config
         from uiproof.studio.app import Studio, make_app
     except ImportError as error:
         raise MissingDependencyError(
@@ -67,7 +67,7 @@ def serve_studio(
     studio = Studio(folder, opened, sets, host, tuple(allowed_hosts))
     listener = listen(host, port, who="The studio")
     shown = address(host, listener)
-    say(f"Studio: {shown}/?token={studio.gate.owner_token}")
+    say(f"Studio: {shown}/?token={studio.access.owner_token}")
     for person in people:
         say(f"{person.name}: {shown}/tasks?token={person.token}")
     try:

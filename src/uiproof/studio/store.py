@@ -1,31 +1,40 @@
-"""The studio's file: an SQLite database in WAL mode to which things are only ever added.
+"""The studio's file: people, tasks, labels and corrections of data sets.
 
     store = Store(Path("runs/studio.sqlite3"))
     ann = store.add_annotator("Ann")
-    task = store.add_task("judge", "GPT, direct prompt", items, per_item=3)
+    task = store.add_task("judge", "Round 1", items, per_item=3)
+    save_label(store, next_item(store, task.id, ann.id).id, ann.id, Judgement(usable=True))
 
-What a person did is an event and is never changed: undoing is another event. A call returns when
-its transaction is on disk, so what was acknowledged survives a kill or a power cut. Every thread
-has its own connection; writers wait for each other.
+An SQLite database in WAL mode to which rows are only added. What a person does is an event: the
+current label of a person for an item is the last `label` or `skip` that was not undone. A call
+returns when its transaction is on disk, so what was acknowledged survives a kill or a power cut.
+Every thread has its own connection; writers wait for each other.
 """
 
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
 import sqlite3
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from uiproof.engine.storage import access
-from uiproof.errors import InputError
-from uiproof.studio.labels import KINDS, Annotator, Item, Kind, Task
+from uiproof.errors import InputError, UsageError
+from uiproof.files import access
+from uiproof.labels import KINDS, Annotator, Item, Kind, Label, LabelValue, Task, value_from_json
 
 VERSION = 1
 _BUSY_SECONDS = 30
+_LEASE_SECONDS = 30 * 60  # an item that is being looked at is reserved this long
+_LONGEST_NOTE = 4000
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS annotators (
   id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE, token TEXT NOT NULL UNIQUE,
@@ -33,7 +42,7 @@ CREATE TABLE IF NOT EXISTS annotators (
 );
 CREATE TABLE IF NOT EXISTS tasks (
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, title TEXT NOT NULL,
-  per_item INTEGER NOT NULL, at TEXT NOT NULL
+  per_item INTEGER NOT NULL, at TEXT NOT NULL, benchmark TEXT
 );
 CREATE TABLE IF NOT EXISTS items (
   id INTEGER PRIMARY KEY AUTOINCREMENT, task INTEGER NOT NULL REFERENCES tasks,
@@ -62,14 +71,27 @@ CREATE INDEX IF NOT EXISTS edits_of_entry ON edits (dataset, entry);
 CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 """
 
+_LAST = """
+SELECT item, annotator, action, value, note, at, seconds, max(id) FROM events
+WHERE action IN ('label', 'skip') AND item IN (SELECT id FROM items WHERE task = ?)
+  AND id NOT IN (SELECT undoes FROM events WHERE undoes IS NOT NULL)
+"""
+_CURRENT = f"{_LAST} GROUP BY item, annotator ORDER BY max(id)"
+_CURRENT_OF_ONE = f"{_LAST} AND annotator = ? GROUP BY item"
+_ITEMS = 'SELECT "case", model, prompt, run, baseline, id FROM items'
+_TASKS = (
+    "SELECT tasks.id, kind, title, per_item, tasks.at, count(items.id), benchmark "
+    "FROM tasks LEFT JOIN items ON items.task = tasks.id"
+)
+
 
 def now() -> str:
-    """The time as the store writes it."""
+    """Return the time as the store writes it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class Store:
-    """People, tasks and their items. `labelling` and `edits` read and write the rest."""
+    """People, tasks and their items; the functions below add labels and corrections."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -87,6 +109,9 @@ class Store:
                     f"{self.path} was written by a newer uiproof.", remedy="Upgrade uiproof."
                 )
             connection.executescript(_SCHEMA)
+            columns = [row[1] for row in connection.execute("PRAGMA table_info(tasks)")]
+            if "benchmark" not in columns:  # a file of an earlier version; older ones can read it
+                connection.execute("ALTER TABLE tasks ADD COLUMN benchmark TEXT")
             connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute(
                 "INSERT OR IGNORE INTO secrets (name, value) VALUES ('order', ?)",
@@ -101,16 +126,15 @@ class Store:
             ) from error
 
     def chance(self, what: str) -> bytes:
-        """Return 32 bytes that are the same for the same text, and that nobody outside can know.
+        """Return 32 bytes that depend on the text and on a secret in the studio's file.
 
-        The secret behind them is made once and stays in the studio's file. It decides what people
-        must not be able to work out from what they know, such as the sides of a comparison.
+        They decide what annotators must not be able to predict, such as the sides of a comparison.
         """
         return hmac.digest(self._secret, what.encode(), "sha256")
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that changes something: all of it or nothing."""
+        """Open a transaction that writes: all of it or nothing."""
         connection = self._connection()
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -122,7 +146,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One state of the file for several questions, whatever others write meanwhile."""
+        """Open a transaction that reads one state of the file."""
         connection = self._connection()
         connection.execute("BEGIN")
         try:
@@ -131,57 +155,49 @@ class Store:
             connection.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the connections of all threads; nobody may be using them any more."""
+        """Close the connections of all threads, which must not be in use."""
         while self._connections:
             self._connections.pop().close()
         self._local = threading.local()
 
     def annotators(self) -> list[Annotator]:
-        """Everybody, in the order they came."""
+        """Return all annotators in the order they were added."""
         with self.reading() as db:
             rows = db.execute("SELECT id, name, token FROM annotators ORDER BY id")
             return [Annotator(*row) for row in rows]
 
     def add_annotator(self, name: str) -> Annotator:
-        """The annotator of this name, who is added if needed; capitals make no difference."""
-        plain = " ".join(name.split())
-        if not plain or len(plain) > 80:
-            raise InputError("A name has 1 to 80 characters.")
+        """Return the annotator of this name, added if needed; case makes no difference."""
         with self.writing() as db:
-            db.execute(
-                "INSERT INTO annotators (name, token, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                (plain, secrets.token_urlsafe(18), now()),
-            )
-            row = db.execute("SELECT id, name, token FROM annotators WHERE name = ?", (plain,))
-            return Annotator(*row.fetchone())
+            return insert_annotator(db, name)
 
-    def add_task(self, kind: Kind, title: str, items: Iterable[Item], *, per_item: int) -> Task:
-        """A new task. Items that are there twice are kept once; `Item.id` is given anew."""
+    def add_task(
+        self,
+        kind: Kind,
+        title: str,
+        items: Iterable[Item],
+        *,
+        per_item: int,
+        benchmark: str | None = None,
+    ) -> Task:
+        """Add a task. Duplicate items are kept once, and `Item.id` is assigned."""
         if kind not in KINDS or not title.strip() or per_item < 1:
             raise InputError("A task needs a kind, a title and at least one annotator per item.")
         with self.writing() as db:
-            at = now()
-            task = db.execute(
-                "INSERT INTO tasks (kind, title, per_item, at) VALUES (?, ?, ?, ?)",
-                (kind, title.strip()[:200], per_item, at),
-            ).lastrowid
-            db.executemany(
-                'INSERT OR IGNORE INTO items (task, "case", model, prompt, run, baseline) '
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                ((task, i.case, i.model, i.prompt, i.run, i.baseline) for i in items),
-            )
+            task = insert_task(db, kind, title.strip()[:200], per_item, now(), benchmark)
+            insert_items(db, task, items)
             if not db.execute("SELECT 1 FROM items WHERE task = ?", (task,)).fetchone():
                 raise InputError("There is nothing to label in this task.")
-        return self.task(task or 0)
+        return self.task(task)
 
     def tasks(self) -> list[Task]:
-        """All tasks, the newest first."""
+        """Return all tasks, the newest first."""
         with self.reading() as db:
             rows = db.execute(_TASKS + " GROUP BY tasks.id ORDER BY tasks.id DESC")
             return [Task(*row) for row in rows]
 
     def task(self, id: int) -> Task:
-        """One task; raises `InputError` if there is none."""
+        """Return one task; raise `InputError` if there is none."""
         with self.reading() as db:
             row = db.execute(_TASKS + " WHERE tasks.id = ? GROUP BY tasks.id", (id,)).fetchone()
         if row is None:
@@ -189,13 +205,13 @@ class Store:
         return Task(*row)
 
     def items(self, task: int) -> list[Item]:
-        """The items of a task, in the order they were given."""
+        """Return the items of a task in the order they were added."""
         with self.reading() as db:
             rows = db.execute(_ITEMS + " WHERE task = ? ORDER BY id", (task,))
             return [Item(*row) for row in rows]
 
     def item(self, id: int) -> tuple[Item, Task]:
-        """One item and its task; raises `InputError` if there is none."""
+        """Return one item and its task; raise `InputError` if there is none."""
         with self.reading() as db:
             row = db.execute(_ITEMS + " WHERE id = ?", (id,)).fetchone()
             task = db.execute("SELECT task FROM items WHERE id = ?", (id,)).fetchone()
@@ -204,7 +220,7 @@ class Store:
         return Item(*row), self.task(task[0])
 
     def runs_of_case(self, task: int, case: str) -> list[str]:
-        """All runs that a task shows for a case, baselines too."""
+        """Return all runs that a task shows for a case, including baselines."""
         with self.reading() as db:
             rows = db.execute(
                 'SELECT run, baseline FROM items WHERE task = ? AND "case" = ? ORDER BY id',
@@ -213,7 +229,7 @@ class Store:
         return list(dict.fromkeys(run for row in rows for run in row if run is not None))
 
     def renew_token(self, annotator: int) -> None:
-        """Give an annotator another token; the one they had opens nothing from now on."""
+        """Replace the token of an annotator; the old one stops working."""
         with self.writing() as db:
             db.execute(
                 "UPDATE annotators SET token = ? WHERE id = ?",
@@ -233,8 +249,308 @@ class Store:
         return connection
 
 
-_ITEMS = 'SELECT "case", model, prompt, run, baseline, id FROM items'
-_TASKS = (
-    "SELECT tasks.id, kind, title, per_item, tasks.at, count(items.id) "
-    "FROM tasks LEFT JOIN items ON items.task = tasks.id"
-)
+def insert_annotator(db: sqlite3.Connection, name: str) -> Annotator:
+    """Return the annotator of this name, added if needed."""
+    plain = " ".join(name.split())
+    if not plain or len(plain) > 80:
+        raise InputError("A name has 1 to 80 characters.")
+    db.execute(
+        "INSERT INTO annotators (name, token, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        (plain, secrets.token_urlsafe(18), now()),
+    )
+    row = db.execute("SELECT id, name, token FROM annotators WHERE name = ?", (plain,))
+    return Annotator(*row.fetchone())
+
+
+def insert_task(
+    db: sqlite3.Connection, kind: Kind, title: str, per_item: int, at: str, benchmark: str | None
+) -> int:
+    """Add a task without items; return its number."""
+    added = db.execute(
+        "INSERT INTO tasks (kind, title, per_item, at, benchmark) VALUES (?, ?, ?, ?, ?)",
+        (kind, title, per_item, at, benchmark),
+    )
+    return int(added.lastrowid or 0)
+
+
+def insert_items(db: sqlite3.Connection, task: int, items: Iterable[Item]) -> None:
+    """Add items to a task; known ones are only linked to runs that they lack."""
+    db.executemany(
+        'INSERT INTO items (task, "case", model, prompt, run, baseline) VALUES (?, ?, ?, ?, ?, ?) '
+        "ON CONFLICT DO UPDATE SET run = coalesce(run, excluded.run), "
+        "baseline = coalesce(baseline, excluded.baseline)",
+        ((task, i.case, i.model, i.prompt, i.run, i.baseline) for i in items),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The progress of one annotator in one task."""
+
+    done: int
+    skipped: int
+    open: int  # items left for this person, including skipped ones
+
+    @property
+    def total(self) -> int:
+        """Return how many items this person has labelled or can label."""
+        return self.done + self.open
+
+
+def save_label(
+    store: Store,
+    item: int,
+    annotator: int,
+    value: LabelValue,
+    *,
+    note: str = "",
+    seconds: float | None = None,
+    nonce: str | None = None,
+) -> int:
+    """Save a label, replacing an earlier one of this person; return the number of the event.
+
+    `nonce` names the attempt: a request that is sent again counts once.
+    """
+    _, task = store.item(item)
+    value_from_json(task.kind, value.as_json())  # a choice cannot answer a judge task
+    return _add(store, item, annotator, "label", value, note, seconds, nonce)
+
+
+def skip(store: Store, item: int, annotator: int, *, nonce: str | None = None) -> int:
+    """Move an item to the end of this person's queue."""
+    store.item(item)
+    return _add(store, item, annotator, "skip", None, "", None, nonce)
+
+
+def decide(
+    store: Store, item: int, annotator: int, value: LabelValue | None, note: str = ""
+) -> int:
+    """Decide an item, whatever the majority says; None withdraws the decision."""
+    _, task = store.item(item)
+    if value is not None:
+        value_from_json(task.kind, value.as_json())
+    return _add(store, item, annotator, "decide", value, note, None, None)
+
+
+def undo(store: Store, task: int, annotator: int) -> int | None:
+    """Undo the last label or skip of this person in a task, and show that item next.
+
+    Returns the item, or None if there is nothing to undo.
+    """
+    with store.writing() as db:
+        last = db.execute(
+            "SELECT id, item FROM events WHERE annotator = ? AND action IN ('label', 'skip') "
+            "AND item IN (SELECT id FROM items WHERE task = ?) "
+            "AND id NOT IN (SELECT undoes FROM events WHERE undoes IS NOT NULL) "
+            "ORDER BY id DESC LIMIT 1",
+            (annotator, task),
+        ).fetchone()
+        if last is None:
+            return None
+        db.execute(
+            "INSERT INTO events (at, item, annotator, action, undoes) VALUES (?, ?, ?, 'undo', ?)",
+            (now(), last[1], annotator, last[0]),
+        )
+        _show(db, last[1], annotator)
+        return int(last[1])
+
+
+def labels(store: Store, task: int) -> list[Label]:
+    """Return the current labels of a task, oldest first."""
+    kind = store.task(task).kind
+    with store.reading() as db:
+        rows = db.execute(_CURRENT, (task,)).fetchall()
+    return [
+        Label(item, annotator, _value(kind, value), note, at, seconds)
+        for item, annotator, action, value, note, at, seconds, _ in rows
+        if action == "label"
+    ]
+
+
+def decision_labels(store: Store, task: int) -> list[Label]:
+    """Return the current decisions of a task."""
+    kind = store.task(task).kind
+    with store.reading() as db:
+        rows = db.execute(
+            "SELECT item, annotator, value, note, at, max(id) FROM events WHERE action = 'decide' "
+            "AND item IN (SELECT id FROM items WHERE task = ?) GROUP BY item",
+            (task,),
+        ).fetchall()
+    return [
+        Label(item, annotator, _value(kind, value), note, at)
+        for item, annotator, value, note, at, _ in rows
+        if value is not None
+    ]
+
+
+def next_item(store: Store, task: int, annotator: int) -> Item | None:
+    """Return the item that this person looks at now; None when nothing is left for them.
+
+    It stays the same until it is labelled or skipped. Items that others have begun come first, so
+    that agreement can be measured early; otherwise each person has a random order.
+    """
+    with store.writing() as db:
+        queue = _queue(store, db, task, annotator)
+        if not queue:
+            return None
+        _show(db, queue[0], annotator)
+    return store.item(queue[0])[0]
+
+
+def outlook(store: Store, task: int, annotator: int) -> tuple[Progress, Item | None]:
+    """Return the progress of this person, and the item that comes after `next_item`."""
+    with store.reading() as db:
+        queue = _queue(store, db, task, annotator)
+        done = _progress(db, task, annotator, len(queue))
+    return done, store.item(queue[1])[0] if len(queue) > 1 else None
+
+
+def former_label(store: Store, item: int, annotator: int) -> Label | None:
+    """Return the last label of this person for an item, even if it was undone."""
+    _, task = store.item(item)
+    with store.reading() as db:
+        row = db.execute(
+            "SELECT value, note, at, seconds FROM events WHERE item = ? AND annotator = ? "
+            "AND action = 'label' ORDER BY id DESC LIMIT 1",
+            (item, annotator),
+        ).fetchone()
+    return None if row is None else Label(item, annotator, _value(task.kind, row[0]), *row[1:])
+
+
+def progress(store: Store, task: int, annotator: int) -> Progress:
+    """Return the progress of this person."""
+    with store.reading() as db:
+        return _progress(db, task, annotator, len(_queue(store, db, task, annotator)))
+
+
+def _progress(db: sqlite3.Connection, task: int, annotator: int, left: int) -> Progress:
+    own = [row[2] for row in db.execute(_CURRENT_OF_ONE, (task, annotator))]
+    return Progress(own.count("label"), own.count("skip"), left)
+
+
+def _queue(store: Store, db: sqlite3.Connection, task: int, annotator: int) -> list[int]:
+    """Return the items that are open for a person, the next one first."""
+    per_item = int(db.execute("SELECT per_item FROM tasks WHERE id = ?", (task,)).fetchone()[0])
+    items = [row[0] for row in db.execute("SELECT id FROM items WHERE task = ?", (task,))]
+    taken: Counter[int] = Counter()
+    answered: set[int] = set()
+    skipped: dict[int, int] = {}
+    acted = set()
+    for item, by, action, *_, event in db.execute(_CURRENT, (task,)):
+        acted.add((item, by))
+        if by != annotator:
+            taken[item] += action == "label"
+        elif action == "label":
+            answered.add(item)
+        else:
+            skipped[item] = event
+    labelled = taken.copy()
+    being_shown: dict[int, float] = {}
+    for item, by, at in db.execute(
+        "SELECT item, annotator, at FROM shown WHERE item IN (SELECT id FROM items WHERE task = ?)",
+        (task,),
+    ):
+        if (item, by) in acted:
+            continue
+        if by == annotator:
+            being_shown[item] = at
+        elif at > time.time() - _LEASE_SECONDS:
+            taken[item] += 1
+
+    def position(item: int) -> tuple[int, float, int, bytes]:
+        """Put skipped items last, and the one that was shown last first."""
+        # People who could predict the order would know which item it is, and so which model.
+        key = store.chance(f"order {annotator} {item}")
+        return skipped.get(item, 0), -being_shown.get(item, 0.0), -labelled[item], key
+
+    open_ = [item for item in items if item not in answered and taken[item] < per_item]
+    return sorted(open_, key=position)
+
+
+def _show(db: sqlite3.Connection, item: int, annotator: int) -> None:
+    db.execute(
+        "INSERT OR REPLACE INTO shown (item, annotator, at) VALUES (?, ?, ?)",
+        (item, annotator, time.time()),
+    )
+
+
+def _add(
+    store: Store,
+    item: int,
+    annotator: int,
+    action: str,
+    value: LabelValue | None,
+    note: str,
+    seconds: float | None,
+    nonce: str | None,
+) -> int:
+    if len(note) > _LONGEST_NOTE:
+        raise InputError(f"A note has at most {_LONGEST_NOTE} characters.")
+    content = None if value is None else json.dumps(value.as_json())
+    with store.writing() as db:
+        if nonce is not None:
+            known = db.execute("SELECT id FROM events WHERE nonce = ?", (nonce,)).fetchone()
+            if known is not None:
+                return int(known[0])
+        added = db.execute(
+            "INSERT INTO events (at, item, annotator, action, value, note, seconds, nonce) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (now(), item, annotator, action, content, note.strip(), seconds, nonce),
+        )
+        return int(added.lastrowid or 0)
+
+
+def _value(kind: Kind, content: str) -> LabelValue:
+    return value_from_json(kind, json.loads(content))
+
+
+class EditConflictError(UsageError):
+    """The entry was saved by another person in the meantime."""
+
+    code = "edit_conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One corrected state of one entry (a screenshot or a page); `id` is its revision."""
+
+    id: int
+    entry: str
+    content: Any
+    annotator: int
+    at: str
+
+
+def save_edit(
+    store: Store, dataset: str, entry: str, content: Any, *, annotator: int, revision: int
+) -> Edit:
+    """Save a new state of an entry; `revision` is the one it was made from, 0 for none.
+
+    Raises `EditConflictError`, and changes nothing, if there is a newer one.
+    """
+    with store.writing() as db:
+        newest = db.execute(
+            "SELECT max(id) FROM edits WHERE dataset = ? AND entry = ?", (dataset, entry)
+        ).fetchone()[0]
+        if (newest or 0) != revision:
+            raise EditConflictError(
+                "Another person has changed this in the meantime.",
+                remedy="Reload the page to see their version; yours was not saved.",
+            )
+        at = now()
+        added = db.execute(
+            "INSERT INTO edits (at, annotator, dataset, entry, content) VALUES (?, ?, ?, ?, ?)",
+            (at, annotator, dataset, entry, json.dumps(content)),
+        )
+        return Edit(int(added.lastrowid or 0), entry, content, annotator, at)
+
+
+def edits(store: Store, dataset: str) -> dict[str, Edit]:
+    """Return the newest state of each corrected entry of a data set."""
+    with store.reading() as db:
+        rows = db.execute(
+            "SELECT max(id), entry, content, annotator, at FROM edits "
+            "WHERE dataset = ? GROUP BY entry",
+            (dataset,),
+        ).fetchall()
+    return {row[1]: Edit(row[0], row[1], json.loads(row[2]), *row[3:]) for row in rows}

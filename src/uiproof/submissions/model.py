@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -22,11 +23,20 @@ from pydantic import (
     model_validator,
 )
 
-from uiproof.engine.types import CaseError, Record
+from uiproof.benchmark import CaseError, Record
+from uiproof.errors import InputError
+from uiproof.files import access, has_more_values
+from uiproof.remote.store import refuse_url
 
 FORMAT = "uiproof-submission/1"
 MOST_CASES = 250_000  # in one run
 MOST_RUNS = 100
+SCHEMA = Path(__file__).with_name("submission.schema.json")
+_SHOWN = 3
+MOST_BYTES = 200_000_000
+_MOST_VALUES = 20_000_000  # a file of results of that size has fewer
+_MOST_DIGITS = 20
+_LARGEST = 1e15
 
 _LONGEST_ID = 4_000
 _MOST_FIELDS = 1_000
@@ -75,7 +85,7 @@ class Error(_Part):
 
 
 class SubmittedCase(_Part):
-    """How one case ended."""
+    """The result of one case."""
 
     id: CaseId = Field(description="Its id in the data set.")
     status: Literal["scored", "failed"]
@@ -97,7 +107,7 @@ class SubmittedCase(_Part):
         return self
 
     def record(self) -> Record:
-        """As the engine knows it, for summing up."""
+        """Return the record, for summing up."""
         return Record(
             id=self.id,
             status=self.status,
@@ -147,13 +157,115 @@ class Submission(_Part):
 
 
 def digest(document: Mapping[str, Any]) -> str:
-    """The digest that a document must have."""
+    """Return the digest that a document must have."""
     content = {name: value for name, value in document.items() if name != "digest"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return f"sha256:{hashlib.sha256(text.encode('ascii')).hexdigest()}"
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON schema of a submission, as `submission.schema.json` holds it."""
+    """Return the JSON schema of a submission."""
     schema = Submission.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def content() -> str:
+    """Return the content of the schema file."""
+    return json.dumps(json_schema(), indent=2) + "\n"
+
+
+def why_partial(run: SubmittedRun) -> list[str]:
+    """Return why the cases of a run are not all of its data set; nothing where they are."""
+    reasons = []
+    if run.shard is not None:
+        reasons.append(f"it is the shard {run.shard}")
+    # A limit that is larger than the data set has cut nothing off.
+    if run.limit is not None and (run.planned is None or run.planned >= run.limit):
+        reasons.append(f"it was limited to {run.limit} cases")
+    if not run.complete:
+        reasons.append("it is not finished")
+    elif run.planned is not None and len(run.cases) < run.planned:
+        reasons.append(f"it has {len(run.cases)} of {run.planned} cases")
+    unloaded = [case.id for case in run.cases if case.error and case.error.stage == "load"]
+    if unloaded:
+        more = ", …" if len(unloaded) > _SHOWN else ""
+        named = ", ".join(map(repr, unloaded[:_SHOWN]))
+        reasons.append(f"{len(unloaded)} cases could not be loaded ({named}{more})")
+    return reasons
+
+
+class NotASubmissionError(InputError):
+    """A file that cannot even be read as JSON within the limits."""
+
+    code = "not_a_submission"
+
+
+def read_json(path: Path) -> Any:
+    """Return the content of a file; raise `InputError` where it cannot be read safely.
+
+    Numbers that no score can be, the same key twice in one object and NaN are refused here.
+    """
+    refuse_url(path, "read")
+    if not path.is_file():
+        what = f"{path} is not a file" if path.exists() else f"There is no file {path}"
+        raise InputError(f"{what}.", remedy="Name a file that `uiproof submit` has written.")
+    with access(path, "read"), path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)  # what a system says about sizes may be wrong
+    if len(content) > MOST_BYTES:
+        raise NotASubmissionError(f"It is larger than {MOST_BYTES // 1_000_000} MB.")
+    if has_more_values(content, _MOST_VALUES):
+        raise NotASubmissionError(f"It has more than {_MOST_VALUES:,} values.")
+    try:
+        return json.loads(
+            content.decode("utf-8"),
+            object_pairs_hook=_object,
+            parse_constant=_no_constant,
+            parse_float=_float,
+            parse_int=_int,
+        )
+    except UnicodeDecodeError as error:
+        raise NotASubmissionError(f"It is not UTF-8: byte {error.start} is wrong.") from None
+    except RecursionError:
+        raise NotASubmissionError("It is nested too deeply.") from None
+    except json.JSONDecodeError as error:
+        raise NotASubmissionError(
+            f"It is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
+        ) from None
+    except _UnfitError as error:
+        raise NotASubmissionError(f"It holds {error}.") from None
+
+
+class _UnfitError(Exception):
+    """A value that JSON allows and a submission does not."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise _UnfitError(f"an object with the name {name[:80]!r} twice")
+            seen.add(name)
+    return found
+
+
+def _no_constant(text: str) -> float:
+    raise _UnfitError(f"{text}, which is not a number in JSON")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not abs(value) <= _LARGEST:
+        raise _UnfitError(f"the number {text[:30]}, which is too large")
+    return value
+
+
+def _int(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise _UnfitError(f"a number of {len(text)} digits, which is too large")
+    return int(text)
+
+
+if __name__ == "__main__":  # after a change of the models
+    SCHEMA.write_text(content(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Submissions side by side: who leads, who cannot be told from the leader, who is not comparable.
+"""Submissions side by side: the leader, those that do not differ from it, and the others.
 
 board = uiproof.rank_submissions(["a.json", "b.json"])
 for row in board.rows:
@@ -10,20 +10,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from uiproof import tables
+from uiproof.benchmark import Metric, look_up
 from uiproof.errors import UsageError
-from uiproof.registry import Metric, benchmarks
-from uiproof.stats.corrections import holm
-from uiproof.stats.intervals import paired_bootstrap_difference, paired_permutation
-from uiproof.submissions.checking import load, look_up, plain, problems_of
-from uiproof.submissions.model import Submission, SubmittedRun
-from uiproof.submissions.reading import NotASubmissionError, read_json
+from uiproof.registry import benchmarks
+from uiproof.stats.correlation import holm
+from uiproof.stats.intervals import bounds_text, paired_difference, paired_permutation
+from uiproof.submissions.checking import load, plain, problems_of
+from uiproof.submissions.model import NotASubmissionError, Submission, SubmittedRun, read_json
 
-_PREFERRED = ("final", "mean_without_clip")  # what runs are ranked by where all have it
 _LEVEL = 0.05
+_OLD_INTERVAL = "made by a version of uiproof whose intervals differ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Ranked:
     behind_high: float | None = None
     p_value: float | None = None  # of a paired permutation test, corrected after Holm
     tied: bool = False  # the test cannot tell it from the leader
+    clusters: int | None = None  # pages or screenshots that the interval is over
+    no_interval: str | None = None  # why there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ def _entries(submission: Submission) -> Iterator[_Entry]:
 
 
 def _set_apart(entries: list[_Entry], apart: list[Apart]) -> list[_Entry]:
-    """Those that can be compared with each other; of the others it is written down why not."""
+    """Return the runs that can be compared with each other; note why the others cannot."""
     whole = []
     for entry in entries:
         if entry.run.partial:
@@ -181,13 +184,12 @@ def _ranking(entries: list[_Entry], apart: list[Apart]) -> Ranking:
 
 
 def _main_metric(entries: Sequence[_Entry]) -> Metric:
-    """The one that most runs have; of several, the first in the order of preference."""
+    """Return the metric that most runs have, preferably one that ranks."""
     metrics = benchmarks()[entries[0].run.benchmark].metrics
 
-    def order(metric: Metric) -> tuple[int, int]:
-        last = metric.key.rpartition(".")[2]
-        preferred = _PREFERRED.index(last) if last in _PREFERRED else len(_PREFERRED)
-        return -sum(_cell(entry, metric) is not None for entry in entries), preferred
+    def order(metric: Metric) -> tuple[int, bool]:
+        measured = sum(_cell(entry, metric) is not None for entry in entries)
+        return -measured, not metric.ranks
 
     if not metrics:
         raise UsageError(f"The benchmark {entries[0].run.benchmark} has no metric to rank by.")
@@ -201,6 +203,8 @@ def _cell(entry: _Entry, metric: Metric) -> dict[str, Any] | None:
 
 def _row(entry: _Entry, cell: dict[str, Any]) -> Ranked:
     submission, run = entry.submission, entry.run
+    if "clusters" not in cell:
+        cell = {**cell, "low": None, "high": None, "no_interval": _OLD_INTERVAL}
     return Ranked(
         rank=0,
         name=entry.label,
@@ -214,6 +218,8 @@ def _row(entry: _Entry, cell: dict[str, Any]) -> Ranked:
         high=cell.get("high"),
         n=int(cell["n"]),
         failed=int(run.summary["failed"]),
+        clusters=cell.get("clusters"),
+        no_interval=cell.get("no_interval"),
     )
 
 
@@ -222,7 +228,7 @@ def _scores(run: SubmittedRun, metric: Metric) -> dict[str, float | None]:
 
 
 def _compared(rows: list[Ranked], scores: list[dict[str, float | None]]) -> list[Ranked]:
-    """Ranks, and the paired test of each run against the leader."""
+    """Rank runs, with the paired test of each against the leader."""
     leader = scores[0]
     values: list[float | None] = []
     ranked = [rows[0]]
@@ -236,7 +242,7 @@ def _compared(rows: list[Ranked], scores: list[dict[str, float | None]]) -> list
         a, b = ([side[one] or 0.0 for one in ids] for side in (leader, own))
         # Elements of one screenshot are alike, and so are interactions of one page.
         clusters = [one.rpartition("/")[0] or one for one in ids]
-        behind = paired_bootstrap_difference(a, b, clusters=clusters)
+        behind = paired_difference(a, b, clusters)
         values.append(paired_permutation(a, b, clusters=clusters))
         low, high = (behind.low, behind.high) if behind else (None, None)
         mean = behind.mean if behind else None
@@ -250,3 +256,80 @@ def _compared(rows: list[Ranked], scores: list[dict[str, float | None]]) -> list
         rank = final[-1].rank if row.mean == final[-1].mean else place
         final.append(replace(row, rank=rank, p_value=p_value, tied=tied))
     return final
+
+
+_LONGEST = 60
+
+
+def ranking_table(board: Ranking) -> str:
+    """Return a leaderboard for a terminal."""
+    return tables.console([_table(board)])
+
+
+def ranking_markdown(board: Ranking) -> str:
+    """Return a leaderboard as markdown, in which names of strangers are nothing but text."""
+    return tables.markdown([_table(board)], by_strangers=True)
+
+
+def ranking_json(board: Ranking) -> dict[str, Any]:
+    """Return `{"benchmark", "dataset", "dataset_key", "metric", "rows": […], "apart": […]}`."""
+    return {**asdict(board), "metric": board.metric.key if board.metric else None}
+
+
+def notes(board: Ranking) -> list[str]:
+    """Return what explains the table, and which submissions are not ranked and why."""
+    found = []
+    if any(row.no_interval for row in board.rows):
+        reasons = sorted({row.no_interval for row in board.rows if row.no_interval})
+        found.append(f"No interval: {'; '.join(reasons)}.")
+    if len(board.rows) > 1:
+        found.append(
+            "Behind: the leader's mean minus its own on the same cases, with a 95 % interval. "
+            "p: paired permutation test against the leader, corrected after Holm; "
+            "≈ cannot be told from the leader."
+        )
+    if any(row.assisted for row in board.rows):
+        found.append("Assisted methods were given the truth.")
+    if len({row.uiproof for row in board.rows}) > 1:
+        made_by = ", ".join(f"{row.name}: {row.uiproof}" for row in board.rows)
+        found.append(f"Made by different versions of uiproof ({made_by}).")
+    found += [f"Not ranked: {one.name}: {one.reason}." for one in board.apart]
+    return found
+
+
+def _table(board: Ranking) -> tables.Table:
+    if not board.rows:
+        return tables.Table("", (), (), tuple(notes(board)))
+    title = f"{board.benchmark} on {_cut(board.dataset)} ({board.dataset_key[:12]})"
+    metric = board.metric.label if board.metric else ""
+    header = (
+        *("", "Name", "By", "n", "Clusters", "Failed"),
+        *(metric, "95 % interval", "Behind", "p"),
+    )
+    rows = tuple(_cells(row, board) for row in board.rows)
+    return tables.Table(title, header, rows, tuple(notes(board)), names=3)
+
+
+def _cells(row: Ranked, board: Ranking) -> tuple[str, ...]:
+    digits = board.metric.digits if board.metric else 3
+    name = _cut(row.name) + (" [assisted]" if row.assisted else "")
+    behind = "" if row.behind is None else f"{row.behind:.{digits}f}"
+    if reach := bounds_text(row.behind_low, row.behind_high, digits):
+        behind += f" {reach}"
+    p_value = "" if row.p_value is None else f"{row.p_value:.3g}"
+    return (
+        f"{'≈' if row.tied else ''}{row.rank}",
+        name,
+        _cut(row.by or ""),
+        str(row.n),
+        "" if row.clusters is None else str(row.clusters),
+        str(row.failed),
+        f"{row.mean:.{digits}f}",
+        bounds_text(row.low, row.high, digits),
+        behind,
+        p_value,
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -10,20 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from uiproof.disclosure import told, told_manifest
+from uiproof.benchmark import Record
 from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.summary import summarise
-from uiproof.engine.types import Record
 from uiproof.errors import InputError, UsageError
-from uiproof.export import check_writable, replacing
+from uiproof.export import check_writable
+from uiproof.files import replacing
+from uiproof.redaction import redact, redacted_manifest
 from uiproof.registry import benchmarks
 from uiproof.submissions.checking import differences, problems_of, schema_problems
-from uiproof.submissions.model import FORMAT, SubmittedCase, SubmittedRun, digest
-from uiproof.submissions.partial import why_partial
-from uiproof.submissions.reading import MOST_BYTES
+from uiproof.submissions.model import (
+    FORMAT,
+    MOST_BYTES,
+    SubmittedCase,
+    SubmittedRun,
+    digest,
+    why_partial,
+)
 
 if TYPE_CHECKING:
-    from uiproof.registry import Benchmark
+    from uiproof.benchmark import Benchmark
 
 # What summaries add up of the requests to models; what was said is not among it.
 _CALL = (
@@ -81,7 +87,7 @@ def write_submission(
 
 
 def _run(run: RunDirectory, *, partial: bool) -> dict[str, Any]:
-    manifest, summary = told_manifest(run), run.summary
+    manifest, summary = redacted_manifest(run), run.summary
     benchmark = benchmarks().get(str(manifest["benchmark"]))
     if benchmark is None:
         raise InputError(f"The benchmark {manifest['benchmark']!r} is not installed here.")
@@ -129,9 +135,9 @@ def _case(record: Record, benchmark: Benchmark) -> dict[str, Any]:
         "id": record.id,
         "status": record.status,
         "error": {"code": error.code, "stage": error.stage} if error else None,
-        "flags": told(list(record.flags)),
-        "scores": told(record.scores),
-        "details": told(benchmark.summed_details(record.details)),
+        "flags": redact(list(record.flags)),
+        "scores": redact(record.scores),
+        "details": redact(benchmark.summed_details(record.details)),
         "seconds": dict(record.seconds),
         "calls": [{key: call[key] for key in _CALL if key in call} for call in record.calls],
     }
@@ -158,7 +164,7 @@ def _check_summary(
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """The document with a line for every case, so that people can read and compare it."""
+    """Yield the document with a line for every case, so that people can read and compare it."""
     for name, value in document.items():
         start = "{\n" if name == "format" else ",\n"
         if name != "runs":

@@ -17,15 +17,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from uiproof.boxes import Box
 from uiproof.errors import InputError
+from uiproof.geometry import Box
 from uiproof.settings import Settings
 from uiproof.vision.images import Rgb
-from uiproof.vision.inpaint import box_mask, inpaint
 
 _SAMPLE = 1 << 20
 SIDE = 224
@@ -49,7 +49,7 @@ _REMEDY = "Run `uiproof data get clip-vit-b-32`, or set UIPROOF_CLIP to an ONNX 
 def find_weights(
     path: Path | None = None, *, environment: Mapping[str, str] | None = None
 ) -> Path | None:
-    """The file with CLIP's weights, or `None` where this machine has none.
+    """Return the file with CLIP's weights, or `None` where this machine has none.
 
     A `path` given here or in `UIPROOF_CLIP` must exist (`InputError`); a folder stands for the
     `model.onnx` inside it. Files are looked for, never opened, and the network is not used.
@@ -66,7 +66,7 @@ def find_weights(
 
 
 def weights_digest() -> str:
-    """Which weights this machine measures CLIP with: a digest of parts of the file, or `none`.
+    """Return a digest of parts of the file with CLIP's weights, or `none`.
 
     Written into runs, so that scores by different weights are never mixed.
     """
@@ -128,11 +128,11 @@ class ClipModel:
         self._one_at_a_time = self._input.shape[0] == 1
 
     def embed(self, rgb: Rgb) -> Vector:
-        """The embedding of one picture: 512 numbers of length 1."""
+        """Return the embedding of one picture: 512 numbers of length 1."""
         return np.asarray(self.embed_all([rgb])[0])
 
     def embed_all(self, pictures: Sequence[Rgb]) -> Vector:
-        """The embeddings of several pictures, one per row."""
+        """Return the embeddings of several pictures, one per row."""
         if not pictures:
             return np.empty((0, EMBEDDING), np.float32)
         if self._one_at_a_time and len(pictures) > 1:
@@ -147,12 +147,12 @@ class ClipModel:
 
 
 def clip_similarity(a: Vector, b: Vector) -> float:
-    """The cosine of the angle between two embeddings; rounding does not take it beyond 1."""
+    """Return the cosine of the angle between two embeddings; rounding does not take it beyond 1."""
     return min(max(float(a @ b), -1.0), 1.0)
 
 
 def preprocess(rgb: Rgb) -> Vector:
-    """What CLIP sees of a picture: 3 x 224 x 224 numbers.
+    """Return what CLIP sees of a picture: 3 x 224 x 224 numbers.
 
     The short side is resized to 224 (bicubic, with Pillow's antialiasing), the middle is cut out,
     and each channel is shifted and scaled by CLIP's mean and standard deviation.
@@ -169,8 +169,8 @@ def preprocess(rgb: Rgb) -> Vector:
     return np.ascontiguousarray(scaled.transpose(2, 0, 1), dtype=np.float32)
 
 
-def design2code_clip_view(rgb: Rgb, boxes: Iterable[Box]) -> Rgb:
-    """The picture that Design2Code gives to CLIP: no text, and squashed to a square.
+def inpainted_view(rgb: Rgb, boxes: Iterable[Box]) -> Rgb:
+    """Return the picture that Design2Code gives to CLIP: no text, and squashed to a square.
 
     Text boxes are painted over from their surroundings, then both sides become as long as the
     shorter one was (Lanczos).
@@ -219,3 +219,31 @@ def _wrong_output(path: Path, found: str) -> InputError:
         "for each picture.",
         remedy=_REMEDY,
     )
+
+
+RADIUS = 3  # as in Design2Code
+
+
+def box_mask(boxes: Iterable[Box], width: int, height: int) -> npt.NDArray[np.uint8]:
+    """Return a mask: 255 inside the boxes, 0 elsewhere.
+
+    Left, top, width and height are each cut down to whole pixels, as Design2Code does: a box can
+    come out up to a pixel smaller than it was, and an empty one masks nothing.
+    """
+    mask = np.zeros((height, width), np.uint8)
+    for box in boxes:
+        left, top = max(int(box.x * width), 0), max(int(box.y * height), 0)
+        mask[top : top + int(box.h * height), left : left + int(box.w * width)] = 255
+    return mask
+
+
+def inpaint(rgb: Rgb, mask: npt.NDArray[np.uint8]) -> Rgb:
+    """Fill the masked pixels from their surroundings (Telea 2004, radius 3).
+
+    About 0.9 seconds for each million masked pixels. OpenCV's rounding lets flat areas drift by a
+    few levels; published scores include that, so nothing is done about it here.
+    """
+    if not mask.any():
+        return rgb
+    filled = cv2.inpaint(np.ascontiguousarray(rgb), mask, RADIUS, cv2.INPAINT_TELEA)
+    return np.asarray(filled, dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""How far apart two colours look: sRGB to CIELAB, and the CIEDE2000 difference.
+"""Colour differences: sRGB to CIELAB, and CIEDE2000.
 
     srgb_to_lab([255, 0, 0])                                     # array([53.23, 80.11, 67.22])
     ciede2000(srgb_to_lab([255, 0, 0]), srgb_to_lab([250, 0, 0]))  # 0.90
@@ -33,7 +33,7 @@ _LINEAR_SLOPE = 7.787
 
 
 def srgb_to_lab(rgb: npt.ArrayLike) -> Floats:
-    """CIELAB (D65, 2 degree observer) of sRGB colours with channels in 0-255."""
+    """Return CIELAB (D65, 2 degree observer) of sRGB colours with channels in 0-255."""
     encoded = np.asarray(rgb, dtype=np.float64) / 255
     linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
     # Not `@`: its last bits may depend on how many colours there are; equal ones must stay equal.
@@ -44,7 +44,7 @@ def srgb_to_lab(rgb: npt.ArrayLike) -> Floats:
 
 
 def ciede2000(lab1: npt.ArrayLike, lab2: npt.ArrayLike) -> Floats:
-    """The CIEDE2000 difference of CIELAB colours, with all weights 1; 0 means identical.
+    """Return the CIEDE2000 difference of CIELAB colours, with all weights 1; 0 means identical.
 
     The names follow Sharma et al. (2005), equations 2 to 22. One step follows colormath, for the
     sake of comparable scores: where the hues are more than 180 degrees apart, the mean hue is

@@ -1,4 +1,4 @@
-"""Where two pictures of a page differ, also when what is on it has moved to make room.
+"""Differences of two pictures of a page, also where contents have moved.
 
     mask = difference(before, after)              # same place, pixel by pixel
     mask = aligned_difference(before, after)      # rows found again by their content first
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from uiproof.boxes import PixelBox
+from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 
 Mask = npt.NDArray[np.bool_]
@@ -32,7 +32,7 @@ _LCS_BYTES = 64 * 2**20  # of bit vectors to keep for finding the way back
 
 
 def difference(before: Rgb, after: Rgb, *, tolerance: int = 0) -> Mask:
-    """The pixels that differ by more than `tolerance` in a channel, at the same place.
+    """Return the pixels that differ by more than `tolerance` in a channel, at the same place.
 
     What lies outside the picture before differs.
     """
@@ -47,13 +47,13 @@ def difference(before: Rgb, after: Rgb, *, tolerance: int = 0) -> Mask:
 
 
 def box_of(mask: Mask) -> PixelBox | None:
-    """The smallest box around everything that is true."""
+    """Return the smallest box around everything that is true."""
     x, y, w, h = cv2.boundingRect(mask.view(np.uint8))
     return PixelBox(x, y, x + w, y + h) if w and h else None
 
 
 def parts(mask: Mask, *, gap: int) -> tuple[PixelBox, ...]:
-    """The boxes of what is connected, from top to bottom; pieces closer than `gap` are one.
+    """Return the boxes of what is connected, from top to bottom; pieces closer than `gap` are one.
 
     Single specks beside something very much larger are left out.
     """
@@ -97,7 +97,7 @@ def parts(mask: Mask, *, gap: int) -> tuple[PixelBox, ...]:
 
 
 def _boxes(mask: Mask, labels: npt.NDArray[np.int32], count: int) -> list[tuple[PixelBox, int]]:
-    """The exact box and the number of set pixels of each label of a grid of cells."""
+    """Return the exact box and the number of set pixels of each label of a grid of cells."""
     sizes = np.bincount(labels.ravel(), minlength=count) * _CELL * _CELL
     found = []
     for label, place in enumerate(ndimage.find_objects(labels, count - 1), 1):
@@ -126,7 +126,7 @@ def _boxes(mask: Mask, labels: npt.NDArray[np.int32], count: int) -> list[tuple[
 def _pixels(
     mask: Mask, labels: npt.NDArray[np.int32], label: int, rows: slice, columns: slice
 ) -> Mask:
-    """The set pixels in some cells that belong to one label."""
+    """Return the set pixels in some cells that belong to one label."""
     own = np.repeat(np.repeat(labels[rows, columns] == label, _CELL, axis=0), _CELL, axis=1)
     inner = mask[
         rows.start * _CELL : rows.stop * _CELL, columns.start * _CELL : columns.stop * _CELL
@@ -155,7 +155,7 @@ def _overlapping_joined(boxes: list[PixelBox]) -> list[PixelBox]:
 
 
 def around(boxes: Sequence[PixelBox]) -> PixelBox:
-    """The smallest box around all of them."""
+    """Return the smallest box around all of them."""
     return PixelBox(
         min(box.left for box in boxes),
         min(box.top for box in boxes),
@@ -167,7 +167,7 @@ def around(boxes: Sequence[PixelBox]) -> PixelBox:
 def aligned_difference(
     before: Rgb, after: Rgb, *, tolerance: int = 0, least_moved: int = 0
 ) -> Mask | None:
-    """The pixels that differ once equal rows have been matched, in order, by their content.
+    """Return the pixels that differ once equal rows have been matched, in order, by their content.
 
     Both pictures have the same width. Rows that came in are compared with the row that they came
     after, so that only what stands out is marked, not empty space beside it. Where rows went, what
@@ -209,7 +209,7 @@ def _moved(hashes: Hashes, matched: Sequence[tuple[int, int]]) -> int:
 
 
 def _seam(picture: Rgb, row: int) -> Rgb:
-    """The row above a place, or the one below where there is none above."""
+    """Return the row above a place, or the one below where there is none above."""
     row = min(max(row - 1, 0), len(picture) - 1)
     return picture[row : row + 1]
 
@@ -219,7 +219,7 @@ def _standing_out(rows: Rgb, seam: Rgb, tolerance: int) -> Mask:
 
 
 def _replaced(before: Rgb, after: Rgb, rows: slice, there: slice, tolerance: int) -> Mask:
-    """What differs where some rows took the place of others, which may be fewer or more."""
+    """Return what differs where some rows took the place of others, which may be fewer or more."""
     lost, new = before[rows], after[there]
     both = min(len(lost), len(new))
     if len(lost) == len(new):
@@ -250,7 +250,7 @@ def _differs(a: Rgb, b: Rgb, tolerance: int) -> Mask:
 
 
 def row_hashes(picture: Rgb) -> Hashes:
-    """A number for every row; equal rows have equal numbers, others practically never."""
+    """Return a number for every row; equal rows have equal numbers, others practically never."""
     height, width = picture.shape[:2]
     words = -(-width * 3 // 8)
     chance = np.random.default_rng(words).integers(0, 2**64, words, dtype=np.uint64) | np.uint64(1)
@@ -272,7 +272,7 @@ def row_hashes(picture: Rgb) -> Hashes:
 def gaps(
     matched: Sequence[tuple[int, int]], before: int, after: int
 ) -> Iterator[tuple[slice, slice]]:
-    """What is between matched rows: rows before and the rows after that stand in their place.
+    """Yield what is between matched rows: rows before and the rows after that stand in their place.
 
     A slice is empty where rows only came or went. `before` and `after` count all rows.
     """
@@ -284,7 +284,7 @@ def gaps(
 
 
 def common_rows(before: Hashes, after: Hashes) -> list[tuple[int, int]]:
-    """A longest common subsequence of two rows of numbers, as pairs of indices.
+    """Return a longest common subsequence of two rows of numbers, as pairs of indices.
 
     Only the equal beginning and end are matched where everything together would need too much
     memory: tens of thousands of rows that are nearly all different.
@@ -308,7 +308,7 @@ def common_rows(before: Hashes, after: Hashes) -> list[tuple[int, int]]:
 
 
 def _longest_common(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
-    """Bit-parallel: the column of lengths is one large integer, a zero bit where it grows.
+    """Return a longest common subsequence, computed bit-parallel on large integers.
 
     Crochemore, Iliopoulos, Pinzon and Reid, "A fast and practical bit-vector algorithm for the
     longest common subsequence problem", Information Processing Letters 80, 2001.
@@ -339,7 +339,7 @@ def _longest_common(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]
 
 
 def runs(flags: Mask, *, gap: int) -> list[tuple[int, int]]:
-    """Where flags are set, as `(start, end)`; runs less than `gap` apart are one."""
+    """Return where flags are set, as `(start, end)`; runs less than `gap` apart are one."""
     found: list[tuple[int, int]] = []
     index = 0
     for is_set, group in groupby(flags.tolist()):

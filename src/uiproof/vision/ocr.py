@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import cv2
 import numpy as np
 
-from uiproof.boxes import PixelBox
 from uiproof.errors import MissingDependencyError
+from uiproof.files import BoundedCache
+from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 
 if TYPE_CHECKING:
     from rapidocr import RapidOCR
+
 
 TILE_PIXELS = 1_600_000  # one look of the detector; more would cost memory, not find more
 OVERLAP = 160  # rows that neighbouring tiles share, so that a line is whole in one of them
@@ -125,7 +129,7 @@ def _read_tile(rgb: Rgb, top: int) -> Iterator[OcrLine]:
 
 
 def _around(corners: Any, width: int, height: int, top: int) -> PixelBox:
-    """The box around the corners of something in a tile that begins at row `top`."""
+    """Return the box around the corners of something in a tile that begins at row `top`."""
     corners = np.asarray(corners)
     left, upper = np.floor(corners.min(axis=0)).astype(int).tolist()
     right, lower = np.ceil(corners.max(axis=0)).astype(int).tolist()
@@ -194,3 +198,63 @@ def _model(folder: Path, task: str) -> Path:
             remedy="Reinstall it: pip install --force-reinstall rapidocr",
         )
     return found[-1]
+
+
+MOST_BYTES = 500_000_000  # of one folder: some hundred thousand pictures
+
+
+class KeptReadings:
+    """Lines of text by the digest of a picture. Making this object touches no file.
+
+    `reader` says what reads, and how: what another one has read is not used.
+    """
+
+    def __init__(self, folder: Path, reader: str) -> None:
+        self.folder, self.reader = folder, reader
+
+    def lines(self, digest: str, read: Callable[[], list[OcrLine]]) -> list[OcrLine]:
+        """Return what is on a picture; `read` is called unless that was done before."""
+        cache, name = BoundedCache(self.folder, MOST_BYTES), f"{digest[:2]}/{digest}.json"
+        lines = self._parse(cache.read(name))
+        if lines is None:
+            lines = read()
+            with suppress(OSError):  # a read-only cache is useful too
+                cache.write(name, json.dumps(self._as_json(lines)).encode())
+        return lines
+
+    def _parse(self, stored: bytes | None) -> list[OcrLine] | None:
+        """Return the lines in a stored file; None where they can't be used."""
+        if stored is None:
+            return None
+        try:
+            content = json.loads(stored)
+            if content["reader"] != self.reader:
+                return None
+            return [
+                OcrLine(text, PixelBox(*box), confidence, tuple(_words(words)))
+                for text, box, confidence, words in content["lines"]
+            ]
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def _as_json(self, lines: list[OcrLine]) -> dict[str, Any]:
+        return {
+            "reader": self.reader,
+            "lines": [
+                [
+                    line.text,
+                    _edges(line.box),
+                    line.confidence,
+                    [[word.text, _edges(word.box)] for word in line.words],
+                ]
+                for line in lines
+            ],
+        }
+
+
+def _words(words: Any) -> list[OcrWord]:
+    return [OcrWord(text, PixelBox(*box)) for text, box in words]
+
+
+def _edges(box: PixelBox) -> list[int]:
+    return [box.left, box.top, box.right, box.bottom]

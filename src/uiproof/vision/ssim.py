@@ -30,14 +30,14 @@ Pixels = npt.NDArray[np.uint8]
 
 
 def grayscale(pixels: Pixels) -> Pixels:
-    """The luma (ITU-R 601) of an RGB picture, rounded; a grayscale picture stays as it is."""
+    """Return the rounded luma (ITU-R 601) of an RGB picture; leave grayscale as it is."""
     if pixels.ndim == 2:
         return pixels
     return np.asarray(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY), dtype=np.uint8)
 
 
 def ssim(a: Pixels, b: Pixels) -> float:
-    """Mean structural similarity of two pictures of one size; 1 for equal ones, down to -1.
+    """Return mean structural similarity of two pictures of one size; 1 for equal ones, down to -1.
 
     Takes RGB or grayscale arrays of bytes and compares grayscale values. Equals scikit-image's
     `structural_similarity(a, b, data_range=255)`. Where a side is shorter than the window, the
@@ -82,7 +82,7 @@ def _sum_of_similarities(x: Pixels, y: Pixels, window: int) -> float:
 
 
 def aligned_ssim(a: Pixels, b: Pixels) -> float:
-    """Structural similarity in 0-1 of two pictures whose sizes may differ.
+    """Return structural similarity in 0-1 of two pictures whose sizes may differ.
 
     Both are laid on one canvas at the top left. Where they overlap they are compared by `ssim`
     (a negative value counts as 0); what only one of them has counts as similarity 0:
@@ -98,7 +98,7 @@ def aligned_ssim(a: Pixels, b: Pixels) -> float:
 
 
 def content_ssim(a: Pixels, b: Pixels) -> float:
-    """Structural similarity in 0-1 of what two pictures show, their empty parts left out.
+    """Return structural similarity in 0-1 of what two pictures show, their empty parts left out.
 
     Both are laid on one canvas at the top left. In every window of 7 x 7 pixels a picture shows
     something unless it is flat there (variance below 1). The score is the mean over all windows
@@ -169,8 +169,8 @@ def _windows(gray: Pixels, top: int) -> _Windows:
 def _content_similarities(
     x: _Windows, y: _Windows, both: tuple[slice, ...]
 ) -> tuple[npt.NDArray[Any], int, npt.NDArray[Any]]:
-    """Similarities where both show something, how many windows show something in either picture,
-    and similarities where both are flat and differ."""
+    """Return similarities where both show something, the number of windows that show something
+    in either picture, and similarities where both are flat and differ."""
     mean_x, variance_x, flat_x = x.mean[both], x.variance[both], ~x.shown[both]
     mean_y, variance_y, flat_y = y.mean[both], y.variance[both], ~y.shown[both]
     flat = flat_x & flat_y

@@ -1,9 +1,7 @@
-"""The rooms of the studio, each with its addresses."""
+"""The addresses of the studio."""
 
-from __future__ import annotations
+from uiproof.studio.routes import data, results, runs, tasks
 
-from uiproof.studio.routes import annotate, data, exchange, frames, people, results, runs
-
-ROUTERS = tuple(room.router for room in (runs, annotate, frames, people, results, exchange, data))
+ROUTERS = tuple(module.router for module in (runs, tasks, results, data))
 
 __all__ = ["ROUTERS"]

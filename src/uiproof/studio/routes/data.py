@@ -1,84 +1,83 @@
-"""Data sets: what there is, their pictures, and exports. Editors are in `boxes` and `pages`."""
+"""Data sets: their entries and pictures, the editors of entries, and exports."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Literal
+from threading import Lock
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
-from fastapi.responses import FileResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 
+from uiproof.dataset_editor import (
+    DatasetEditor,
+    Edges,
+    EntrySummary,
+    Form,
+    check_inside,
+    picture_type,
+)
 from uiproof.errors import InputError
-from uiproof.studio.app import Asked
-from uiproof.studio.datasets.boxes import exported_boxes
-from uiproof.studio.datasets.corrections import exported_pages
-from uiproof.studio.datasets.exporting import safe_name, write_files
-from uiproof.studio.datasets.pictures import is_huge, media_type, scaled_down, thumbnail, version
-from uiproof.studio.datasets.sets import BrokenSet, DataSet, InteractionSet, ScreenshotSet
-from uiproof.studio.edits import Edit, edits
-from uiproof.studio.routes import data_boxes, data_pages
-from uiproof.studio.routes.data_common import library
+from uiproof.studio.app import Context, RequestContext
+from uiproof.studio.datasets import (
+    OpenDataset,
+    is_huge,
+    picture_version,
+    scaled_down,
+    thumbnail,
+    write_export,
+)
+from uiproof.studio.store import Edit, EditConflictError, edits, save_edit
 
-router = APIRouter()
+router = APIRouter(prefix="/data")
 _PER_PAGE = 60
-
-Show = Literal["all", "open", "done"]
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """One screenshot or page in the list of a data set."""
-
-    name: str
-    count: int  # of boxes or interactions
-    done: bool
-    changed: bool
-    node: str | None = None  # which screenshot of a page is shown
-    note: str = ""
-    problem: str = ""
+_OCR = Lock()  # the engine uses all cores
+_MARGIN = 6  # pixels around a box: letters at the very edge are read badly
+_SMALL = 48  # pixels high: lower boxes are enlarged for OCR
 
 
-@router.get("/data")
-def show_sets(here: Asked) -> Response:
-    """All data sets."""
-    sets = library(here).sets()
-    opened = [one for one in sets if not isinstance(one, BrokenSet)]
-    rows = [(one, _tiles(one, edits(here.store, one.id))) for one in opened]
-    broken = [one for one in sets if isinstance(one, BrokenSet)]
-    return here.page("data.html", section="data", rows=rows, broken=broken)
+@router.get("")
+def show_datasets(context: Context) -> Response:
+    """List all data sets."""
+    found = context.studio.library.datasets()
+    rows = [(one, one.editor, _summaries(context, one)) for one in found if one.error is None]
+    broken = [one for one in found if one.error is not None]
+    return context.page("data.html", section="data", rows=rows, broken=broken)
 
 
-@router.get("/data/{set_id}")
-def show_set(
-    here: Asked,
+@router.get("/{set_id}")
+def show_dataset(
+    context: Context,
     set_id: str,
-    show: Show = "all",
+    show: Literal["all", "open", "done"] = "all",
     find: Annotated[str, Query(max_length=200)] = "",
     page: Annotated[int, Query(ge=1, le=10_000)] = 1,
 ) -> Response:
-    """The screenshots or pages of a data set."""
-    data_set = library(here).get(set_id)
-    tiles = _tiles(data_set, edits(here.store, set_id))
+    """List the entries of a data set."""
+    data_set = context.studio.library.get(set_id)
+    entries = _summaries(context, data_set)
     wanted = [
-        tile
-        for tile in tiles
-        if (show == "all" or tile.done == (show == "done")) and find.lower() in tile.name.lower()
+        one
+        for one in entries
+        if (show == "all" or one.done == (show == "done")) and find.lower() in one.name.lower()
     ]
     pages = max(-(-len(wanted) // _PER_PAGE), 1)
     page = min(page, pages)
-    return here.page(
+    return context.page(
         "data_set.html",
         section="data",
         data_set=data_set,
-        editor="page" if isinstance(data_set, InteractionSet) else "shot",
-        tiles=wanted[(page - 1) * _PER_PAGE : page * _PER_PAGE],
+        editor=data_set.editor,
+        entries=wanted[(page - 1) * _PER_PAGE : page * _PER_PAGE],
         found=len(wanted),
-        total=len(tiles),
-        done=sum(tile.done for tile in tiles),
+        total=len(entries),
+        done=sum(one.done for one in entries),
         show=show,
         find=find,
         number=page,
@@ -86,102 +85,173 @@ def show_set(
     )
 
 
-@router.get("/data/{set_id}/continue")
-def go_on(here: Asked, set_id: str) -> Response:
-    """The first screenshot or page that is not done."""
-    data_set = library(here).get(set_id)
-    tiles = _tiles(data_set, edits(here.store, set_id))
-    editor = "page" if isinstance(data_set, InteractionSet) else "shot"
-    for tile in tiles:
-        if not tile.done and not tile.problem:
-            return RedirectResponse(
-                f"/data/{set_id}/{editor}?{urlencode({'name': tile.name})}", 303
-            )
+@router.get("/{set_id}/continue")
+def go_on(context: Context, set_id: str) -> Response:
+    """Redirect to the first entry that is not done."""
+    data_set = context.studio.library.get(set_id)
+    for one in _summaries(context, data_set):
+        if not one.done and not one.problem:
+            query = urlencode({"name": one.name})
+            return RedirectResponse(f"/data/{set_id}/{data_set.editor.form}?{query}", 303)
     return RedirectResponse(f"/data/{set_id}", 303)
 
 
-@router.get("/data/{set_id}/picture")
+@router.get("/{set_id}/picture")
 def show_picture(
-    here: Asked,
+    context: Context,
     set_id: str,
     name: str,
     node: str | None = None,
     size: Literal["full", "thumbnail"] = "full",
 ) -> Response:
-    """A picture of a data set: as it is, scaled down where it is huge, or small."""
-    path, pixels = find_picture(library(here).get(set_id), name, node)
-    tag = f'"{version(path)}-{size}"'
+    """Serve a picture of a data set: as it is, scaled down if it is huge, or as a thumbnail."""
+    path, pixels = context.studio.library.get(set_id).editor.picture(name, node)
+    tag = f'"{picture_version(path)}-{size}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
-    if here.request.headers.get("if-none-match") == tag:
+    if context.request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     if size == "thumbnail":
         return Response(thumbnail(path), media_type="image/jpeg", headers=headers)
     if is_huge(pixels):
         return Response(scaled_down(path), media_type="image/jpeg", headers=headers)
-    return Response(path.read_bytes(), media_type=media_type(path), headers=headers)
+    return Response(path.read_bytes(), media_type=picture_type(path), headers=headers)
 
 
-@router.get("/data/{set_id}/export")
-def export(here: Asked, set_id: str, done: bool = False) -> Response:
-    """The data set with its corrections, as a zip file."""
-    data_set = library(here).get(set_id)
-    if isinstance(data_set, ScreenshotSet):
-        files = exported_boxes(here.store, data_set, only_done=done)
-    else:
-        files = exported_pages(here.store, data_set, only_done=done)
+@router.get("/{set_id}/export")
+def export(context: Context, set_id: str, done: bool = False) -> Response:
+    """Serve the data set with its corrections as a zip file."""
+    data_set = context.studio.library.get(set_id)
     folder = TemporaryDirectory(prefix="uiproof-export-")
     out = Path(folder.name) / "export.zip"
     try:
-        write_files(files, out)
+        write_export(context.store, set_id, data_set.editor, out, only_done=done)
     except BaseException:
         folder.cleanup()
         raise
-    name = f"{safe_name(data_set.name, set())}-corrected.zip"
+    name = re.sub(r"[^\w.-]+", "_", data_set.name).strip("._")[:100] or "data"
     return FileResponse(
-        out, media_type="application/zip", filename=name, background=BackgroundTask(folder.cleanup)
+        out,
+        media_type="application/zip",
+        filename=f"{name}-corrected.zip",
+        background=BackgroundTask(folder.cleanup),
     )
 
 
-def find_picture(data_set: DataSet, name: str, node: str | None) -> tuple[Path, tuple[int, int]]:
-    """The file of a screenshot and its size; nothing but pictures of the data set is found."""
-    if isinstance(data_set, ScreenshotSet):
-        return data_set.shot(name).picture()
-    if node is None:
-        raise InputError("A page has several screenshots: name one.")
-    return data_set.picture(name, node)
+@router.get("/{set_id}/shot")
+def edit_boxes(context: Context, set_id: str, name: str) -> Response:
+    """Show one screenshot with its boxes."""
+    return _edit(context, set_id, "shot", name)
 
 
-def _tiles(data_set: DataSet, made: dict[str, Edit]) -> list[Tile]:
-    if isinstance(data_set, ScreenshotSet):
-        return [
-            Tile(
-                name=shot.name,
-                count=len(made[name].content["boxes"]) if name in made else len(shot.elements),
-                done=name in made and made[name].content["done"],
-                changed=name in made,
-                note=f"{len(shot.broken)} cannot be read" if shot.broken else "",
-            )
-            for name, shot in data_set.shots.items()
-        ]
-    return [_page_tile(name, data_set, made.get(name)) for name in data_set.pages]
+@router.get("/{set_id}/page")
+def edit_page(context: Context, set_id: str, name: str) -> Response:
+    """Show one page with its interactions."""
+    return _edit(context, set_id, "page", name)
 
 
-def _page_tile(name: str, data_set: InteractionSet, edit: Edit | None) -> Tile:
-    try:
-        graph = data_set.page(name)
-    except InputError as error:
-        return Tile(name, 0, done=False, changed=False, problem=error.message)
-    removed = sum(one["removed"] for one in edit.content["interactions"]) if edit else 0
-    return Tile(
+class Change(BaseModel):
+    """A change from an editing page: the whole new state, and the revision it is based on."""
+
+    name: str
+    revision: int = Field(ge=0, lt=2**53)
+    content: dict[str, Any]
+
+
+@router.post("/{set_id}/boxes")
+def save_boxes(context: Context, set_id: str, change: Change) -> JSONResponse:
+    """Save the boxes of a screenshot."""
+    return _save(context, set_id, "shot", change)
+
+
+@router.post("/{set_id}/interactions")
+def save_page(context: Context, set_id: str, change: Change) -> JSONResponse:
+    """Save the interactions of a page."""
+    return _save(context, set_id, "page", change)
+
+
+class PictureRegion(BaseModel):
+    """A part of a screenshot."""
+
+    name: str
+    box: Edges
+
+
+@router.post("/{set_id}/text")
+def read_text(context: Context, set_id: str, region: PictureRegion) -> dict[str, Any]:
+    """Return the text inside a box, as OCR reads it."""
+    from uiproof.vision.images import read
+    from uiproof.vision.ocr import read_lines
+
+    path, size = _editor(context, set_id, "shot").picture(region.name)
+    check_inside(region.box, size)
+    left, top, right, bottom = region.box
+    rows = slice(max(top - _MARGIN, 0), min(bottom + _MARGIN, size[1]))
+    columns = slice(max(left - _MARGIN, 0), min(right + _MARGIN, size[0]))
+    with _OCR:
+        lines = read_lines(read(path)[rows, columns], scale=2 if bottom - top < _SMALL else 1)
+    return {"text": " ".join(line.text.strip() for line in lines)}
+
+
+def _edit(context: RequestContext, set_id: str, form: Form, name: str) -> Response:
+    editor = _editor(context, set_id, form)
+    edit = edits(context.store, set_id).get(name)
+    view = editor.view(name, None if edit is None else edit.content)
+    state = {**view.pop("state"), **_described(context, edit)}
+    names = editor.names()
+    at = names.index(name)
+    return context.page(
+        f"data_{form}.html",
+        section="data",
+        data_set=context.studio.library.get(set_id),
         name=name,
-        count=len(graph.interactions) - removed,
-        done=edit is not None and edit.content["done"],
-        changed=edit is not None,
-        node=graph.start,
-        note=edit.content["topic"] if edit else graph.topic,
-        problem="" if graph.start else "It has no interaction that can be read.",
+        state=json.dumps(state),  # for an attribute, where the script finds it
+        huge=is_huge(view.get("size", (0, 0))),
+        number=at + 1,
+        total=len(names),
+        previous=names[at - 1] if at else None,
+        following=names[at + 1] if at + 1 < len(names) else None,
+        **view,
     )
 
 
-router.include_router(data_boxes.router)
-router.include_router(data_pages.router)
+def _save(context: RequestContext, set_id: str, form: Form, change: Change) -> JSONResponse:
+    """Save a valid state; answer 409 with the newer one if there is one."""
+    content = _editor(context, set_id, form).checked(change.name, change.content)
+    person = context.named_person()
+    try:
+        saved = save_edit(
+            context.store,
+            set_id,
+            change.name,
+            content,
+            annotator=person.id,
+            revision=change.revision,
+        )
+    except EditConflictError:
+        newer = edits(context.store, set_id)[change.name]
+        if newer.content == content:  # the same was sent twice, or two people agree
+            return JSONResponse(_described(context, newer))
+        return JSONResponse({**_described(context, newer), "content": newer.content}, 409)
+    return JSONResponse(_described(context, saved))
+
+
+def _described(context: RequestContext, edit: Edit | None) -> dict[str, Any]:
+    """Return the revision of a state, and who made it when."""
+    if edit is None:
+        return {"revision": 0, "by": "", "at": ""}
+    names = {person.id: person.name for person in context.store.annotators()}
+    return {"revision": edit.id, "by": names.get(edit.annotator, ""), "at": edit.at}
+
+
+def _summaries(context: RequestContext, data_set: OpenDataset) -> list[EntrySummary]:
+    made = {name: edit.content for name, edit in edits(context.store, data_set.id).items()}
+    editor = data_set.editor
+    return [editor.summary(name, made.get(name)) for name in editor.names()]
+
+
+def _editor(context: RequestContext, set_id: str, form: Form) -> DatasetEditor:
+    editor = context.studio.library.get(set_id).editor
+    if editor.form != form:
+        held = "pages with interactions" if editor.form == "page" else "screenshots with boxes"
+        raise InputError(f"{editor.name} holds {held}.")
+    return editor

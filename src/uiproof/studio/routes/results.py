@@ -1,158 +1,147 @@
-"""What people said: rates, tables, agreement, decisions.
+"""Results of tasks, decisions, and labels in and out as files.
 
-The page shows what can be had from the labels alone at once; what needs the journals of runs comes
-after it. Numbers are kept until somebody says something new.
+The page shows at once what follows from the labels alone; what needs the journals of runs is loaded
+after it. Numbers are kept until a label changes.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Form, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException
+from starlette.requests import ClientDisconnect
 
-from uiproof.benchmarks.interaction2code.analyses.labels import OUTCOMES
-from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 from uiproof.errors import InputError
-from uiproof.studio.annotating.desk import lay_out, result_is_left
-from uiproof.studio.app import Asked, Count, Here, Id
-from uiproof.studio.labelling import decide
-from uiproof.studio.labels import Value, value_from_json
-from uiproof.studio.outcomes import charts
-from uiproof.studio.outcomes.agreement import (
-    FACETS,
+from uiproof.labels import FACETS, NONE, OUTCOMES, LabelValue, value_from_json
+from uiproof.studio import label_bundle
+from uiproof.studio.app import Context, Count, Id, RequestContext, number_in
+from uiproof.studio.case_media import annotation_of
+from uiproof.studio.label_bundle import (
+    PUBLISHED,
+    ImportReport,
+    check_text,
+    export_task,
+    import_labels,
+    safe_word,
+    zipped,
+)
+from uiproof.studio.results import (
     Disagreement,
-    FacetAgreement,
-    Final,
-    Said,
+    SettledItem,
+    TaskLabels,
     agreement,
+    category_tables,
     disagreements,
     gather,
+    machine_agreement,
+    read_facts,
+    results_json,
+    task_results,
 )
-from uiproof.studio.outcomes.results import category_tables, results_json, task_results
-from uiproof.studio.outcomes.verdicts import machine_agreement, read_facts
+from uiproof.studio.store import decide
+from uiproof.studio.tasks import check_failures, item_view, result_is_left
 
 router = APIRouter()
-
 _PER_PAGE = 30
+_MOST_FILES = 500
+_ENVELOPE = 1024 * 1024  # what a form needs around the files themselves
 _Made = TypeVar("_Made")
 
 
 @router.get("/tasks/{task}/results")
-def results(here: Asked, task: Id) -> Response:
-    """Everything that the labels of a task say."""
-    here.owner_only()
-    stamp, said = _said(here, task)
-    return here.page(
-        "results.html",
-        section="tasks",
-        said=said,
-        task=said.task,
-        found=_kept(here, task, "results", stamp, lambda: task_results(said)),
-        agreements=_agreements(here, said, stamp),
-        stamp=stamp,
-        opened=stamp,
-        charts=charts,
-        failures=FAILURES,
-    )
+def results(context: Context, task: Id) -> Response:
+    """Show the results of a task."""
+    context.owner_only()
+    return context.page("results.html", section="tasks", **_results(context, task))
 
 
 @router.get("/tasks/{task}/results/agreement")
-def live_agreement(here: Asked, task: Id, seen: Count = 0, opened: Count = 0) -> Response:
-    """The numbers that change while people label; nothing if none has."""
-    here.owner_only()
-    if _last_event(here, task) == seen:
+def live_agreement(context: Context, task: Id, seen: Count = 0, opened: Count = 0) -> Response:
+    """Answer with the numbers that change while people label; 204 if none has."""
+    context.owner_only()
+    if _stamp(context, task) == seen:
         return Response(status_code=204)
-    stamp, said = _said(here, task)
-    return here.page(
-        "results_live.html",
-        said=said,
-        task=said.task,
-        found=_kept(here, task, "results", stamp, lambda: task_results(said)),
-        agreements=_agreements(here, said, stamp),
-        stamp=stamp,
-        opened=opened,
-        charts=charts,
-    )
+    return context.page("results_live.html", **{**_results(context, task), "opened": opened})
 
 
 @router.get("/tasks/{task}/results/runs")
-def beside_runs(here: Asked, task: Id) -> Response:
-    """What needs the runs: categories, the verifier and the metrics beside the people."""
-    here.owner_only()
-    stamp, said = _said(here, task)
-    facts = read_facts(here.studio.runs, said.items)
-    now = (stamp, facts.version)
-    found = _kept(here, task, "runs", now, lambda: machine_agreement(said, facts))
-    return here.page(
+def beside_runs(context: Context, task: Id) -> Response:
+    """Answer with what needs the runs: categories, the verifier and metrics beside people."""
+    context.owner_only()
+    stamp, said = _labels(context, task)
+    facts = read_facts(context.studio.runs, said.items)
+    key = (stamp, facts.version)
+    return context.page(
         "results_runs.html",
         task=said.task,
-        machine=found,
+        machine=_kept(context, task, "runs", key, lambda: machine_agreement(said, facts)),
         categories=category_tables(said, facts),
-        charts=charts,
     )
 
 
 @router.get("/tasks/{task}/results.json")
-def results_as_json(here: Asked, task: Id) -> Response:
-    """All numbers of a task for other programs."""
-    here.owner_only()
-    _, said = _said(here, task)
-    facts = read_facts(here.studio.runs, said.items)
+def results_as_json(context: Context, task: Id) -> Response:
+    """Answer with all numbers of a task for other programs."""
+    context.owner_only()
+    _, said = _labels(context, task)
+    facts = read_facts(context.studio.runs, said.items)
     content = {**results_json(said, facts), "program": machine_agreement(said, facts).as_json()}
     return JSONResponse(content)
 
 
 @router.get("/tasks/{task}/decide")
-def disputed(here: Asked, task: Id, show: str = "open", page: Count = 1) -> Response:
-    """The items about which people differ, to be decided."""
-    here.owner_only()
-    _, said = _said(here, task)
+def disputed(context: Context, task: Id, show: str = "open", page: Count = 1) -> Response:
+    """List the items with different labels, to be decided."""
+    context.owner_only()
+    _, said = _labels(context, task)
     every = disagreements(said)
     left = [one for one in every if one.decision is None]
-    # Where the majority decides there is less to win than where nothing does.
-    chosen = sorted(every if show == "all" else left, key=lambda one: not one.final.open)
+    # Ties first: the others have at least a majority.
+    chosen = sorted(every if show == "all" else left, key=lambda one: not one.settled.open)
     pages = max(-(-len(chosen) // _PER_PAGE), 1)
     page = min(max(page, 1), pages)
-    return here.page(
+    return context.page(
         "decide.html",
         section="tasks",
-        task=said.task,
         disputes=chosen[(page - 1) * _PER_PAGE : page * _PER_PAGE],
         left=len(left),
         total=len(every),
         show=show,
         number=page,
         pages=pages,
-        failures=FAILURES,
-        outcomes=OUTCOMES,
+        **_vocabulary(said),
     )
 
 
 @router.get("/tasks/{task}/items/{item}")
-def look_again(here: Asked, task: Id, item: Id) -> Response:
-    """One item as annotators see it, to decide about it; still blind to the model."""
-    here.owner_only()
-    person = here.named_person()
-    shown, its_task = here.store.item(item)
+def look_again(context: Context, task: Id, item: Id) -> Response:
+    """Show one item as annotators see it, without its model."""
+    context.owner_only()
+    person = context.named_person()
+    shown, its_task = context.store.item(item)
     if its_task.id != task:
         raise InputError("This item belongs to another task.")
-    desk = lay_out(here, its_task, person, shown)
-    panes = [replace(pane, title="Generated") for pane in desk.panes[:1]]
+    view = item_view(context, its_task, person, shown)
+    panes = [replace(pane, title="Generated") for pane in view.panes[:1]]
     if its_task.kind == "compare":
-        result, baseline = (
-            desk.panes if result_is_left(here.store, person, shown) else desk.panes[::-1]
-        )
+        left = result_is_left(context.store, person, shown)
+        result, baseline = view.panes if left else view.panes[::-1]
         panes = [replace(result, title="Result"), replace(baseline, title="Baseline")]
-    return here.page("look.html", section="tasks", task=its_task, desk=desk, panes=panes)
+    return context.page("look.html", section="tasks", task=its_task, view=view, panes=panes)
 
 
 @router.post("/tasks/{task}/decide/{item}")
 def settle(
-    here: Asked,
+    context: Context,
     task: Id,
     item: Id,
     value: Annotated[str, Form()] = "",
@@ -161,65 +150,165 @@ def settle(
     outcome: Annotated[str, Form()] = "",
     note: Annotated[str, Form()] = "",
 ) -> Response:
-    """Decide about an item; an empty value takes the decision back."""
-    here.owner_only()
-    person = here.named_person()
-    if here.store.item(item)[1].id != task:
+    """Decide an item; an empty form withdraws the decision."""
+    context.owner_only()
+    person = context.named_person()
+    if context.store.item(item)[1].id != task:
         raise InputError("This item belongs to another task.")
-    decide(here.store, item, person.id, _value(here, task, value, usable, failure, outcome), note)
-    said = gather(here.store, task)
+    decide(
+        context.store, item, person.id, _value(context, task, value, usable, failure, outcome), note
+    )
+    said = gather(context.store, task)
     dispute = next((one for one in disagreements(said) if one.item.id == item), None)
-    if dispute is None:  # labels changed meanwhile
+    if dispute is None:  # labels changed in the meantime
         known = next(one for one in said.items if one.id == item)
-        dispute = Disagreement(known, {}, said.decisions.get(item), Final(known, {}, settled=True))
-    return here.page(
-        "decide_item.html",
-        task=said.task,
-        dispute=dispute,
-        failures=FAILURES,
-        outcomes=OUTCOMES,
+        empty = SettledItem(known, {}, decided=True)
+        dispute = Disagreement(known, {}, said.decisions.get(item), empty)
+    return context.page("decide_item.html", dispute=dispute, **_vocabulary(said))
+
+
+@router.get("/tasks/{task}/export")
+def export(context: Context, task: Id) -> Response:
+    """Serve a task as a zip file."""
+    context.owner_only()
+    name = safe_word(context.store.task(task).title, set(), "labels")
+    ascii_name = name.encode("ascii", "ignore").decode() or "labels"
+    with TemporaryDirectory(prefix="uiproof-export-") as folder:
+        export_task(context.store, task, Path(folder))
+        content = zipped(Path(folder))
+    headers = {"Content-Disposition": f'attachment; filename="{ascii_name}.zip"'}
+    return Response(content, media_type="application/zip", headers=headers)
+
+
+@router.get("/import")
+def import_page(context: Context) -> Response:
+    """Show the form that imports label files."""
+    context.owner_only()
+    return context.page(
+        "import.html", section="tasks", tasks=context.store.tasks(), annotator=PUBLISHED
     )
 
 
+@router.post("/import")
+async def import_files(context: Context, request: Request) -> Response:
+    """Import label files, all of them or none."""
+    context.owner_only()
+    size = request.headers.get("content-length", "")
+    if not size.isdecimal() or int(size) > label_bundle.MOST_BYTES + _ENVELOPE:
+        raise InputError(
+            f"An upload has at most {label_bundle.MOST_BYTES // 2**20} MB.",
+            remedy="Use `uiproof studio import` for more.",
+        )
+    try:
+        async with request.form(max_files=_MOST_FILES, max_fields=20) as form:
+            uploads = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
+            files = [(one.filename, await one.read()) for one in uploads if one.filename]
+            fields = {name: value for name, value in form.items() if isinstance(value, str)}
+    except (MultiPartException, ClientDisconnect) as error:
+        raise InputError(
+            f"The upload could not be read: {error}.",
+            remedy=f"At most {_MOST_FILES} files at once; put more into a zip file.",
+        ) from error
+    done = await run_in_threadpool(_import, context, files, fields)
+    return context.page("import_done.html", done=done)
+
+
+def _import(
+    context: RequestContext, files: Iterable[tuple[str, bytes]], fields: dict[str, str]
+) -> ImportReport:
+    into = fields.get("into", "").strip()
+    task = number_in(into)
+    if into and task is None:
+        raise InputError("There is no such task.", remedy="Choose one of the list.")
+    with TemporaryDirectory(prefix="uiproof-upload-") as folder:
+        return import_labels(
+            context.store,
+            _stored(files, Path(folder)),
+            runs=context.studio.runs,
+            annotator=fields.get("annotator", "").strip() or PUBLISHED,
+            into=task,
+            title=fields.get("title", "").strip()[:200] or None,
+        )
+
+
+def _stored(files: Iterable[tuple[str, bytes]], folder: Path) -> list[Path]:
+    """Write uploads into a folder under the last part of their names; zip files beside it."""
+    loose, packed = folder / "files", folder / "zips"
+    loose.mkdir()
+    packed.mkdir()
+    zips = []
+    for given, content in files:
+        name = PurePosixPath(given.replace("\\", "/")).name
+        check_text(name, "The name of a file")
+        suffix = PurePosixPath(name).suffix.lower()
+        if suffix not in (".json", ".jsonl", ".zip") or len(name.encode()) > 250 or "\0" in name:
+            raise InputError(
+                f"{name[:80]!r} is neither a label file nor a zip file.",
+                remedy="Choose .json, .jsonl or .zip files. Nothing was imported.",
+            )
+        target = (packed if suffix == ".zip" else loose) / name
+        if target.exists():
+            raise InputError(f"{name} is there twice.", remedy="Nothing was imported.")
+        target.write_bytes(content)
+        if suffix == ".zip":
+            zips.append(target)
+    some = any(loose.iterdir())
+    if not some and not zips:
+        raise InputError("No file was chosen.", remedy="Choose label files or a zip file.")
+    return [*([loose] if some else []), *zips]
+
+
 def _value(
-    here: Here, task: int, value: str, usable: str, failure: str, outcome: str
-) -> Value | None:
-    kind = here.store.task(task).kind
+    context: RequestContext, task_id: int, value: str, usable: str, failure: str, outcome: str
+) -> LabelValue | None:
+    task = context.store.task(task_id)
     content: Any
     if value:
         try:
             content = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise InputError("This is no label.") from error
-    elif kind == "judge" and usable in ("yes", "no"):
+            raise InputError("This is not a label.") from error
+    elif task.kind == "judge" and usable in ("yes", "no"):
         content = {"usable": usable == "yes", "failure": failure}
-    elif kind == "compare" and outcome:
+    elif task.kind == "compare" and outcome:
         content = {"outcome": outcome}
     else:
         return None
-    return value_from_json(kind, content)
+    found = value_from_json(task.kind, content)
+    check_failures(task, found)
+    return found
 
 
-def _said(here: Here, task: int) -> tuple[int, Said]:
-    stamp = _last_event(here, task)
-    return stamp, _kept(here, task, "said", stamp, lambda: gather(here.store, task))
+def _vocabulary(said: TaskLabels) -> dict[str, Any]:
+    failures = annotation_of(said.task.benchmark).failures
+    return {"task": said.task, "failures": failures, "outcomes": OUTCOMES}
 
 
-def _agreements(here: Here, said: Said, stamp: int) -> list[FacetAgreement]:
+def _results(context: RequestContext, task: int) -> dict[str, Any]:
+    stamp, said = _labels(context, task)
     facets = FACETS[said.task.kind]
-    return _kept(
-        here,
-        said.task.id,
-        "agreement",
-        stamp,
-        lambda: [agreement(said, facet) for facet in facets],
-    )
+    return {
+        "said": said,
+        "found": _kept(context, task, "results", stamp, lambda: task_results(said)),
+        "agreements": _kept(
+            context, task, "agreement", stamp, lambda: [agreement(said, facet) for facet in facets]
+        ),
+        "stamp": stamp,
+        "opened": stamp,
+        "unimplemented": sorted(annotation_of(said.task.benchmark).unimplemented),
+        **_vocabulary(said),
+    }
 
 
-def _last_event(here: Here, task: int) -> int:
-    """Changes whenever somebody does something in a task, or items come."""
-    here.store.task(task)
-    with here.store.reading() as db:
+def _labels(context: RequestContext, task: int) -> tuple[int, TaskLabels]:
+    stamp = _stamp(context, task)
+    return stamp, _kept(context, task, "labels", stamp, lambda: gather(context.store, task))
+
+
+def _stamp(context: RequestContext, task: int) -> int:
+    """Return a number that changes with every event of a task and every new item."""
+    context.store.task(task)
+    with context.store.reading() as db:
         events, items = db.execute(
             "SELECT (SELECT coalesce(max(id), 0) FROM events "
             "WHERE item IN (SELECT id FROM items WHERE task = :task)), "
@@ -229,15 +318,13 @@ def _last_event(here: Here, task: int) -> int:
     return int(events) * 10_000_000 + int(items)
 
 
-def _kept(here: Here, task: int, what: str, stamp: object, make: Callable[[], _Made]) -> _Made:
-    """What was made before, if nothing has happened since."""
-    state = here.request.app.state
-    if not hasattr(state, "results"):
-        state.results = {}
-    known: dict[tuple[int, str], tuple[object, Any]] = state.results
+def _kept(
+    context: RequestContext, task: int, what: str, key: object, make: Callable[[], _Made]
+) -> _Made:
+    """Return what was made before for the same key, or make it."""
+    known = context.studio.results
     found = known.get((task, what))
-    if found is None or found[0] != stamp:
-        found = (stamp, make())
-        known[task, what] = found
+    if found is None or found[0] != key:
+        found = known[task, what] = (key, make())
     made: _Made = found[1]
     return made

@@ -1,8 +1,8 @@
 "use strict";
-// Labelling with the keyboard. What the person has said but not saved yet is kept in the browser,
-// so that neither a failed save nor a reload loses it.
+// Labelling with the keyboard. Unsaved answers are kept in the browser, so that neither a failed
+// save nor a reload loses them.
 
-const desk = document.getElementById("desk");
+const area = document.getElementById("item-view");
 const help = document.getElementById("help");
 const VIEWS = ["both", "before", "after"];
 const MOST_TAKEN_BACK = 5; // times per item that a page may grab the keyboard before we let it
@@ -13,20 +13,20 @@ let attempt; // the last thing that was sent, with its name
 let busy = false;
 let since = 0;
 let taken = 0;
-let settled = 0; // when the page on the desk has had its time to load
+let settled = 0; // when the page has had its time to load
 let intended = false; // the person has put the keyboard into the page
 
 const item = () => document.getElementById("item");
-const field = () => desk.querySelector("textarea[name=note]");
-const frames = () => [...desk.querySelectorAll("iframe")];
+const field = () => area.querySelector("textarea[name=note]");
+const frames = () => [...area.querySelectorAll("iframe")];
 
-/** Begin with the item that is on the desk. */
+/** Begin with the item that is shown. */
 function begin() {
   attempt = undefined;
   since = performance.now();
   taken = 0;
   intended = false;
-  desk.removeAttribute("data-large");
+  area.removeAttribute("data-large");
   settled = since + SETTLING;
   if (!item()) return;
   const former = JSON.parse(item().dataset.former);
@@ -40,32 +40,32 @@ function begin() {
   const kept = localStorage.getItem(`draft.${item().dataset.draft}`);
   if (kept) Object.assign(said, JSON.parse(kept));
   field().value = said.note;
-  for (const stage of desk.querySelectorAll(".stage")) sizes.observe(stage);
+  for (const stage of area.querySelectorAll(".stage")) sizes.observe(stage);
   show();
   lookAtMarks();
   lookWho(since);
-  document.getElementById("told").textContent = `Item ${item().dataset.place}. ${desk.querySelector(".words").textContent}`;
+  document.getElementById("announcement").textContent = `Item ${item().dataset.place}. ${area.querySelector(".words").textContent}`;
   const address = item().dataset.ahead;
   setTimeout(() => { for (const one of address.split(" ").filter(Boolean)) new Image().src = one; }, 500);
 }
 
-/** Show what is said. */
+/** Show the answer. */
 function show() {
   const press = (selector, on) => {
-    for (const button of desk.querySelectorAll(selector)) button.setAttribute("aria-pressed", String(Boolean(on(button.dataset.value))));
+    for (const button of area.querySelectorAll(selector)) button.setAttribute("aria-pressed", String(Boolean(on(button.dataset.value))));
   };
   press("[data-act=usable]", (value) => said.usable === (value === "yes") && said.usable !== null);
   press("[data-act=none]", () => said.nothing);
   press("[data-act=failure]", (letter) => said.failures.includes(letter));
   press("[data-act=side]", (side) => said.side === side);
-  press("[data-act=view]", (view) => desk.dataset.view === view);
-  press("[data-act=shown]", (shown) => desk.dataset.shown === shown);
-  for (const mark of desk.querySelectorAll("em.main")) {
+  press("[data-act=view]", (view) => area.dataset.view === view);
+  press("[data-act=shown]", (shown) => area.dataset.shown === shown);
+  for (const mark of area.querySelectorAll("em.main")) {
     mark.hidden = said.failures.length < 2 || mark.closest("button").dataset.value !== said.failures[0];
   }
 }
 
-/** Remember and show what was just changed. */
+/** Keep and show a change of the answer. */
 function changed() {
   attempt = undefined;
   trouble("");
@@ -74,7 +74,7 @@ function changed() {
 }
 
 function trouble(text) {
-  const place = desk.querySelector(".trouble");
+  const place = area.querySelector(".trouble");
   if (!place) return;
   place.textContent = text;
   place.hidden = !text;
@@ -82,7 +82,7 @@ function trouble(text) {
 
 /** Scroll tall pictures to what is marked on them. */
 function lookAtMarks() {
-  for (const figure of desk.querySelectorAll(".shots figure")) {
+  for (const figure of area.querySelectorAll(".shots figure")) {
     const mark = figure.querySelector("rect");
     if (!mark) continue;
     const scale = figure.querySelector("svg").getBoundingClientRect().width / figure.querySelector("svg").viewBox.baseVal.width;
@@ -91,7 +91,7 @@ function lookAtMarks() {
   }
 }
 
-/** Pages are shown as wide as they were made for, and made smaller as a whole. */
+/** Show pages at the width they were made for, scaled down as a whole. */
 const sizes = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     const frame = target.querySelector("iframe");
@@ -103,7 +103,7 @@ const sizes = new ResizeObserver((entries) => {
   }
 });
 
-// What the person says.
+// Answers.
 
 const acts = {
   usable(value) { said.usable = value === "yes"; changed(); },
@@ -119,34 +119,34 @@ const acts = {
   undo() { go("undo", {}, false); },
   skip() { if (item()) go("skip", { item: item().dataset.key }); },
   help() { if (help.open) help.close(); else help.showModal(); },
-  view(view) { desk.dataset.view = view; localStorage.setItem("annotate.view", view); show(); lookAtMarks(); },
-  shown(shown) { desk.dataset.shown = shown; show(); lookAtMarks(); },
+  view(view) { area.dataset.view = view; localStorage.setItem("annotate.view", view); show(); lookAtMarks(); },
+  shown(shown) { area.dataset.shown = shown; show(); lookAtMarks(); },
   large(_, button) {
-    const panes = [...desk.querySelectorAll(".pane")];
-    const wanted = String(panes.indexOf((button ?? desk.querySelector(".generated .pane-head")).closest(".pane")));
-    if (desk.dataset.large === wanted) desk.removeAttribute("data-large");
-    else desk.dataset.large = wanted;
+    const panes = [...area.querySelectorAll(".pane")];
+    const wanted = String(panes.indexOf((button ?? area.querySelector(".generated .pane-head")).closest(".pane")));
+    if (area.dataset.large === wanted) area.removeAttribute("data-large");
+    else area.dataset.large = wanted;
   },
   reload(_, button) {
     const chosen = button ? [button.closest(".pane").querySelector("iframe")] : frames();
-    // A frame that went elsewhere has another address than the one that is written here.
+    // Cloning restores the original address of a frame that has navigated.
     for (const frame of chosen) frame.replaceWith(frame.cloneNode());
-    for (const stage of desk.querySelectorAll(".stage")) { sizes.unobserve(stage); sizes.observe(stage); }
+    for (const stage of area.querySelectorAll(".stage")) { sizes.unobserve(stage); sizes.observe(stage); }
     acts.back();
   },
-  back() { document.activeElement?.blur(); window.focus(); desk.focus({ preventScroll: true }); here(); },
+  back() { document.activeElement?.blur(); window.focus(); area.focus({ preventScroll: true }); here(); },
 };
 
-/** The keyboard is ours again. */
+/** Note that the keyboard is back in the studio. */
 function here() {
   intended = false;
-  for (const stage of desk.querySelectorAll(".stage")) stage.removeAttribute("data-away");
+  for (const stage of area.querySelectorAll(".stage")) stage.removeAttribute("data-away");
 }
 
 function save() {
   if (!item() || busy) return;
   const answer = { item: item().dataset.key, note: field().value };
-  if (desk.dataset.kind === "judge") {
+  if (area.dataset.kind === "judge") {
     if (said.usable === null) return void trouble("Is it usable? Press y or n.");
     if (!said.nothing && said.failures.length === 0) return void trouble("What fails? Press a letter, or 0 if nothing does.");
     Object.assign(answer, { usable: said.usable, failure: said.failures[0] ?? "none", also: said.failures.slice(1) });
@@ -157,19 +157,19 @@ function save() {
   go("answer", answer);
 }
 
-/** Send something and show what comes next. Where the studio cannot be reached this goes on trying
- * until it can, or the person changes something; an attempt that arrives twice counts once. */
+/** Send a request and show the next item. Retries until the studio can be reached or the answer is
+ * changed; an attempt that arrives twice counts once. */
 async function go(what, content, retries = true) {
   if (busy) return;
   busy = true;
   const key = item()?.dataset.draft;
   attempt ??= { nonce: crypto.getRandomValues(new Uint32Array(4)).join("-"), seconds: (performance.now() - since) / 1000 };
   const mine = attempt;
-  desk.setAttribute("aria-busy", "true");
+  area.setAttribute("aria-busy", "true");
   try {
     for (let wait = 500; ; wait = Math.min(2 * wait, 8000)) {
       try {
-        const answer = await studio.send(`/tasks/${desk.dataset.task}/${what}`, { ...content, ...mine });
+        const answer = await studio.send(`/tasks/${area.dataset.task}/${what}`, { ...content, ...mine });
         if (what === "answer") localStorage.removeItem(`draft.${key}`);
         put(answer.html);
         return;
@@ -183,7 +183,7 @@ async function go(what, content, retries = true) {
     }
   } finally {
     busy = false;
-    desk.removeAttribute("aria-busy");
+    area.removeAttribute("aria-busy");
   }
 }
 
@@ -192,10 +192,10 @@ function refused(text) {
   else studio.say(text, true);
 }
 
-/** Put what the studio's template made on the desk; everything in it is escaped already. */
+/** Show the HTML of the studio's template, in which everything is escaped. */
 function put(html) {
   sizes.disconnect();
-  desk.innerHTML = html;
+  area.innerHTML = html;
   window.scrollTo(0, 0);
   begin();
 }
@@ -204,21 +204,21 @@ function put(html) {
 
 function press(event) {
   const key = /^Digit/.test(event.code) && !event.shiftKey ? event.code.slice(5) : event.key.toLowerCase();
-  const judge = desk.dataset.kind === "judge";
+  const judge = area.dataset.kind === "judge";
   if (key === "?") return acts.help();
   if (key === "u") return acts.undo();
   if (!item()) return false;
   if (key === "enter") return save();
   if (key === "s") return acts.skip();
   if (key === "m") return field().focus();
-  if (key === "v") return acts.view(VIEWS[(VIEWS.indexOf(desk.dataset.view) + 1) % VIEWS.length]);
-  if (key === "p") return acts.shown(desk.dataset.shown === "page" ? "pictures" : "page");
+  if (key === "v") return acts.view(VIEWS[(VIEWS.indexOf(area.dataset.view) + 1) % VIEWS.length]);
+  if (key === "p") return acts.shown(area.dataset.shown === "page" ? "pictures" : "page");
   if (key === "r") return acts.reload();
   if (key === "z") return acts.large();
   if (key === "k") { intended = true; return frames()[0]?.focus(); }
   if (judge && (key === "y" || key === "n")) return acts.usable(key === "y" ? "yes" : "no");
   if (judge && key === "0") return acts.none();
-  if (judge && /^[a-j]$/.test(key)) return acts.failure(key, event.shiftKey);
+  if (judge && /^[a-j]$/.test(key) && area.querySelector(`[data-act=failure][data-value=${key}]`)) return acts.failure(key, event.shiftKey);
   const side = { 1: "left", arrowleft: "left", 2: "equal", arrowdown: "equal", 3: "right", arrowright: "right" }[key];
   if (!judge && side) return acts.side(side);
   return false;
@@ -249,16 +249,16 @@ document.addEventListener("click", (event) => {
   const { act, value } = button.dataset;
   if (["large", "reload"].includes(act)) acts[act](value, button);
   else acts[act](value);
-  // Enter shall save after a click with the mouse, not press the same button again.
+  // After a mouse click Enter saves, instead of pressing the same button again.
   if (event.detail > 0) button.blur();
 });
-desk.addEventListener("submit", (event) => { event.preventDefault(); save(); });
-desk.addEventListener("input", () => { said.note = field().value; changed(); });
+area.addEventListener("submit", (event) => { event.preventDefault(); save(); });
+area.addEventListener("input", () => { said.note = field().value; changed(); });
 window.addEventListener("beforeunload", (event) => { if (busy) event.preventDefault(); });
 
-// Inside of a frame keys belong to the page. A page that grabs them by itself, which is while it
-// loads or without anybody having clicked, has to give them back.
-desk.addEventListener("load", (event) => {
+// Inside a frame keys belong to the page. If the page grabs the focus by itself, while it loads or
+// without a click, the studio takes it back.
+area.addEventListener("load", (event) => {
   if (event.target.localName === "iframe") settled = performance.now() + SETTLING;
 }, true);
 window.addEventListener("blur", () => { setTimeout(lookWho, 0, performance.now()); });
@@ -268,12 +268,12 @@ function lookWho(left) {
   if (frame?.localName !== "iframe" || "away" in frame.parentElement.dataset) return;
   const clicked = left > settled && (navigator.userActivation?.isActive ?? true);
   if (intended || clicked || taken >= MOST_TAKEN_BACK) frame.parentElement.dataset.away = "";
-  // That somebody clicked is told by another process and may come a little later.
+  // The click is reported by another process and may arrive a little later.
   else if (left > settled && performance.now() < left + TOLD_LATE) setTimeout(lookWho, 50, left);
   else { taken += 1; acts.back(); }
 }
 window.addEventListener("focus", here);
 
 const view = localStorage.getItem("annotate.view");
-if (VIEWS.includes(view)) desk.dataset.view = view;
+if (VIEWS.includes(view)) area.dataset.view = view;
 begin();

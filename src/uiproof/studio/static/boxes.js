@@ -1,6 +1,6 @@
 "use strict";
-// What is seen of a stage: a screenshot with boxes, at any zoom. `boxes_input.js` has the rest.
-// Boxes are [left, top, right, bottom] in whole pixels of the screenshot, whatever the zoom is.
+// The view of a stage: a screenshot with boxes, at any zoom. `boxes_input.js` handles input.
+// Boxes are [left, top, right, bottom] in whole pixels of the screenshot, at any zoom.
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_ZOOM = 16;
@@ -23,13 +23,13 @@ function htmlElement(name, properties = {}, ...children) {
 
 class StageView {
   /**
-   * `host` says what is on the stage and takes changes:
+   * `host` provides the boxes and receives changes:
    *   items()            [{ id, box }], in order; box may be null
-   *   describe(item)     a short text for people who do not see the box
+   *   describe(item)     a short text for screen readers
    *   add(box)           a new item, returns its id
-   *   move(id, box, how) another place; `how` tells apart what one undo takes back
+   *   move(id, box, how) a new position; changes with the same `how` are undone together
    *   remove(id), select(id), open(id), undo(), redo(), help()
-   * `tools` are which of "new", "undo", "help" are shown; `numbered` shows numbers on boxes.
+   * `tools` are the shown buttons of "new", "undo", "help"; `numbered` shows numbers on boxes.
    */
   constructor(place, { source, width, height, label, host, tools = [], numbered = true }) {
     Object.assign(this, { width, height, host, numbered, chosen: null, zoom: 1, fitted: true, shapes: new Map() });
@@ -44,7 +44,7 @@ class StageView {
     place.replaceChildren(this.toolbar(tools), this.view);
     this.listen();
     this.fit();
-    // Only the width comes from outside: the height is set here.
+    // The width comes from the layout, the height is set here.
     new ResizeObserver(() => {
       if (this.fitted && this.fittedTo !== place.clientWidth) this.fit();
     }).observe(place);
@@ -68,24 +68,24 @@ class StageView {
     this.shown = htmlElement("span", { className: "zoom" });
     bar.append(this.shown);
     button("+", "Zoom in (+)", () => this.setZoom(this.zoom * 1.25));
-    button("Fit", "Show all of it (0)", () => this.fit());
-    button("100 %", "One pixel for each pixel (1)", () => this.setZoom(1));
+    button("Fit", "Fit to window (0)", () => this.fit());
+    button("100 %", "Actual size (1)", () => this.setZoom(1));
     bar.append(htmlElement("span", { className: "gap" }));
     if (tools.includes("undo")) {
       this.undoButton = button("Undo", "Undo (Ctrl+Z)", () => this.host.undo());
       this.redoButton = button("Redo", "Redo (Shift+Ctrl+Z)", () => this.host.redo());
     }
-    if (tools.includes("help")) button("Keys", "Keys that can be used (?)", () => this.host.help());
+    if (tools.includes("help")) button("Keys", "Keyboard shortcuts (?)", () => this.host.help());
     return bar;
   }
 
-  // What is seen
+  // View
 
   fit() {
     this.view.style.height = "";
     this.fittedTo = this.view.parentElement.clientWidth;
     const wide = this.view.clientWidth / this.width;
-    // Tall pages are shown in their full width: nobody can read them as a whole.
+    // Tall pages are fitted to the width: as a whole they would be too small to read.
     const high = this.view.clientHeight / this.height;
     const tall = this.height > 2.2 * this.width;
     this.setZoom(Math.min(wide, tall ? wide : high, 1) || 1);
@@ -115,7 +115,7 @@ class StageView {
     this.render();
   }
 
-  /** Where the middle of a box is in the window. */
+  /** Return the centre of a box in the window. */
   middle([left, top, right, bottom]) {
     const sheet = this.svg.getBoundingClientRect();
     return { x: sheet.left + ((left + right) / 2) * this.zoom, y: sheet.top + ((top + bottom) / 2) * this.zoom };
@@ -134,7 +134,7 @@ class StageView {
       if (!ids.has(id)) { shape.remove(); this.shapes.delete(id); }
     }
     this.host.items().forEach((item, index) => { if (item.box) this.renderBox(item, index + 1); });
-    // In the order of the items, which is the order of the Tab key.
+    // In the order of the items, which is the tab order.
     const order = items.map((item) => this.shapes.get(item.id));
     if (order.some((shape, index) => shape !== this.svg.children[index])) {
       const focused = document.activeElement;
@@ -206,7 +206,7 @@ class StageView {
     if (focus) (this.shapes.get(id) ?? this.view).focus({ preventScroll: true });
   }
 
-  /** Scroll so that the middle of a box is seen. */
+  /** Scroll the centre of a box into view. */
   reveal(box) {
     const view = this.view.getBoundingClientRect();
     const { x, y } = this.middle(box);

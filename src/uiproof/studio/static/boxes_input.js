@@ -1,5 +1,5 @@
 "use strict";
-// A stage: boxes on a screenshot are drawn, moved and resized by mouse, touch and keyboard.
+// Drawing, moving and resizing of boxes by mouse, touch and keyboard.
 
 const CLICK = 4; // pixels of the screen: a press that moves less is a click
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -27,7 +27,7 @@ class Stage extends StageView {
     });
   }
 
-  /** Where the pointer is, in pixels of the screenshot: on a line between pixels, inside of it. */
+  /** Return the pointer in pixels of the screenshot, clamped to it. */
   point(event) {
     const box = this.svg.getBoundingClientRect();
     const x = Math.round(((event.clientX - box.left) / box.width) * this.width);
@@ -35,7 +35,7 @@ class Stage extends StageView {
     return [Math.max(0, Math.min(x, this.width)), Math.max(0, Math.min(y, this.height))];
   }
 
-  /** The smallest box under the pointer, or none; the chosen one comes first where it is `preferred`. */
+  /** Return the smallest box under the pointer, or the chosen one if it is `preferred`. */
   hit(event, preferred = null) {
     const box = this.svg.getBoundingClientRect();
     const x = (event.clientX - box.left) / this.zoom;
@@ -187,7 +187,7 @@ class Stage extends StageView {
     this.view.classList.toggle("hand", held || Boolean(this.handOn));
   }
 
-  /** A box of a usual size in the middle of what is seen. */
+  /** Add a box of the usual size in the middle of the view. */
   addInTheMiddle() {
     const view = this.view.getBoundingClientRect();
     const sheet = this.svg.getBoundingClientRect();
@@ -217,7 +217,7 @@ class Stage extends StageView {
     this.host.select(next);
   }
 
-  /** A box moved by so much, as far as the picture goes. */
+  /** Return a moved box, kept inside the picture. */
   kept([left, top, right, bottom], dx, dy) {
     const x = clamp(dx, -left, this.width - right);
     const y = clamp(dy, -top, this.height - bottom);

@@ -1,5 +1,5 @@
 "use strict";
-// What both editors share: undo, saving each change, and what to do when somebody else saved first.
+// Shared by both editors: undo, saving of each change, and conflicts with other people.
 
 const SAVE_AFTER = 400; // milliseconds without a change
 const RETRY_AFTER = 4000;
@@ -8,7 +8,7 @@ const ONE_STEP = 1200; // changes of one kind that follow each other so fast are
 class Editing {
   /**
    * `state` is { name, content, revision, by, at } as the page carries it; `apply(content)` shows
-   * another content; `both(mine, theirs, base)` joins what two people made of `base`, where that can be done.
+   * another content; `both(mine, theirs, base)` merges the changes of two people to `base`, if that is possible.
    */
   constructor({ address, state, apply, both = null }) {
     Object.assign(this, { address, apply, both, name: state.name, content: state.content, revision: state.revision });
@@ -26,7 +26,7 @@ class Editing {
     window.addEventListener("beforeunload", (event) => { if (this.unsaved || this.saving) { this.save(); event.preventDefault(); } });
   }
 
-  /** Change a copy of the content. Changes with the same `step` are one step when they follow. */
+  /** Change a copy of the content. Consecutive changes with the same `step` are undone together. */
   change(step, alter) {
     const before = JSON.stringify(this.content);
     const content = JSON.parse(before);
@@ -58,7 +58,7 @@ class Editing {
     this.timer = setTimeout(() => this.save(), SAVE_AFTER);
   }
 
-  /** Save what is not saved yet; one request at a time. Resolves when everything is. */
+  /** Save unsaved changes, one request at a time; resolves when everything is saved. */
   save() {
     clearTimeout(this.timer);
     this.saving ??= this.sendAll().finally(() => { this.saving = null; });
@@ -85,12 +85,12 @@ class Editing {
     }
   }
 
-  /** Somebody else saved: ask what to keep. The other version stays reachable with undo. */
+  /** Ask which version to keep after a conflict; undo restores the other one. */
   settle(theirs) {
     const dialog = document.getElementById("conflict");
     const at = new Date(theirs.at);
     document.getElementById("conflict-text").textContent =
-      `${theirs.by || "Somebody"} saved this at ${at.toLocaleTimeString()}, while you were working on it. What should stay?`;
+      `${theirs.by || "Another person"} saved this at ${at.toLocaleTimeString()}, while you were working on it. Which version should be kept?`;
     this.show("Waiting for your choice", true);
     dialog.querySelector("[data-keep=both]").hidden = !this.both;
     return new Promise((resolve) => {
@@ -105,7 +105,7 @@ class Editing {
         this.unsaved = keep !== "theirs";
         document.getElementById("done").checked = joined.done;
         this.apply(joined);
-        if (!this.unsaved) this.show(`This is what ${theirs.by || "somebody else"} saved`);
+        if (!this.unsaved) this.show(`Showing the version of ${theirs.by || "another person"}`);
         dialog.close();
         resolve();
       };
@@ -115,7 +115,7 @@ class Editing {
     });
   }
 
-  /** Links of the page wait until everything is saved. */
+  /** Follow links only after everything is saved. */
   async leave(event) {
     const link = event.target.closest("a[href]");
     const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey || event.button;

@@ -106,7 +106,7 @@
     });
   }
 
-  // A field that somebody is typing in is left alone.
+  // Leave the focused field alone.
   function put(name, value) {
     if (document.activeElement !== field(name) || field(name).value.trim() !== value) field(name).value = value;
   }

@@ -80,7 +80,7 @@
       button.setAttribute("aria-current", String(box.id === chosen));
       button.onclick = () => { chosen = box.id; stage.choose(box.id, { reveal: true }); show(); };
     });
-    // Within the list only: the page itself stays where it is.
+    // Scroll the list only, not the page.
     const row = list.querySelector("[aria-current=true]")?.parentElement;
     if (!row) return;
     const [inside, all] = [row.getBoundingClientRect(), list.getBoundingClientRect()];
@@ -106,7 +106,7 @@
     Object.entries({ x: left, y: top, w: right - left, h: bottom - top }).forEach(([name, value]) => put(name, value));
   }
 
-  // A field that somebody is typing in is left alone.
+  // Leave the focused field alone.
   function put(name, value) {
     if (document.activeElement !== field(name) || String(field(name).value).trim() !== String(value)) field(name).value = value;
   }
@@ -159,7 +159,7 @@
     try {
       const { text } = await studio.send(`/data/${place.dataset.set}/text`, { name: state.name, box: current().box });
       if (text) editing.change("", (content) => { find(content, id).text = text; });
-      else studio.say("No text was found inside of the box.");
+      else studio.say("No text was found in the box.");
     } catch (error) {
       studio.say(error.message.slice(0, 300), true);
     } finally {
@@ -168,14 +168,14 @@
     }
   });
 
-  // Keys work wherever the focus is, but in fields, and where they have a meaning of their own.
+  // Keys work everywhere except in fields and on controls that use them.
   document.addEventListener("keydown", (event) => {
     const own = event.target.matches("input, textarea, select") || ([" ", "Enter"].includes(event.key) && event.target !== document.body);
     if (!own && !event.defaultPrevented && !document.querySelector("dialog[open]")) stage.key(event);
   });
   show();
 
-  /** What both made of `base`: each one's changes; a box that both changed is there twice. */
+  /** Merge two changes of `base`; a box that both changed is there twice. */
   function joined(mine, theirs, base) {
     const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
     const content = { ...theirs, boxes: [] };

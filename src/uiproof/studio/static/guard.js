@@ -1,7 +1,7 @@
 "use strict";
-// Runs inside a generated page before all of its own scripts. It switches off what no policy of the
-// browser reaches, and stands in for what pages expect but a sandbox takes away, so that they work
-// as they did when they were scored. It talks to nobody outside of the page.
+// Runs inside a generated page before all of its own scripts. It disables what no browser policy
+// stops, and replaces what a sandbox takes away, so that pages work as they did when they were
+// scored. It communicates with nothing outside of the page.
 (() => {
   document.currentScript.remove();
   if (window.parent === window) { // opened by itself, where the studio's frame does not hold it
@@ -18,17 +18,17 @@
     try { defineProperty(object, name, { value, configurable: true, writable: true }); } catch { /* cannot be changed */ }
   };
 
-  // Calls go out over UDP, which no policy stops; XSLT makes documents with roots that nobody sees.
+  // WebRTC uses UDP, which no policy stops; XSLT makes documents with roots that scripts cannot see.
   for (const name of ownKeys(window)) {
     if (/^(webkit)?RTC|^WebTransport|^Worker$|^SharedWorker$|^XSLTProcessor$/.test(String(name))) deleteProperty(window, name);
   }
 
-  // A frame inside would have all of that again. Its document comes later than this is told of it.
+  // A nested frame would have all of that again. Its document loads after this observer is notified.
   const FRAMES = "iframe, frame, frameset, object, embed, portal, fencedframe";
   const matches = uncurried(Element.prototype.matches), remove = uncurried(Element.prototype.remove);
   const findAll = uncurried(Element.prototype.querySelectorAll);
   const kindOf = getter(Node, "nodeType"), addedTo = getter(MutationRecord, "addedNodes"), lengthOf = getter(NodeList, "length");
-  const told = new MutationObserver((changes) => {
+  const observer = new MutationObserver((changes) => {
     for (let change = 0; change < changes.length; change++) {
       const added = addedTo(changes[change]);
       for (let place = 0; place < lengthOf(added); place++) {
@@ -43,11 +43,11 @@
   const observe = uncurried(MutationObserver.prototype.observe);
   // No prototype: what a page adds to all objects would be taken for an option.
   const OPTIONS = { __proto__: null, childList: true, subtree: true };
-  const watch = (root) => observe(told, root, OPTIONS);
+  const watch = (root) => observe(observer, root, OPTIONS);
   watch(document);
 
-  // Roots that scripts cannot look into would hide frames: none is made but by this method, neither
-  // by copying one nor by the parser.
+  // Closed shadow roots would hide frames: all roots are made by this method, neither by copying one
+  // nor by the parser.
   const attach = uncurried(Element.prototype.attachShadow);
   define(Element.prototype, "attachShadow", function attachShadow(options) {
     const { mode, delegatesFocus, slotAssignment, serializable } = options ?? {};
@@ -116,7 +116,7 @@
     define(History.prototype, name, function change(state, unused) { return plain.call(this, state, unused); });
   }
 
-  // Dialogs would stop the studio; what they say is shown in the page instead.
+  // Dialogs would block the studio; their text is shown in the page instead.
   let note;
   const say = (text) => {
     if (note === undefined) {
@@ -132,8 +132,8 @@
   define(window, "prompt", (text = "", given = "") => { say(text); return String(given); });
   define(window, "print", () => { say("print this page"); });
 
-  // Forms and links to elsewhere lead nowhere, and the page stays, as it did when it was scored.
-  // Left to the browser, the page would make room for a message that something was blocked.
+  // Forms and external links do nothing, and the page stays, as it did when it was scored.
+  // The browser would replace the page by a message that something was blocked.
   define(HTMLFormElement.prototype, "submit", function submit() {});
   window.addEventListener("submit", (event) => { event.preventDefault(); });
   const own = location.pathname.slice(0, location.pathname.lastIndexOf("/") + 1);

@@ -1,5 +1,5 @@
 "use strict";
-// Copies links. Without a secure connection browsers have no clipboard: then the link is selected.
+// Copy links. Browsers have no clipboard without a secure connection: then the link is selected.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;

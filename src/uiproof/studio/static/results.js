@@ -1,5 +1,5 @@
 "use strict";
-// Deciding with the keyboard: j and k move, digits choose, o opens a form, x takes back, l looks.
+// Decisions with the keyboard: j and k move, digits choose, o opens a form, x withdraws, l looks.
 
 (() => {
   const cards = () => [...document.querySelectorAll(".dispute")];
@@ -43,7 +43,7 @@
     event.preventDefault();
   });
 
-  // The card was replaced by a new one: the focus would be lost with the old one.
+  // The card was replaced, which would lose the focus.
   document.addEventListener("htmx:afterSettle", (event) => {
     if (!event.target.closest("#disputes")) return;
     go(moveOn ? current + 1 : current);

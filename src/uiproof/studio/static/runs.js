@@ -1,5 +1,5 @@
 "use strict";
-// The list of runs: how many are ticked, the filter, and news that come while somebody looks.
+// The list of runs: ticked runs, the filter, and live updates.
 
 (() => {
   const list = () => document.getElementById("list");
@@ -33,7 +33,7 @@
     if (event.target.closest("form.group")) drawButtons();
   });
 
-  // ---- filter: every word must be in what the row says
+  // ---- filter: every word must occur in the row
 
   function applyFilter() {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -60,7 +60,7 @@
     filter.focus();
   });
 
-  // ---- news: what is the same stays in place; a new list keeps what was ticked
+  // ---- updates: a new list keeps the ticks
 
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const { target, fragment } = event.detail;

@@ -1,9 +1,9 @@
 "use strict";
-// On every page of the studio: the theme, messages, and requests that carry the CSRF token.
-// Text from elsewhere is untrusted: it only ever becomes textContent.
+// Shared by all pages: the theme, messages, and requests with the CSRF token.
+// Untrusted text only ever becomes textContent.
 
 const studio = {
-  /** Say something to the person; it goes away by itself unless it is a problem. */
+  /** Show a message; it disappears by itself unless it is a problem. */
   say(text, problem = false) {
     const place = document.getElementById("message");
     place.textContent = text;
@@ -12,7 +12,7 @@ const studio = {
     clearTimeout(studio.timer);
     if (!problem) studio.timer = setTimeout(() => { place.hidden = true; }, 4000);
   },
-  /** Send JSON; returns the answer's JSON, or throws an Error with the studio's words. */
+  /** Send JSON; return the JSON of the response, or throw an Error with its message. */
   async send(address, content, method = "POST") {
     const answer = await fetch(address, {
       method,
@@ -38,7 +38,7 @@ document.getElementById("theme").addEventListener("click", () => {
 });
 
 document.addEventListener("htmx:responseError", (event) => {
-  studio.say(event.detail.xhr.responseText.slice(0, 400) || "That did not work.", true);
+  studio.say(event.detail.xhr.responseText.slice(0, 400) || "The request failed.", true);
 });
 document.addEventListener("htmx:sendError", () => {
   studio.say("The studio cannot be reached. Is it still running? Nothing was saved.", true);

@@ -1,0 +1,1 @@
+"""Other programs: evaluations with inspect_ai, experiment trackers."""

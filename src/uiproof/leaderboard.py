@@ -1,0 +1,206 @@
+"""Leaderboards of runs: means of every metric, the best of each, and ties with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from uiproof.benchmark import Metric, Record, look_up, number_at
+from uiproof.engine.rundir import RunDirectory, is_locked
+from uiproof.engine.summary import summarise
+from uiproof.errors import UsageError
+from uiproof.registry import benchmarks
+from uiproof.stats.intervals import paired_permutation
+from uiproof.views.base import Leaderboard, MetricMean, RunRow
+
+_LEVEL = 0.05  # of the test for ties
+
+CaseScores = dict[str, tuple[float | None, ...]]  # case id -> a score for each metric
+
+
+def leaderboard(
+    named: Sequence[RunDirectory | Path | str], *, running: bool = False
+) -> Leaderboard:
+    """Return the leaderboard of runs of one benchmark, from their summaries and case scores.
+
+    With `running`, a run without a summary counts as far as it is.
+    """
+    runs = [RunDirectory.of(run, pictures=False) for run in named]
+    if not runs:
+        raise UsageError("There is no run to show.", remedy="Name at least one run directory.")
+    kinds = {str(run.manifest["benchmark"]) for run in runs}
+    if len(kinds) > 1:
+        raise UsageError(
+            f"Runs of different benchmarks cannot be compared: {', '.join(sorted(kinds))}.",
+            remedy="Name runs of one benchmark only.",
+        )
+    benchmark = kinds.pop()
+    summaries = [summary_of(run, running=running) for run in runs]
+    metrics = _metrics(benchmark, summaries[0])
+    rows = [
+        _row(run.manifest, summary, name, metrics)
+        for run, summary, name in zip(runs, summaries, _names(runs), strict=True)
+    ]
+    if len(runs) > 1:
+        scores = [case_scores(run.records(), metrics) for run in runs]
+        rows = _compared(rows, scores, len(metrics))
+        shared = len(set.intersection(*(set(one) for one in scores)))
+        if any(len(one) != shared for one in scores):
+            return Leaderboard(benchmark, metrics, tuple(rows), _primary(metrics, rows), shared)
+    return Leaderboard(benchmark, metrics, tuple(rows), _primary(metrics, rows))
+
+
+def summary_of(run: RunDirectory, *, running: bool = True) -> Mapping[str, Any]:
+    """Return `summary.json`, or a summary of the journal so far.
+
+    Then `running` says whether the run is still being written, and `total` how many cases it will
+    have. Intervals of earlier versions are computed again, so that runs can be compared.
+    """
+    if not running or (run.path / "summary.json").exists():
+        return _with_new_intervals(run, run.summary)
+    manifest = run.manifest
+    benchmark = benchmarks().get(str(manifest["benchmark"]))
+    if benchmark is None:
+        records = list(run.records())
+        failed = sum(record.error is not None for record in records)
+        summary: dict[str, Any] = {"n": len(records), "failed": failed, "scores": {}}
+    else:
+        summary = summarise(run.records(), benchmark)
+    return {
+        **summary,
+        "complete": False,
+        "running": is_locked(run.path / "lock"),
+        "total": manifest.get("cases"),
+    }
+
+
+def case_scores(records: Iterable[Record], metrics: Sequence[Metric]) -> CaseScores:
+    """Return the scores of each case, in the order of the metrics."""
+    return {
+        record.id: tuple(number_at(record.scores, metric.key) for metric in metrics)
+        for record in records
+    }
+
+
+def _metrics(benchmark: str, summary: Mapping[str, Any]) -> tuple[Metric, ...]:
+    known = benchmarks().get(benchmark)
+    if known is not None and known.metrics:
+        return known.metrics
+    # A run of a benchmark that is not installed here can still be looked at.
+    return tuple(Metric(key, key) for key in _summary_keys(summary.get("scores", {})))
+
+
+def _summary_keys(scores: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
+    for name, value in scores.items():
+        if value is None or (isinstance(value, Mapping) and "mean" in value):
+            yield prefix + name
+        elif isinstance(value, Mapping):
+            yield from _summary_keys(value, f"{prefix}{name}.")
+
+
+def _names(runs: Sequence[RunDirectory]) -> list[str]:
+    methods = [str(run.manifest["method"]) for run in runs]
+    return [
+        f"{method} ({run.path.resolve().name})" if methods.count(method) > 1 else method
+        for run, method in zip(runs, methods, strict=True)
+    ]
+
+
+def _row(
+    manifest: Mapping[str, Any], summary: Mapping[str, Any], name: str, metrics: Sequence[Metric]
+) -> RunRow:
+    return RunRow(
+        name=name,
+        dataset=str(manifest.get("dataset", "")),
+        assisted=bool(manifest.get("assisted", False)),
+        complete=bool(summary.get("complete", True)),
+        n=int(summary["n"]),
+        failed=int(summary["failed"]),
+        cells=tuple(_cell(look_up(summary["scores"], metric.key)) for metric in metrics),
+        usage=summary.get("usage"),
+        answers=_answers(summary),
+        running=bool(summary.get("running")),
+        total=summary.get("total"),
+        incomplete=bool(summary.get("incomplete")),
+        scores=summary["scores"],
+    )
+
+
+def _answers(summary: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many answers of a model were unusual, useless ones last."""
+    flags, errors = summary.get("flags") or {}, summary.get("errors") or {}
+    counts = [*_named(flags, "answer:"), *_named(errors, "answer_")]
+    return {what.replace("_", " "): n for what, n in counts}
+
+
+def _named(counts: Mapping[str, int], prefix: str) -> Iterable[tuple[str, int]]:
+    return ((name.removeprefix(prefix), n) for name, n in counts.items() if name.startswith(prefix))
+
+
+def _cell(mean: Any) -> MetricMean:
+    if not isinstance(mean, Mapping):
+        return MetricMean(None, note="not measured")
+    note = str(mean.get("reason") or mean.get("variant") or "").replace("_", " ")
+    if mean.get("mean") is None:
+        return MetricMean(None, n=int(mean.get("n", 0)), note=note or "not measured")
+    return MetricMean(
+        mean["mean"],
+        mean["low"],
+        mean["high"],
+        int(mean["n"]),
+        note,
+        clusters=mean.get("clusters"),
+        no_interval=mean.get("no_interval"),
+    )
+
+
+def _compared(rows: list[RunRow], scores: list[CaseScores], width: int) -> list[RunRow]:
+    """Mark the best of each metric, and what ties with it on the cases that both have."""
+    table = [list(row.cells) for row in rows]
+    for column in range(width):
+        measured = [i for i, cells in enumerate(table) if cells[column].mean is not None]
+        if len(measured) < 2 or len({table[i][column].note for i in measured}) > 1:
+            continue  # nothing to compare, or two scales under one name
+        best = max(measured, key=lambda i: table[i][column].mean or 0.0)
+        table[best][column] = replace(table[best][column], best=True)
+        for i in measured:
+            if i != best and _tied(scores[best], scores[i], column):
+                table[i][column] = replace(table[i][column], tie=True)
+    return [replace(row, cells=tuple(cells)) for row, cells in zip(rows, table, strict=True)]
+
+
+def _tied(best: CaseScores, other: CaseScores, column: int) -> bool:
+    shared = [case_id for case_id in best if case_id in other]
+    if all(scores[case_id][column] is None for scores in (best, other) for case_id in shared):
+        return False  # a mean that is not one over cases, such as a macro mean
+    # Where a metric has a mean, only failed cases can lack it, and those count as 0 in the mean.
+    a, b = ([scores[case_id][column] or 0.0 for case_id in shared] for scores in (best, other))
+    # `sample/element`: elements of one screenshot are alike, and so are interactions of one page.
+    clusters = [case_id.rpartition("/")[0] or case_id for case_id in shared]
+    p_value = paired_permutation(a, b, clusters=clusters)
+    return p_value is not None and p_value >= _LEVEL
+
+
+def _primary(metrics: Sequence[Metric], rows: Sequence[RunRow]) -> int | None:
+    measured = [
+        i for i in range(len(metrics)) if all(row.cells[i].mean is not None for row in rows)
+    ]
+    return next((i for i in measured if metrics[i].ranks), measured[0] if measured else None)
+
+
+def _with_new_intervals(run: RunDirectory, summary: Mapping[str, Any]) -> Mapping[str, Any]:
+    benchmark = benchmarks().get(str(summary.get("benchmark")))
+    if benchmark is None or not _has_old_intervals(summary.get("scores")):
+        return summary
+    return {**summary, "scores": summarise(run.records(), benchmark)["scores"]}
+
+
+def _has_old_intervals(scores: Any) -> bool:
+    """Return whether some interval does not say how many clusters it is over."""
+    if not isinstance(scores, Mapping):
+        return False
+    if scores.get("mean") is not None and "low" in scores:
+        return "clusters" not in scores
+    return any(map(_has_old_intervals, scores.values()))

@@ -1,1 +1,0 @@
-"""What people look at: tasks, and each item blind and behind glass."""

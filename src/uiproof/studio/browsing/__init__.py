@@ -1,1 +1,0 @@
-"""Runs, and what the report shows of them, live."""

@@ -1,0 +1,184 @@
+"""The files of one case of one run: pictures of the reference, and the generated page.
+
+Nothing here names the model. Errors are put in our own words, since their messages may name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from uiproof.annotation import USUAL_WIDTH, Annotation, CaseMedia, CasePicture, PixelEdges
+from uiproof.benchmark import Record
+from uiproof.browser.source import is_page_asset
+from uiproof.engine.rundir import RunDirectory
+from uiproof.errors import InputError
+from uiproof.registry import benchmarks
+from uiproof.studio.runs import open_run
+
+_RUNS_KEPT = 8
+_WIDELY = 0.6  # of a picture: larger changes are not outlined
+_WHY_NO_PAGE = {
+    "load": "This case could not be read, so there is no page.",
+    "pose": "This case could not be prepared, so there is no page.",
+    "answer": "No page was generated.",
+    "score": "A page was generated, but it could not be opened within the limits.",
+}
+_NOT_HERE = "The run of this item is not in the studio's folder of runs."
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A screenshot, with what to outline on it."""
+
+    label: str
+    path: Path
+    width: float  # of the page that it shows, which may be less than the pixels of the file
+    height: float
+    trigger: PixelEdges | None = None
+    changed: PixelEdges | None = None
+    address: str = ""  # sealed, for one person
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFiles:
+    """One case: reference and generated pictures, and the generated page itself."""
+
+    sentence: str = ""  # what is done to the page
+    reference: tuple[Picture, ...] = ()
+    generated: tuple[Picture, ...] = ()
+    page: Path | None = None
+    width: int = USUAL_WIDTH  # of the window that the page was made for
+    missing: str = ""  # why there is no page
+
+
+def all_annotations() -> dict[str, Annotation]:
+    """Return how people annotate the results of benchmarks, by the names of those that allow it."""
+    found = {name: benchmark.annotation() for name, benchmark in benchmarks().items()}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def annotation_of(benchmark: str | None) -> Annotation:
+    """Return how a benchmark is annotated.
+
+    Tasks of earlier versions do not name their benchmark. They belong to the one that can be
+    annotated in most ways, which was the only one with failure types.
+    """
+    known = all_annotations()
+    if benchmark is not None:
+        return known.get(benchmark) or Annotation()
+    return max(
+        known.values(), key=lambda one: (len(one.kinds), len(one.failures)), default=Annotation()
+    )
+
+
+def case_files(folder: Path, run: str | None, case: str, others: Iterable[str] = ()) -> CaseFiles:
+    """Return the files of a case of a run below `folder`.
+
+    `others` are runs on the same data. The reference is taken from them if this run has none, as
+    for a case that failed.
+    """
+    found = _of_run(folder, run, case)
+    for other in others:
+        if found.reference:
+            break
+        also = _of_run(folder, other, case)
+        found = replace(found, sentence=also.sentence, reference=also.reference, width=also.width)
+    return found
+
+
+class _Case(NamedTuple):
+    """The part of a record that is kept."""
+
+    media: CaseMedia
+    artifacts: Mapping[str, str]
+    stage: str
+
+
+def _of_run(folder: Path, run: str | None, case: str) -> CaseFiles:
+    if run is None:
+        return CaseFiles(missing=_NOT_HERE)
+    try:
+        found = open_run(folder, run)
+        state = found.directory.journal.stat()
+    except (InputError, OSError):
+        return CaseFiles(missing=_NOT_HERE)
+    path = found.directory.path
+    known = _cases(path, found.benchmark, state.st_mtime_ns, state.st_size).get(case)
+    if known is None:
+        return CaseFiles(missing=_NOT_HERE)
+    page = _artifact(found.directory, known.artifacts, known.media.page)
+    return CaseFiles(
+        known.media.sentence,
+        tuple(_pictures(found.directory, known, known.media.reference)),
+        tuple(_pictures(found.directory, known, known.media.generated)),
+        page,
+        known.media.width,
+        "" if page else _WHY_NO_PAGE[known.stage],
+    )
+
+
+@lru_cache(maxsize=_RUNS_KEPT)
+def _cases(path: Path, benchmark: str, _modified: int, _size: int) -> Mapping[str, _Case]:
+    """Return all cases of a journal; it is read again when it has changed."""
+    annotation = annotation_of(benchmark)
+
+    def kept(record: Record) -> _Case:
+        stage = record.error.stage if record.error else "answer"
+        return _Case(annotation.media(record), dict(record.artifacts), stage)
+
+    return {record.id: kept(record) for record in RunDirectory(path).records()}
+
+
+def _pictures(run: RunDirectory, case: _Case, wanted: Iterable[CasePicture]) -> Iterable[Picture]:
+    for one in wanted:
+        path = _artifact(run, case.artifacts, one.artifact)
+        pixels, rows = _pixels(path) if path else (0, 0)
+        if path is None or not pixels:
+            continue
+        scale = pixels / (one.page_width or pixels)
+        width, height = pixels / scale, rows / scale
+        changed = _clipped(one.changed, width, height)
+        if changed and _area(changed) >= _WIDELY * width * height:
+            changed = None
+        yield Picture(one.label, path, width, height, _clipped(one.trigger, width, height), changed)
+
+
+def _clipped(box: PixelEdges | None, width: float, height: float) -> PixelEdges | None:
+    if box is None:
+        return None
+    left, top, right, bottom = box
+    right, bottom = min(right, width), min(bottom, height)
+    return (left, top, right, bottom) if right > left and bottom > top else None
+
+
+def _area(box: PixelEdges) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def _artifact(run: RunDirectory, artifacts: Mapping[str, str], name: str) -> Path | None:
+    """Return a file that a judge kept; None for everything else that a journal may name."""
+    kept = artifacts.get(name)
+    if not isinstance(kept, str) or len(Path(kept).parts) < 3:  # artifacts/case/file
+        return None
+    if Path(kept).parts[0] not in ("artifacts", "references") or not is_page_asset(kept):
+        return None
+    try:
+        path = run.artifact(kept)  # follows links, so the target is checked again
+        asset = is_page_asset(str(path.relative_to(run.path.resolve())))
+        return path if asset and path.is_file() else None
+    except (InputError, OSError, ValueError):
+        return None
+
+
+def _pixels(path: Path) -> tuple[int, int]:
+    from PIL import Image
+
+    try:
+        with Image.open(path, formats=("PNG",)) as opened:
+            return opened.size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return 0, 0

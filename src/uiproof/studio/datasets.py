@@ -1,0 +1,236 @@
+"""The data sets that a studio opens, their pictures for browsers, and exports of corrections.
+
+    library = Library((Path("screenshots"), Path("pages")))
+    for data_set in library.datasets():
+        print(data_set.id, data_set.editor.name, data_set.editor.format)
+    export_dataset(store, Path("screenshots"), Path("corrected.zip"))
+
+A benchmark opens data sets with its `DatasetEditor`. They are only ever read: corrections are in
+the studio's file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from uiproof.dataset_editor import DatasetEditor, ExportFile
+from uiproof.errors import InputError, UiproofError, UsageError
+from uiproof.files import access
+from uiproof.registry import benchmarks, resolve_dataset
+from uiproof.remote.mirror import name_of
+from uiproof.studio.store import Store, edits
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+THUMBNAIL = (400, 250)  # pixels; twice what is shown, for sharp screens
+_MOST_PIXELS = 40_000_000  # that a browser shows as they are
+_LONGEST_SIDE = 30_000
+_QUALITY = 80
+_FRESH_SECONDS = 2.0  # a page asks for all of its pictures at once
+_COMPRESSED = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".zip", ".woff2", ".mp4"}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDataset:
+    """A data set with its editor, or the reason why it cannot be opened."""
+
+    id: str
+    name: str
+    result: DatasetEditor | UiproofError
+
+    @property
+    def editor(self) -> DatasetEditor:
+        """Return the editor; raise the error if the data set cannot be opened."""
+        if isinstance(self.result, UiproofError):
+            raise self.result
+        return self.result
+
+    @property
+    def error(self) -> UiproofError | None:
+        """Return why it cannot be opened."""
+        return self.result if isinstance(self.result, UiproofError) else None
+
+
+class Library:
+    """The data sets of a studio, read again when they change."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = tuple(dict.fromkeys(paths))
+        self._opened: dict[Path, tuple[OpenDataset, float, object]] = {}
+        self._ids: dict[Path, str] = {}
+
+    def datasets(self) -> list[OpenDataset]:
+        """Return all data sets in the order they were named."""
+        return [self._open(path) for path in self._paths]
+
+    def get(self, id: str) -> OpenDataset:
+        """Return the data set with this id; raise `InputError` if there is none to open."""
+        for path in self._paths:
+            if self._id(path) == id:
+                found = self._open(path)
+                if found.error is not None:
+                    raise found.error
+                return found
+        raise InputError(
+            "There is no such data set.", remedy="Name it with --dataset when you start the studio."
+        )
+
+    def _id(self, path: Path) -> str:
+        if path not in self._ids:
+            self._ids[path] = dataset_id(path)
+        return self._ids[path]
+
+    def _open(self, path: Path) -> OpenDataset:
+        if path in self._opened:
+            known, at, stamp = self._opened[path]
+            fresh = monotonic() - at < _FRESH_SECONDS
+            if fresh or (stamp is not None and stamp == known.editor.stamp()):
+                return known
+        result: DatasetEditor | UiproofError
+        try:
+            result = open_dataset(path)
+            stamp = result.stamp()
+        except UiproofError as error:
+            result, stamp = error, None
+        found = OpenDataset(self._id(path), path.name, result)
+        self._opened[path] = found, monotonic(), stamp
+        return found
+
+
+def open_dataset(path: Path) -> DatasetEditor:
+    """Open a data set by its path or name; raise `InputError` if no benchmark can edit it."""
+    where = _located(path)
+    # A benchmark may also open files that are no data set of its own, such as screenshots.
+    for benchmark in sorted(benchmarks().values(), key=lambda one: not one.recognises(where)):
+        editor = benchmark.editor(where)
+        if editor is not None:
+            editor.name = path.name
+            return editor
+    raise InputError(
+        f"There is nothing to annotate in {where}.",
+        remedy="Name a folder of screenshots (PNG, JPEG, WebP), or a data set that a benchmark "
+        "can edit.",
+    )
+
+
+def dataset_id(path: Path) -> str:
+    """Return a short name for addresses and the studio's file, made from where the data set is.
+
+    A data set from a URL keeps its id wherever its copy is.
+    """
+    try:
+        where = name_of(_located(path))
+    except UiproofError:
+        where = str(path.absolute())
+    return hashlib.sha256(os.fsencode(where)).hexdigest()[:10]
+
+
+def _located(path: Path) -> Path:
+    """Return where a data set is: a path, or a name that `uiproof run --dataset` knows too."""
+    if path.expanduser().exists():
+        return path.expanduser().absolute()
+    return resolve_dataset(str(path))[1]
+
+
+def export_dataset(store: Store, path: Path, out: Path, *, only_done: bool = False) -> int:
+    """Write a data set with its corrections; return the number of files.
+
+    `path` names the data set as `uiproof studio --dataset` does. `out` becomes a zip file if it is
+    called so, else a folder, which must be empty.
+    """
+    return write_export(store, dataset_id(path), open_dataset(path), out, only_done=only_done)
+
+
+def write_export(
+    store: Store, id: str, editor: DatasetEditor, out: Path, *, only_done: bool = False
+) -> int:
+    """Write an open data set with its corrections; return the number of files."""
+    states = {name: edit.content for name, edit in edits(store, id).items()}
+    return _write(editor.export(states, only_done=only_done), out)
+
+
+def _write(files: Iterable[ExportFile], out: Path) -> int:
+    count = 0
+    with access(out, "written"):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if out.suffix.lower() == ".zip":
+            return _write_zip(files, out)
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise UsageError(f"{out} is not an empty folder.", remedy="Name another one.")
+        for file in files:
+            target = out / file.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file.source, target)
+            count += 1
+    return count
+
+
+def _write_zip(files: Iterable[ExportFile], out: Path) -> int:
+    partial = out.with_name(f".{out.name}.tmp")
+    count = 0
+    try:
+        # Zip files have no times before 1980.
+        with zipfile.ZipFile(partial, "w", strict_timestamps=False) as archive:
+            for file in files:
+                stored = PurePosixPath(file.name).suffix.lower() in _COMPRESSED
+                how = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+                archive.write(file.source, file.name, how)
+                count += 1
+        partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)
+    return count
+
+
+def picture_version(picture: Path) -> str:
+    """Return a text that changes whenever the file does."""
+    with access(picture, "read"):
+        state = picture.stat()
+    identity = f"{picture}\0{state.st_mtime_ns}\0{state.st_size}"
+    return hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:20]
+
+
+def is_huge(size: tuple[int, int]) -> bool:
+    """Return whether browsers get a picture of this size scaled down."""
+    return size[0] * size[1] > _MOST_PIXELS or max(size) > _LONGEST_SIDE
+
+
+def scaled_down(picture: Path) -> bytes:
+    """Return a huge picture as a JPEG that a browser can show."""
+    from PIL.Image import fromarray
+
+    from uiproof.vision.images import read
+
+    rgb = read(picture)
+    height, width = rgb.shape[:2]
+    share = min(1.0, (_MOST_PIXELS / (width * height)) ** 0.5, _LONGEST_SIDE / max(width, height))
+    return _jpeg(fromarray(rgb).resize((max(int(width * share), 1), max(int(height * share), 1))))
+
+
+def thumbnail(picture: Path) -> bytes:
+    """Return the upper part of a picture as a small JPEG."""
+    from PIL.Image import fromarray
+
+    from uiproof.vision.images import read
+
+    rgb = read(picture)
+    wide, high = THUMBNAIL
+    image = fromarray(rgb[: max(rgb.shape[1] * high // wide, 1)])
+    image.thumbnail((wide, high), reducing_gap=2.0)
+    return _jpeg(image)
+
+
+def _jpeg(image: Image) -> bytes:
+    out = BytesIO()
+    image.save(out, "JPEG", quality=_QUALITY)
+    return out.getvalue()

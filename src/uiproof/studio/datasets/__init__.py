@@ -1,1 +1,0 @@
-"""Data sets: boxes on screenshots, and corrections of collected interactions."""

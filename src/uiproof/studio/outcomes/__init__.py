@@ -1,1 +1,0 @@
-"""What people said, counted: agreement, rates, and the program beside them."""

@@ -1,0 +1,786 @@
+"""The results of a task: agreement of people, rates by model, and the judge beside the people.
+
+    said = gather(store, task=1)
+    for facet in FACETS[said.task.kind]:
+        print(agreement(said, facet).fleiss)
+    facts = read_facts(Path("runs"), said.items)
+    print(task_results(said, facts).usability, machine_agreement(said, facts).metrics)
+
+Each aspect of a label is looked at by itself: people can agree that an interaction is usable and
+not on what is wrong with it. An item is settled by a decision, else by the most frequent label; a
+tie is open. Scores are read from the journals of runs, never computed again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from uiproof.annotation import Annotation
+from uiproof.benchmark import Metric, Record, number_at
+from uiproof.errors import InputError
+from uiproof.labels import (
+    FACETS,
+    NONE,
+    OUTCOMES,
+    Choice,
+    Facet,
+    Item,
+    Judgement,
+    Label,
+    LabelGroup,
+    LabelValue,
+    Outcome,
+    PlacedLabel,
+    Task,
+    facet_of,
+)
+from uiproof.registry import benchmarks
+from uiproof.stats.agreement import (
+    Agreement,
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    majority,
+    pairwise_kappa,
+)
+from uiproof.stats.correlation import Correlation, accuracy, rank_correlation
+from uiproof.stats.intervals import (
+    Interval,
+    bounds,
+    bounds_text,
+    clustered_mean,
+    clustered_rate,
+    percent,
+)
+from uiproof.studio.case_media import annotation_of
+from uiproof.studio.runs import FoundRun, open_run
+from uiproof.studio.store import Store, decision_labels, labels
+from uiproof.tables import MISSING, Table
+
+FACET_NAMES: Mapping[Facet, str] = {
+    "usable": "usable or not",
+    "failure": "main failure",
+    "outcome": "win, tie or lose",
+}
+WHOLE_PAGE = "0"  # the number of the interaction for whole pages
+_WORST_TO_BEST = ("lose", "tie", "win")
+_STEPS = {"lose": -1, "tie": 0, "win": 1}
+_RESAMPLED = 1_000_000  # values drawn for the interval of each of many correlations
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLabels:
+    """A task with its current labels and decisions; people by their names."""
+
+    task: Task
+    items: tuple[Item, ...]
+    labels: Mapping[int, Mapping[str, Label]]  # item -> name -> label
+    decisions: Mapping[int, Label]
+    names: Mapping[int, str]  # of all annotators of the studio
+
+    @property
+    def people(self) -> list[str]:
+        """Return the names of those who have labelled something."""
+        found = {name for by in self.labels.values() for name in by}
+        return sorted(found, key=lambda name: (name.casefold(), name))
+
+    @property
+    def n_labels(self) -> int:
+        """Return the number of current labels."""
+        return sum(map(len, self.labels.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class SettledItem:
+    """The result of one item; None for aspects on which people are tied."""
+
+    item: Item
+    answers: Mapping[Facet, Hashable | None]
+    decided: bool
+
+    @property
+    def open(self) -> bool:
+        """Return whether an aspect is still to be decided."""
+        return None in self.answers.values()
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An item with different labels."""
+
+    item: Item
+    labels: Mapping[str, Label]
+    decision: Label | None
+    settled: SettledItem
+
+    def options(self) -> list[tuple[LabelValue, list[str]]]:
+        """Return the different labels, each with its annotators, the most frequent first."""
+        found: dict[tuple[Hashable, ...], tuple[LabelValue, list[str]]] = {}
+        for name, label in self.labels.items():
+            key = tuple(facet_of(label.value, facet) for facet in self.settled.answers)
+            found.setdefault(key, (label.value, []))[1].append(name)
+        return sorted(found.values(), key=lambda option: (-len(option[1]), option[1]))
+
+
+def gather(store: Store, task: int) -> TaskLabels:
+    """Return the current labels and decisions of a task."""
+    names = {person.id: person.name for person in store.annotators()}
+    by_item: dict[int, dict[str, Label]] = {}
+    for label in labels(store, task):
+        by_item.setdefault(label.item, {})[names[label.annotator]] = label
+    decided = {label.item: label for label in decision_labels(store, task)}
+    return TaskLabels(store.task(task), tuple(store.items(task)), by_item, decided, names)
+
+
+def settled_items(said: TaskLabels) -> list[SettledItem]:
+    """Return the result of each item with a label or a decision, in the order of items."""
+    facets = FACETS[said.task.kind]
+    found = []
+    for item in said.items:
+        decision, by = said.decisions.get(item.id), said.labels.get(item.id, {})
+        if decision is not None:
+            answers = {facet: facet_of(decision.value, facet) for facet in facets}
+        elif by:
+            answers = {
+                facet: majority([facet_of(label.value, facet) for label in by.values()])
+                for facet in facets
+            }
+        else:
+            continue
+        found.append(SettledItem(item, answers, decision is not None))
+    return found
+
+
+def disagreements(
+    said: TaskLabels, settled: Iterable[SettledItem] | None = None
+) -> list[Disagreement]:
+    """Return the items with different labels, in the order of items, including decided ones."""
+    found = []
+    for one in settled_items(said) if settled is None else settled:
+        by = said.labels.get(one.item.id, {})
+        if any(
+            len({facet_of(label.value, facet) for label in by.values()}) > 1
+            for facet in one.answers
+        ):
+            found.append(Disagreement(one.item, by, said.decisions.get(one.item.id), one))
+    return found
+
+
+# Agreement between people.
+
+
+class Pair(NamedTuple):
+    """Two annotators on the items that both have labelled."""
+
+    first: str
+    second: str
+    kappa: Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class FacetAgreement:
+    """The agreement on one aspect of labels; intervals are over pages."""
+
+    facet: Facet
+    items: int  # with two or more labels
+    split: int  # of these, with different labels
+    percent: Interval | None  # of pairs of labels of one item that are the same
+    fleiss: Agreement
+    alpha: Agreement
+    ordinal: Agreement | None  # win and lose are further apart than either is from a tie
+    pairs: tuple[Pair, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the coefficients for other programs."""
+        coefficients = {"fleiss_kappa": self.fleiss, "krippendorff_alpha": self.alpha}
+        if self.ordinal is not None:
+            coefficients["krippendorff_alpha_ordinal"] = self.ordinal
+        return {
+            "facet": self.facet,
+            "items": self.items,
+            "split": self.split,
+            "percent": None if self.percent is None else self.percent._asdict(),
+            **{name: value._asdict() for name, value in coefficients.items()},
+            "cohen_kappa": [
+                {"annotators": [pair.first, pair.second], **pair.kappa._asdict()}
+                for pair in self.pairs
+            ],
+        }
+
+
+def agreement(said: TaskLabels, facet: Facet) -> FacetAgreement:
+    """Return the coefficients for one aspect, over all items with two or more labels."""
+    pages = {item.id: item.page for item in said.items}
+    shared = {item: by for item, by in said.labels.items() if len(by) > 1}
+    rows = [[facet_of(label.value, facet) for label in by.values()] for by in shared.values()]
+    clusters = [pages[item] for item in shared]
+    by_person = {
+        name: {item: facet_of(by[name].value, facet) for item, by in shared.items() if name in by}
+        for name in said.people
+    }
+    ordinal = None
+    if facet == "outcome":
+        ordinal = krippendorff_alpha(rows, level="ordinal", order=_WORST_TO_BEST, clusters=clusters)
+    return FacetAgreement(
+        facet=facet,
+        items=len(rows),
+        split=sum(len(set(row)) > 1 for row in rows),
+        percent=_same_pairs(rows, clusters),
+        fleiss=fleiss_kappa(rows, clusters=clusters),
+        alpha=krippendorff_alpha(rows, clusters=clusters),
+        ordinal=ordinal,
+        pairs=tuple(
+            Pair(*names, kappa)
+            for names, kappa in pairwise_kappa(by_person, clusters=pages).items()
+            if kappa.n
+        ),
+    )
+
+
+def _same_pairs(rows: list[list[Hashable]], clusters: list[str]) -> Interval | None:
+    shares = []
+    for row in rows:
+        same = sum(row.count(label) - 1 for label in row)
+        shares.append(same / (len(row) * (len(row) - 1)))
+    return clustered_mean(shares, clusters, within=(0.0, 1.0))
+
+
+# Rates and tables.
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The labelled and settled items of a task, counted."""
+
+    items: int
+    labelled: int  # items with a label or a decision
+    labels: int
+    people: int
+    open: int  # labelled items with a tie
+    disputed: int  # items with different labels
+    settled: int  # items with a decision
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A share of the items of one model and prompt, with its interval over pages."""
+
+    name: tuple[str, ...]  # model, prompt, and in comparisons the outcome
+    n: int
+    rate: float
+    low: float | None
+    high: float | None
+
+    @property
+    def interval(self) -> Interval:
+        """Return the rate for tables."""
+        return Interval(self.rate, self.low, self.high, self.n)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the rate for other programs."""
+        model, prompt, *outcome = self.name
+        return {
+            "model": model,
+            "prompt": prompt,
+            **({"outcome": outcome[0]} if outcome else {}),
+            **{name: getattr(self, name) for name in ("n", "rate", "low", "high")},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResults:
+    """The tables of one task; those without data are empty."""
+
+    counts: Counts
+    usability: tuple[Rate, ...] = ()
+    implemented: tuple[Rate, ...] = ()
+    comparisons: tuple[Rate, ...] = ()
+    failures: Table | None = None
+    categories: tuple[Table, ...] = ()
+    published: tuple[Table, ...] = ()  # beside published figures, if these are such labels
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the tables for other programs; rates are fractions."""
+        return {
+            "counts": asdict(self.counts),
+            **{
+                name: [one.as_json() for one in getattr(self, name)]
+                for name in ("usability", "implemented", "comparisons")
+            },
+            "failures": None if self.failures is None else asdict(self.failures),
+            "categories": [asdict(table) for table in self.categories],
+        }
+
+
+def task_results(said: TaskLabels, facts: Facts | None = None) -> TaskResults:
+    """Return every table of a task. `facts` of runs add the tables by category."""
+    annotation = annotation_of(said.task.benchmark)
+    found = settled_items(said)
+    counts = Counts(
+        items=len(said.items),
+        labelled=len(found),
+        labels=said.n_labels,
+        people=len(said.people),
+        open=sum(one.open for one in found),
+        disputed=len(disagreements(said, found)),
+        settled=sum(one.decided for one in found),
+    )
+    if said.task.kind == "compare":
+        groups = label_groups(said.task, found, annotation)
+        return TaskResults(
+            counts,
+            comparisons=tuple(
+                rate
+                for group in groups
+                for outcome in OUTCOMES
+                for rate in _rates([group], partial(_has_outcome, outcome), outcome)
+            ),
+            published=tuple(annotation.published_tables(groups)),
+        )
+    groups = label_groups(said.task, found, annotation)
+    return TaskResults(
+        counts,
+        usability=_rates(label_groups(said.task, found, annotation, partly=True), _is_usable),
+        implemented=_rates(groups, lambda value: value.failure not in annotation.unimplemented)
+        if annotation.unimplemented
+        else (),
+        failures=_failure_table(groups, annotation) if groups else None,
+        categories=() if facts is None else category_tables(said, facts),
+        published=tuple(annotation.published_tables(groups)),
+    )
+
+
+def category_tables(said: TaskLabels, facts: Facts) -> tuple[Table, ...]:
+    """Return usability by category, as far as the records of runs have categories."""
+    if said.task.kind == "compare":
+        return ()
+    annotation = annotation_of(said.task.benchmark)
+    categories = {
+        (item.page, item.interaction or WHOLE_PAGE): known.categories
+        for item in said.items
+        if (known := facts.of(item)) is not None and any(known.categories.values())
+    }
+    groups = label_groups(said.task, settled_items(said), annotation, partly=True)
+    return tuple(annotation.category_tables(groups, categories))
+
+
+def results_json(said: TaskLabels, facts: Facts | None = None) -> dict[str, Any]:
+    """Return task, tables and agreement as one JSON object."""
+    task = said.task
+    return {
+        "task": {"id": task.id, "kind": task.kind, "title": task.title, "people": said.people},
+        **task_results(said, facts).as_json(),
+        "agreement": [agreement(said, facet).as_json() for facet in FACETS[task.kind]],
+    }
+
+
+def label_groups(
+    task: Task, found: Iterable[SettledItem], annotation: Annotation, *, partly: bool = False
+) -> list[LabelGroup]:
+    """Return the settled labels by model and prompt; open items are left out.
+
+    `partly` keeps items of which only the failure is open, for tables of usability alone.
+    """
+    groups: dict[tuple[str, str], list[PlacedLabel]] = {}
+    for one in found:
+        value: LabelValue
+        if one.answers[FACETS[task.kind][0]] is None or (one.open and not partly):
+            continue
+        if task.kind == "compare":
+            value = Choice(cast(Outcome, one.answers["outcome"]))
+        else:
+            value = Judgement(one.answers["usable"] is True, str(one.answers["failure"] or NONE))
+        item = one.item
+        placed = PlacedLabel(item.page, item.interaction or WHOLE_PAGE, value)
+        groups.setdefault((item.model, item.prompt), []).append(placed)
+    names = sorted(groups, key=lambda name: annotation.order(*name))
+    return [LabelGroup(task.kind, *name, tuple(groups[name])) for name in names]
+
+
+def _has_outcome(outcome: Outcome, value: Any) -> bool:
+    return bool(value.outcome == outcome)
+
+
+def _is_usable(value: Any) -> bool:
+    return bool(value.usable)
+
+
+def _rates(
+    groups: Iterable[LabelGroup], test: Callable[[Any], bool], *name: str
+) -> tuple[Rate, ...]:
+    found = []
+    for group in groups:
+        rate = _share(group.labels, test)
+        if rate is not None:
+            names = (group.model, group.prompt, *name)
+            found.append(Rate(names, rate.n, rate.mean, rate.low, rate.high))
+    return tuple(found)
+
+
+def _share(placed: Sequence[PlacedLabel], test: Callable[[Any], bool]) -> Interval | None:
+    return clustered_rate([test(one.value) for one in placed], [one.page for one in placed])
+
+
+def _failure_table(groups: Sequence[LabelGroup], annotation: Annotation) -> Table:
+    """Return how often each failure was seen, by model, and how many of its items are usable."""
+    models = dict.fromkeys(group.model for group in groups)
+    every = [one for group in groups for one in group.labels]
+    by_model = [
+        [one for group in groups if group.model == model for one in group.labels]
+        for model in models
+    ]
+    rows = []
+    for letter in (NONE, *annotation.failures):
+
+        def has(value: Any, letter: str = letter) -> bool:
+            return bool(value.failure == letter)
+
+        chosen = [one for one in every if has(one.value)]
+        usable = _share(chosen, _is_usable)
+        name = "no failure" if letter == NONE else f"({letter}) {annotation.failures[letter].name}"
+        shares = [percent(_share(some, has)) for some in (every, *by_model)]
+        rows.append((name, f"{len(chosen):,}", *shares, percent(usable), bounds(usable)))
+    return Table(
+        annotation.failure_title,
+        ("Failure", "n", "all %", *(f"{model} %" for model in models), "usable %", "95 %"),
+        tuple(rows),
+        ("Shares of a model's interactions, all its prompts together.",),
+    )
+
+
+# The judge beside the people.
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFacts:
+    """The facts about one case in a run's journal."""
+
+    scores: Mapping[str, float]  # by the key of the metric; only what was measured
+    usable: bool | None  # as the judge has it; None for benchmarks without such a score
+    failure: str | None
+    categories: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The cases of all runs that the items of a task name."""
+
+    cases: Mapping[str, Mapping[str, CaseFacts]]  # run -> case
+    metrics: tuple[Metric, ...]
+    gone: tuple[str, ...]  # runs that are not there any more
+    version: tuple[tuple[str, int, int], ...] = ()  # changes when a journal does
+
+    def of(self, item: Item) -> CaseFacts | None:
+        """Return the facts of an item's own run."""
+        return self.cases.get(item.run or "", {}).get(item.case)
+
+    def baseline(self, item: Item) -> CaseFacts | None:
+        """Return the facts of the run that an item is compared with."""
+        return self.cases.get(item.baseline or "", {}).get(item.case)
+
+
+class Verifier(NamedTuple):
+    """The agreement of the judge with people about usability and failures."""
+
+    usable: Interval | None  # the share of items where both say the same
+    kappa: Agreement
+    failure: Interval | None
+    failure_kappa: Agreement
+    confusion: Mapping[tuple[bool, bool], int]  # (people, verifier) -> items
+
+
+class MetricAgreement(NamedTuple):
+    """The agreement of a metric with people."""
+
+    metric: Metric
+    n: int  # items that it was measured for
+    spearman: Correlation | None
+    kendall: Correlation | None
+    accuracy: Interval | None = None  # comparisons: does the difference point as people do
+    kappa: Agreement | None = None  # comparisons: win, tie at a difference of 0, lose
+
+
+@dataclass(frozen=True, slots=True)
+class MachineAgreement:
+    """The judge beside the people, over settled items."""
+
+    items: int  # settled by people
+    unlinked: int  # of these, imported without a run
+    gone: int  # of these, whose run or case is not there any more
+    gone_runs: tuple[str, ...]
+    verifier: Verifier | None
+    metrics: tuple[MetricAgreement, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the numbers for other programs."""
+        verifier = None
+        if self.verifier is not None:
+            verifier = {name: _json(value) for name, value in self.verifier._asdict().items()}
+            verifier["confusion"] = [
+                {"people": people, "verifier": program, "n": n}
+                for (people, program), n in self.verifier.confusion.items()
+            ]
+        return {
+            "items": self.items,
+            "without_run": self.unlinked,
+            "run_gone": self.gone,
+            "verifier": verifier,
+            "metrics": [
+                {name: _json(value) for name, value in one._asdict().items() if value is not None}
+                for one in self.metrics
+            ],
+        }
+
+
+def read_facts(folder: Path, items: Iterable[Item]) -> Facts:
+    """Return the facts of the items' runs; runs that cannot be read are listed in `gone`."""
+    wanted = {name for item in items for name in (item.run, item.baseline) if name}
+    cases, gone, version = {}, [], []
+    metrics: dict[str, Metric] = {}
+    for name in sorted(wanted):
+        try:
+            run = open_run(folder, name)
+            status = run.directory.journal.stat()
+            cases[name] = cases_of(run)
+        except (InputError, OSError):
+            gone.append(name)
+            continue
+        version.append((name, status.st_mtime_ns, status.st_size))
+        metrics.update((metric.key, metric) for metric in _metrics(run.benchmark))
+    return Facts(cases, tuple(metrics.values()), tuple(gone), tuple(version))
+
+
+def cases_of(run: FoundRun) -> Mapping[str, CaseFacts]:
+    """Return the facts of each case of a run; read again only when its journal has changed."""
+    journal = run.directory.journal
+    status = journal.stat()
+    return _read(journal, run.benchmark, status.st_mtime_ns, status.st_size)
+
+
+def machine_agreement(said: TaskLabels, facts: Facts) -> MachineAgreement:
+    """Return the judge's verdicts and every metric beside the settled items of a task."""
+    compare = said.task.kind == "compare"
+    facet: Facet = "outcome" if compare else "usable"
+    known = [one for one in settled_items(said) if one.answers[facet] is not None]
+    linked = [one for one in known if one.item.run and (one.item.baseline or not compare)]
+    there = [
+        one for one in linked if facts.of(one.item) and (not compare or facts.baseline(one.item))
+    ]
+    verdict = annotation_of(said.task.benchmark).usable_score
+    metrics = [
+        found
+        for metric in facts.metrics
+        if compare or metric.key != verdict
+        if (found := _metric(metric, there, facts, compare=compare)) is not None
+    ]
+    return MachineAgreement(
+        items=len(known),
+        unlinked=len(known) - len(linked),
+        gone=len(linked) - len(there),
+        gone_runs=facts.gone,
+        verifier=None if compare else _verifier(there, facts),
+        metrics=tuple(metrics),
+    )
+
+
+def _verifier(found: Sequence[SettledItem], facts: Facts) -> Verifier | None:
+    pairs = [
+        (one, known)
+        for one in found
+        if (known := facts.of(one.item)) is not None and known.usable is not None
+    ]
+    if not pairs:
+        return None
+    pages = [one.item.page for one, _ in pairs]
+    people = [bool(one.answers["usable"]) for one, _ in pairs]
+    program = [bool(known.usable) for _, known in pairs]
+    theirs = [one.answers["failure"] for one, _ in pairs]
+    ours = [known.failure for _, known in pairs]
+    return Verifier(
+        accuracy(program, people, clusters=pages),
+        cohen_kappa(program, people, clusters=pages),
+        accuracy(ours, theirs, clusters=pages),
+        cohen_kappa(ours, theirs, clusters=pages),
+        Counter(zip(people, program, strict=True)),
+    )
+
+
+def _metric(
+    metric: Metric, found: Sequence[SettledItem], facts: Facts, *, compare: bool
+) -> MetricAgreement | None:
+    values, answers, pages = [], [], []
+    for one in found:
+        ours, theirs = facts.of(one.item), facts.baseline(one.item)
+        value = None if ours is None else ours.scores.get(metric.key)
+        other = theirs.scores.get(metric.key) if compare and theirs else 0.0
+        if value is None or other is None:
+            continue  # not measured
+        values.append(value - other)
+        said = _STEPS[str(one.answers["outcome"])] if compare else one.answers["usable"] is True
+        answers.append(float(said))
+        pages.append(one.item.page)
+    if not values:
+        return None
+    resamples = min(max(_RESAMPLED // len(values), 200), 1000)
+    spearman, kendall = (
+        rank_correlation(values, answers, kind=kind, clusters=pages, resamples=resamples)
+        for kind in ("spearman", "kendall")
+    )
+    if spearman is None and len(values) < len(found):
+        return None  # nothing but the zeros of cases without a page
+    if not compare:
+        return MetricAgreement(metric, len(values), spearman, kendall)
+    signs = [(value > 0) - (value < 0) for value in values]
+    votes = [int(answer) for answer in answers]
+    return MetricAgreement(
+        metric,
+        len(values),
+        spearman,
+        kendall,
+        accuracy(signs, [vote or None for vote in votes], clusters=pages),
+        cohen_kappa(signs, votes, clusters=pages),
+    )
+
+
+@lru_cache(maxsize=64)
+def _read(journal: Path, benchmark: str, _changed: int, _size: int) -> dict[str, CaseFacts]:
+    from uiproof.engine.rundir import last_records
+
+    annotation = annotation_of(benchmark)
+    keys = tuple(metric.key for metric in _metrics(benchmark))
+    return {record.id: _facts(record, keys, annotation) for record in last_records(journal)}
+
+
+def _facts(record: Record, keys: Sequence[str], annotation: Annotation) -> CaseFacts:
+    scores = {key: number for key in keys if (number := _number(record.scores, key)) is not None}
+    usable = scores.get(annotation.usable_score)
+    return CaseFacts(
+        scores,
+        None if usable is None else usable > 0.5,
+        annotation.verdict(record),
+        annotation.categories(record),
+    )
+
+
+def _number(scores: Any, key: str) -> float | None:
+    value = number_at(scores, key)
+    return value if value is not None and isfinite(value) else None
+
+
+def _metrics(benchmark: str) -> tuple[Metric, ...]:
+    known = benchmarks().get(benchmark)
+    return () if known is None else known.metrics
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Metric):
+        return value.key
+    return value._asdict() if hasattr(value, "_asdict") else value
+
+
+# Tables for a terminal.
+
+
+def result_tables(said: TaskLabels, facts: Facts, machine: MachineAgreement) -> list[Table]:
+    """Return every table of a task that has data."""
+    found = task_results(said, facts)
+    tables = [_usability_table(found, said)]
+    if found.comparisons:
+        tables.append(_comparison_table(found.comparisons))
+    if found.failures is not None:
+        tables.append(found.failures)
+    tables += found.categories
+    tables += found.published
+    tables += [_agreement_table(agreement(said, facet)) for facet in FACETS[said.task.kind]]
+    if machine.verifier or machine.metrics:
+        tables.append(_machine_table(machine))
+    return tables
+
+
+def _usability_table(found: TaskResults, said: TaskLabels) -> Table:
+    counts = found.counts
+    rows = tuple(
+        (*one.name, f"{one.n:,}", percent(one.interval, 2), bounds(one.interval))
+        for one in found.usability
+    )
+    header = ("Model", "Prompt", "n", "usable %", "95 %")
+    people = "1 person" if counts.people == 1 else f"{counts.people} people"
+    note = (
+        f"{counts.labels:,} labels of {people} for {counts.labelled:,} of {counts.items:,} items. "
+        f"People differ on {counts.disputed:,}; {counts.settled:,} are decided, {counts.open:,} "
+        "are tied and in no table."
+    )
+    title = f"Task {said.task.id}: {said.task.title}"
+    return Table(title, header if rows else (), rows, (note,), 2)
+
+
+def _comparison_table(rates: Iterable[Rate]) -> Table:
+    groups: dict[tuple[str, ...], list[Rate]] = {}
+    for one in rates:
+        groups.setdefault(one.name[:2], []).append(one)
+    rows = tuple(
+        (
+            *name,
+            f"{group[0].n:,}",
+            *(text for one in group for text in (percent(one.interval, 1), bounds(one.interval))),
+        )
+        for name, group in groups.items()
+    )
+    columns = [part for outcome in OUTCOMES for part in (f"{outcome} %", "95 %")]
+    return Table("Against the baseline", ("Model", "Prompt", "n", *columns), rows, (), 2)
+
+
+def _agreement_table(found: FacetAgreement) -> Table:
+    rows: list[tuple[str, ...]] = [
+        ("same label, pairs %", percent(found.percent), bounds(found.percent), f"{found.items:,}"),
+        ("Fleiss' kappa", *_numbers(found.fleiss)),
+        ("Krippendorff's alpha", *_numbers(found.alpha)),
+    ]
+    if found.ordinal is not None:
+        rows.append(("Krippendorff's alpha, ordinal", *_numbers(found.ordinal)))
+    rows += [
+        (f"Cohen's kappa, {pair.first} and {pair.second}", *_numbers(pair.kappa))
+        for pair in found.pairs
+    ]
+    title = f"Agreement: {FACET_NAMES[found.facet]}"
+    if not found.items:
+        return Table(title, (), (), ("No item has labels of two people.",))
+    return Table(title, ("", "value", "95 %", "n"), tuple(rows))
+
+
+def _machine_table(machine: MachineAgreement) -> Table:
+    rows: list[tuple[str, ...]] = []
+    if machine.verifier is not None:
+        verifier = machine.verifier
+        for name, share, kappa in (
+            ("verifier: usable", verifier.usable, verifier.kappa),
+            ("verifier: main failure", verifier.failure, verifier.failure_kappa),
+        ):
+            n = "0" if share is None else f"{share.n:,}"
+            rows.append((name, percent(share), bounds(share), *_numbers(kappa)[:2], *[""] * 4, n))
+    for one in machine.metrics:
+        kappas = _numbers(one.kappa)[:2] if one.kappa else ("", "")
+        same = (percent(one.accuracy), bounds(one.accuracy)) if one.accuracy else ("", "")
+        ranks = (*_numbers(one.spearman)[:2], *_numbers(one.kendall)[:2])
+        rows.append((one.metric.label, *same, *kappas, *ranks, f"{one.n:,}"))
+    header = ("", "same %", "95 %", "kappa", "95 %", "Spearman", "95 %", "Kendall", "95 %", "n")
+    notes = []
+    if machine.unlinked or machine.gone:
+        notes.append(
+            f"Not counted: of {machine.items:,} items {machine.unlinked:,} were imported without a "
+            f"run, and the run or case of {machine.gone:,} is gone."
+        )
+    return Table("Judge and people", header, tuple(rows), tuple(notes))
+
+
+def _numbers(found: Agreement | Correlation | None) -> tuple[str, str, str]:
+    if found is None or found.value is None:
+        return MISSING, MISSING, MISSING if found is None else f"{found.n:,}"
+    reach = bounds_text(found.low, found.high, 2) or MISSING
+    return f"{round(found.value, 3) + 0.0:.3f}", reach, f"{found.n:,}"  # never -0.000

@@ -1,0 +1,259 @@
+"""Annotation tasks made from runs, and one item as an annotator sees it.
+
+    store.add_task("judge", "Round 1", sample(judge_items(runs), 90, seed=1), per_item=3)
+
+Every case of a run becomes an item, including failed ones: annotators see that there is no page, so
+nothing is missing from a rate. An item view is blind: its addresses are sealed, the sides of a
+comparison are shuffled by item and person, and nothing names a model, a prompt, a run or a file.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from uiproof.errors import InputError
+from uiproof.labels import Annotator, Choice, Item, Judgement, Kind, LabelValue, Task
+from uiproof.studio.app import RequestContext
+from uiproof.studio.case_media import CaseFiles, Picture, all_annotations, annotation_of, case_files
+from uiproof.studio.frames import FrameKey, Part, seal, unseal
+from uiproof.studio.runs import FoundRun
+from uiproof.studio.store import Progress, Store, former_label, outlook
+
+_SIDES = ("left", "equal", "right")
+
+
+def judge_items(runs: Sequence[FoundRun]) -> list[Item]:
+    """Return every case of these runs, to be judged by itself; ordered by case."""
+    _check_runs(runs, "judge")
+    return [
+        Item(case, run.model, run.prompt, run.name)
+        for case, with_it in _by_case(runs).items()
+        for run in with_it
+    ]
+
+
+def compare_items(runs: Sequence[FoundRun], baseline: FoundRun) -> list[Item]:
+    """Return every case that a run and the baseline both have; ordered by case."""
+    others = [run for run in runs if run.name != baseline.name]
+    if not others:
+        raise InputError(
+            "There is nothing to compare the baseline with.",
+            remedy="Choose at least one other run.",
+        )
+    _check_runs(others, "compare")
+    if {run.benchmark for run in others} != {baseline.benchmark}:
+        raise InputError(f"The baseline is a run of {baseline.benchmark}; other runs are not.")
+    known = {record.id for record in baseline.directory.records()}
+    items = [
+        Item(case, run.model, run.prompt, run.name, baseline.name)
+        for case, with_it in _by_case(others).items()
+        for run in with_it
+        if case in known
+    ]
+    if not items:
+        raise InputError("These runs have no case in common with the baseline.")
+    return items
+
+
+def sample(items: Sequence[Item], size: int, *, seed: int = 0) -> list[Item]:
+    """Return at most `size` random items, the same ones for the same seed.
+
+    Cases are drawn, and with a case come the items of all runs that have it, so that runs are
+    compared on the same cases; only the last case may be incomplete.
+    """
+    if size < 1:
+        raise InputError("A sample has at least one item.")
+    cases = sorted({item.case for item in items})
+    random.Random(seed).shuffle(cases)
+    rank = {case: number for number, case in enumerate(cases)}
+    chosen = sorted(range(len(items)), key=lambda number: rank[items[number].case])[:size]
+    return [items[number] for number in sorted(chosen)]
+
+
+def _by_case(runs: Sequence[FoundRun]) -> dict[str, list[FoundRun]]:
+    found: dict[str, list[FoundRun]] = {}
+    for run in runs:
+        for record in run.directory.records():
+            found.setdefault(record.id, []).append(run)
+    return found
+
+
+def _check_runs(runs: Sequence[FoundRun], kind: Kind) -> None:
+    if not runs:
+        raise InputError("Choose at least one run.")
+    allowed = [name for name, one in all_annotations().items() if kind in one.kinds]
+    named: dict[tuple[str, str], str] = {}
+    for run in runs:
+        if run.benchmark not in allowed:
+            raise InputError(
+                f"{run.name} is a run of {run.benchmark}, which has no {kind} tasks.",
+                remedy=f"Choose runs of {' or '.join(allowed)}.",
+            )
+        other = named.setdefault((run.model, run.prompt), run.name)
+        if other != run.name:
+            raise InputError(
+                f"{other} and {run.name} are runs of the same model and prompt.",
+                remedy="Choose one of them: labels are kept by model and prompt.",
+            )
+    if len({run.benchmark for run in runs}) > 1:
+        raise InputError("These runs are of different benchmarks.", remedy="Choose runs of one.")
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """A generated page under its sealed address, and pictures of it."""
+
+    title: str
+    address: str | None
+    width: int
+    missing: str
+    shots: tuple[Picture, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemView:
+    """Everything that is shown of one item."""
+
+    task: Task
+    key: str  # names the item when it is answered
+    draft: str  # names the item to the browser, across restarts of the studio
+    case: str
+    sentence: str
+    reference: tuple[Picture, ...]
+    panes: tuple[Pane, ...]
+    progress: Progress
+    former: Mapping[str, Any]  # the label before, as the page's script knows it
+    note: str
+    ahead: tuple[str, ...]  # pictures of the next item
+
+
+def item_view(context: RequestContext, task: Task, person: Annotator, item: Item) -> ItemView:
+    """Return an item as this person sees it."""
+    sealed = _SealedItem(context, person, item)
+    own = sealed.files(item.run)
+    left = result_is_left(context.store, person, item)
+    if task.kind == "judge":
+        panes = [sealed.pane("Generated", of_baseline=False)]
+    else:
+        panes = [sealed.pane("Left", of_baseline=not left), sealed.pane("Right", of_baseline=left)]
+    progress, following = outlook(context.store, task.id, person.id)
+    former = former_label(context.store, item.id, person.id)
+    return ItemView(
+        task,
+        sealed.key("item", of_baseline=not left),
+        context.store.chance(f"draft {person.id} {item.id}").hex()[:24],
+        item.case,
+        own.sentence,
+        sealed.shots("reference", own.reference),
+        tuple(panes),
+        progress,
+        {} if former is None else _as_answered(former.value, result_left=left),
+        "" if former is None else former.note,
+        _ahead(context, person, following),
+    )
+
+
+def result_is_left(store: Store, person: Annotator, item: Item) -> bool:
+    """Return on which side of a comparison the result is: random, and always the same.
+
+    Labels say whether the result won, not which side did, so their meaning never depends on this.
+    """
+    return store.chance(f"side {person.id} {item.id}")[0] < 128
+
+
+def answered_item(
+    context: RequestContext, person: Annotator, task: Task, key: object
+) -> tuple[Item, bool]:
+    """Return the item that an answer is about, and whether the result was on the left.
+
+    Raises `InputError` unless it was shown to this person.
+    """
+    seen = unseal(context.studio.access, key) if isinstance(key, str) else None
+    if seen is None or seen.part != "item" or seen.annotator != person.id:
+        raise InputError(
+            "This page is from an earlier start of the studio, or for another person.",
+            remedy="Reload it; what you typed is kept.",
+        )
+    item, its_task = context.store.item(seen.item)
+    if its_task.id != task.id:
+        raise InputError("This item belongs to another task.")
+    return item, not seen.of_baseline
+
+
+def answered_value(task: Task, answer: Mapping[str, Any], *, result_left: bool) -> LabelValue:
+    """Return the label that the page's script sent."""
+    if task.kind == "judge":
+        also = answer.get("also", [])
+        if not isinstance(also, list) or not all(isinstance(one, str) for one in also):
+            raise InputError("Other failures must be a list of letters.")
+        value = Judgement(answer.get("usable"), str(answer.get("failure")), tuple(also))  # type: ignore[arg-type]
+        check_failures(task, value)
+        return value
+    side = answer.get("side")
+    if side not in _SIDES:
+        raise InputError("Choose the better side.")
+    if side == "equal":
+        return Choice("tie")
+    return Choice("win" if (side == "left") == result_left else "lose")
+
+
+def check_failures(task: Task, value: LabelValue) -> None:
+    """Raise `InputError` for a failure that the task's benchmark does not have."""
+    if isinstance(value, Judgement):
+        known = annotation_of(task.benchmark).failures
+        for letter in (value.failure, *value.also):
+            if letter in known or letter == "none":
+                continue
+            raise InputError(f"{letter!r} is not a failure of {task.benchmark}.")
+
+
+def _as_answered(value: LabelValue, *, result_left: bool) -> Mapping[str, Any]:
+    """Return the answer that makes a label: the reverse of `answered_value`."""
+    if isinstance(value, Judgement):
+        return value.as_json()
+    if value.outcome == "tie":
+        return {"side": "equal"}
+    won = value.outcome == "win"
+    return {"side": "left" if won == result_left else "right"}
+
+
+def _ahead(context: RequestContext, person: Annotator, item: Item | None) -> tuple[str, ...]:
+    if item is None:
+        return ()
+    sealed = _SealedItem(context, person, item)
+    pictures = sealed.shots("reference", sealed.files(item.run).reference)
+    return tuple(shot.address for shot in pictures)
+
+
+class _SealedItem:
+    """The addresses of one item for one person."""
+
+    def __init__(self, context: RequestContext, person: Annotator, item: Item) -> None:
+        self._here, self._person, self._item = context, person, item
+        _, task = context.store.item(item.id)
+        self._others = context.store.runs_of_case(task.id, item.case)
+
+    def files(self, run: str | None) -> CaseFiles:
+        return case_files(self._here.studio.runs, run, self._item.case, self._others)
+
+    def key(self, part: Part, *, of_baseline: bool = False, number: int = 0) -> str:
+        key = FrameKey(part, self._item.id, self._person.id, of_baseline, number)
+        return seal(self._here.studio.access, key)
+
+    def shots(
+        self, part: Part, pictures: tuple[Picture, ...], *, of_baseline: bool = False
+    ) -> tuple[Picture, ...]:
+        keys = (self.key(part, of_baseline=of_baseline, number=n) for n in range(len(pictures)))
+        return tuple(
+            replace(picture, address=f"/picture/{key}")
+            for picture, key in zip(pictures, keys, strict=True)
+        )
+
+    def pane(self, title: str, *, of_baseline: bool) -> Pane:
+        found = self.files(self._item.baseline if of_baseline else self._item.run)
+        address = f"/frame/{self.key('page', of_baseline=of_baseline)}/" if found.page else None
+        shots = self.shots("generated", found.generated, of_baseline=of_baseline)
+        return Pane(title, address, found.width, found.missing, shots)
