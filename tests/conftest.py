@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-import warm_commands
 
 # Half of the usual number of examples, for all properties that do not say how many they need.
 settings.register_profile("half", settings.default, max_examples=50, deadline=None)
@@ -24,6 +24,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # These files take longest, about in this order. They are begun before all others: a long one that
 # is begun last is what everybody waits for.
 LONG_FILES = (
+    "parity/test_parity_grounding.py",
     "engine/test_ray.py",
     "browser/test_hostile_corpus.py",
     "report/test_every_report.py",
@@ -52,8 +53,32 @@ LONG_FILES = (
 )
 
 
+# Families that need clusters, killed processes, or many browser pages: `make test-slow`.
+SLOW_FILES = (
+    "browser/test_hostile_corpus.py",
+    "browser/test_stage_hostile.py",
+    "engine/test_ray.py",
+    "interaction2code/test_interaction_collect_pages.py",
+    "interaction2code/test_interaction_matrix.py",
+    "interaction2code/test_interaction_mutations.py",
+    "remote/test_remote_commands.py",
+    "remote/test_remote_runs.py",
+    "report/test_every_report.py",
+    "serve/test_serve_ending.py",
+    "studio/test_studio_annotate_browser.py",
+    "studio/test_studio_results_pages.py",
+    "studio/test_studio_whole.py",
+    "tests/test_inspect_tasks.py",
+)
+SLOW_FOLDERS = ("faults",)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of long files first; else the order stays."""
+    """Mark slow families, and begin with long files; else the order stays."""
+    for item in items:
+        if item.path.as_posix().endswith(SLOW_FILES) or item.path.parent.name in SLOW_FOLDERS:
+            item.add_marker(pytest.mark.slow)
 
     def place(item: pytest.Item) -> int:
         path = item.path.as_posix()
@@ -61,6 +86,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((at for at, name in names if path.endswith(f"/{name}")), len(LONG_FILES))
 
     items.sort(key=place)
+
+
+@pytest.fixture
+def inspect_streams() -> Iterator[None]:
+    """Collect the streams that inspect leaves open while its test ignores the warning."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")
@@ -71,11 +103,3 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"needs the shared data: {folder} is not there (set UIPROOF_SHARED)")
     return folder
-
-
-@pytest.fixture(scope="session", autouse=True)
-def couriers_that_are_ready_at_once():
-    """The processes that ask models need not import first; `test_models_courier.py` lets them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("uiproof.models.courier._start_process", warm_commands.start_courier)
-        yield

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import uiproof
-from uiproof import showcase
-from uiproof.engine.lock import locked
+from uiproof import bundled_demo
+from uiproof.engine.rundir import locked
 from uiproof.errors import InputError, RunLockedError, UsageError
 
 TOY = Path(__file__).parent / "toy_benchmark"
@@ -117,7 +117,7 @@ def test_the_demo_does_not_delete_other_runs(tmp_path):
 def test_the_demo_starts_afresh_where_an_earlier_one_was(tmp_path):
     make_run(tmp_path / "blueprint", "design2code-demo")
     (tmp_path / "blueprint" / "artifacts" / "1").mkdir(parents=True)
-    showcase._delete_demo(tmp_path / "blueprint", "design2code-demo")
+    bundled_demo._delete_demo(tmp_path / "blueprint", "design2code-demo")
     assert [path.name for path in (tmp_path / "blueprint").iterdir()] == ["lock"]
 
 

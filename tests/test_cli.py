@@ -87,10 +87,12 @@ def words(tmp_path):
 def test_help_names_every_verb_and_teaches_with_examples(uiproof):
     done = uiproof("--help")
     assert done.returncode == 0
-    listed = re.findall(r"^  (\w+)  ", done.stdout.split("Commands:")[1], re.MULTILINE)
+    listed = re.findall(r"^  (\w+)  ", done.stdout.split("Score and look:")[1], re.MULTILINE)
     assert sorted(listed) == sorted(VERBS)
     assert "uiproof score design2code reference/ generated/" in done.stdout
     assert "Exit codes" in done.stdout
+    for heading in ("Run models:", "Make data:", "Publish:", "This machine:"):
+        assert f"\n{heading}\n" in done.stdout
     assert uiproof().stdout == done.stdout
 
 
@@ -182,6 +184,13 @@ def test_quiet_leaves_only_results(uiproof, words):
     assert done.returncode == 0
     assert done.stderr == ""
     assert "1.000" in done.stdout
+
+
+def test_quiet_does_not_hide_why_cases_failed(uiproof, words):
+    done = uiproof("run", "--dataset", words("one", "mute"), *ECHO, "--quiet")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line == "failed: 2: It said nothing."
 
 
 def test_failed_cases_end_with_1_and_are_in_the_json_file(uiproof, words, tmp_path):
@@ -281,8 +290,8 @@ def test_runs_are_compared_side_by_side(uiproof, words):
     assert [run["metrics"]["same"]["mean"] for run in written["runs"]] == [1.0, 0.5]
     assert [run["failed"] for run in written["runs"]] == [0, 1]
     markdown = uiproof("compare", "run0", "run1", "--markdown").stdout.splitlines()
-    assert markdown[0].startswith("| Method | n | Failed |")
-    assert [line.split(" | ")[1:3] for line in markdown[2:4]] == [["2", "0"], ["2", "1"]]
+    assert markdown[0].startswith("| Method | n | Clusters | Failed |")
+    assert [line.split(" | ")[1:4] for line in markdown[2:4]] == [["2", "2", "0"], ["2", "2", "1"]]
 
 
 def test_list_shows_data_sets_methods_and_what_is_not_here(uiproof):

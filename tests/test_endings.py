@@ -2,12 +2,13 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 
 PROGRAM = """
 import sys
-from uiproof.endings import ending_well
+from uiproof.cli.main import run_cli
 
 def command():
     try:
@@ -15,7 +16,7 @@ def command():
     except KeyboardInterrupt:
         sys.exit(130)
 
-ending_well(command)
+run_cli(command)
 """
 
 
@@ -27,7 +28,7 @@ def test_the_exit_code_is_kept_where_ctrl_c_struck_inside_of_exec(tmp_path):
 
 WAITING = """
 import signal, sys, time
-from uiproof.endings import ending_well
+from uiproof.cli.main import run_cli
 
 def command():
     try:
@@ -37,7 +38,7 @@ def command():
     except KeyboardInterrupt:
         sys.exit(130)
 
-ending_well(command)
+run_cli(command)
 """
 BLOCKING = """
 import os, signal, sys
@@ -54,7 +55,11 @@ BLOCKED = (sys.executable, "-c", BLOCKING)
 def test_a_signal_ends_a_command_however_it_was_started(tmp_path, number, inside):
     (tmp_path / "program.py").write_text(WAITING)
     command = [*inside, sys.executable, "-m", "program"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+    # The tests themselves may have been started with `nohup`.
+    heard = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, preexec_fn=heard
+    ) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
         assert process.wait(30) == 130

@@ -8,11 +8,11 @@ import threading
 
 import pytest
 
-from uiproof.engine.journal import Journal, encode
-from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import CaseError, Record
+from uiproof.benchmark import CaseError, Record
+from uiproof.engine.rundir import Journal, RunDirectory, encode
 from uiproof.errors import InputError, UsageError
-from uiproof.export import check_writable, replacing, write_comparison, write_json
+from uiproof.export import check_writable, write_comparison, write_json
+from uiproof.files import replacing
 
 
 def toy_run(path, *scores, first_id="1"):

@@ -13,22 +13,22 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from uiproof.benchmarks.design2code.cleanup import clean_generated
-from uiproof.benchmarks.grounding.contracts import locate, parse_contract
-from uiproof.benchmarks.grounding.grounders import omniparser
-from uiproof.benchmarks.grounding.grounders.instructions import understand
-from uiproof.benchmarks.grounding.parsing import parse
+from uiproof.benchmarks.grounding import omniparser
+from uiproof.benchmarks.grounding.cases import PROTOCOLS
+from uiproof.benchmarks.grounding.coordinates import parse_contract
+from uiproof.benchmarks.grounding.ocr import understand
+from uiproof.benchmarks.grounding.parsing import locate, parse
 from uiproof.benchmarks.grounding.predictions import read_predictions
-from uiproof.benchmarks.grounding.searches.planning import ModelPlanner, Result
+from uiproof.benchmarks.grounding.screenseeker import CheckResult, ModelPlanner
 from uiproof.benchmarks.interaction2code.actions import named_in, read_action
-from uiproof.benchmarks.interaction2code.layout import read_graph
+from uiproof.benchmarks.interaction2code.graph import read_graph
 from uiproof.benchmarks.interaction2code.opinion import opinion_in
-from uiproof.browser.keeping import keep_page
-from uiproof.browser.notes import Notes
-from uiproof.browser.source import PageSource
+from uiproof.browser.source import PageSource, keep_page
+from uiproof.browser.stage import EventLog
 from uiproof.errors import ModelError, UiproofError
 from uiproof.models.answers import page_in
 from uiproof.models.types import Finish, Reply
-from uiproof.submissions.reading import read_json
+from uiproof.submissions.model import read_json
 
 # Pieces on which parsers stumble, and anything in between.
 _PIECES = """<![foo]> <![ <![CDATA[ ]]> <!-- --> --!> <? <!doctype <html <html> </html> <p> </p>
@@ -69,9 +69,10 @@ def test_any_answer_is_a_place_or_none(text, contract):
 @given(TEXTS | st.recursive(st.floats() | st.text(), st.lists, max_leaves=20).map(json.dumps))
 @example("[" * 100_000)
 @example(json.dumps([{"bbox": [0, 0, HUGE, 1]}]))
-def test_any_reply_of_omniparser_is_a_list_of_elements_or_an_error(text):
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_any_reply_of_omniparser_is_a_list_of_elements_or_an_error(protocol, text):
     with suppress(ModelError):
-        omniparser._read(Reply(text=text, finish=Finish.STOP))
+        omniparser._read(Reply(text=text, finish=Finish.STOP), protocol)
     omniparser._number_in(text)
 
 
@@ -89,8 +90,8 @@ def test_any_answer_of_a_planner_is_a_plan_and_a_verdict(text):
     sight = SimpleNamespace()
     asyncio.run(planner.plan(picture, "the button", None))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("uiproof.benchmarks.grounding.searches.planning.marked", lambda _: b"")
-        assert asyncio.run(planner.verify(sight, "the button", None)).result in Result
+        patch.setattr("uiproof.benchmarks.grounding.screenseeker.marked", lambda _: b"")
+        assert asyncio.run(planner.verify(sight, "the button", None)).result in CheckResult
 
 
 @given(TEXTS)
@@ -174,9 +175,9 @@ def test_any_page_is_kept_with_its_files(tmp_path_factory, html):
 
 @pytest.mark.parametrize("payload", ["5", "null", "[1, 2]", '["window", {}]', "[" * 5_000, "{"])
 def test_a_record_of_any_text_breaks_nothing(payload):
-    notes = Notes(SimpleNamespace(short=lambda text: text[:10], navigations=[]))
-    notes.note_record(payload)
-    assert all(isinstance(text, str) for text in notes.take({}).dialogs)
+    log = EventLog(SimpleNamespace(short=lambda text: text[:10], navigations=[]))
+    log.add_record(payload)
+    assert all(isinstance(text, str) for text in log.take({}).dialogs)
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,15 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from uiproof.benchmarks.grounding import BENCHMARK
-from uiproof.inspect_tasks import grounding
+from uiproof.integrations.inspect import grounding
 
 # inspect leaves some of its own streams to the garbage collector, which anyio reports.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*<function MemoryObject\\w+Stream.__del__:pytest.PytestUnraisableExceptionWarning"
-)
+pytestmark = [
+    pytest.mark.usefixtures("inspect_streams"),
+    pytest.mark.filterwarnings(
+        "ignore:.*<function MemoryObject\\w+Stream.__del__:pytest.PytestUnraisableExceptionWarning"
+    ),
+]
 
 
 def output(text):

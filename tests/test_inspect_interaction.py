@@ -13,13 +13,15 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from uiproof.errors import UsageError
-from uiproof.inspect_tasks import interaction2code
-from uiproof.inspect_tasks.interaction2code import interaction2code_judge
+from uiproof.integrations.inspect import interaction2code, interaction2code_judge
 
 # inspect leaves some of its own streams to the garbage collector, which anyio reports.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*<function MemoryObject\\w+Stream.__del__:pytest.PytestUnraisableExceptionWarning"
-)
+pytestmark = [
+    pytest.mark.usefixtures("inspect_streams"),
+    pytest.mark.filterwarnings(
+        "ignore:.*<function MemoryObject\\w+Stream.__del__:pytest.PytestUnraisableExceptionWarning"
+    ),
+]
 PAGE = """<!DOCTYPE html><html><body style="margin: 0">
 <button id="interact{id}" style="position: absolute; left: 20px; top: 20px; width: 100px;
   height: 40px; border: 0; background: #14c" onclick="list.hidden = false"></button>
@@ -100,5 +102,5 @@ def test_pages_for_one_interaction_and_for_all_are_scored_by_the_verifier(
 def test_what_there_is_not_is_said(dataset):
     with pytest.raises(UsageError, match="unknown option"):
         interaction2code(str(dataset), prompt="mark:large")
-    with pytest.raises(UsageError, match="no form"):
-        interaction2code_judge(str(dataset), form="both")
+    with pytest.raises(UsageError, match="no prompt"):
+        interaction2code_judge(str(dataset), prompt="both")

@@ -32,18 +32,21 @@ from PIL import Image
 from uiproof.benchmarks.design2code import BENCHMARK
 from uiproof.benchmarks.design2code.cases import cases
 from uiproof.benchmarks.design2code.judge import Design2CodeJudge
-from uiproof.benchmarks.design2code.prompting import PROMPTS
+from uiproof.benchmarks.design2code.methods import PROMPTS
 from uiproof.errors import InputError, UsageError
-from uiproof.inspect_tasks import design2code, warm_judges
-from uiproof.inspect_tasks.messages import reply_of
+from uiproof.integrations import inspect as integration
+from uiproof.integrations.inspect import design2code, reply_of
 from uiproof.models.types import Finish, Parameters
-from uiproof.proctree import descendants
+from uiproof.process_tree import descendants
 from uiproof.vision.clip import find_weights
 
 # inspect leaves some of its own streams to the garbage collector, which anyio reports.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*<function MemoryObject\\w+Stream.__del__:pytest.PytestUnraisableExceptionWarning"
-)
+pytestmark = [
+    pytest.mark.usefixtures("inspect_streams"),
+    pytest.mark.filterwarnings(
+        "ignore:.*<function MemoryObject\\w+Stream.__del__:pytest.PytestUnraisableExceptionWarning"
+    ),
+]
 
 PAGES = BENCHMARK.bundled["design2code-demo"]
 REFUSAL = "I'm sorry, but I can't help with recreating this page."
@@ -219,7 +222,7 @@ def test_the_model_is_asked_what_our_own_method_asks(
     three_pages: Evaluation, tmp_path: Path
 ) -> None:
     stand_in = SimpleNamespace(name="any", concurrency=1, parameters=Parameters())
-    method = BENCHMARK.prompted(stand_in, "text-augmented")
+    method = BENCHMARK.method("a/b", connect=lambda _: stand_in, prompt="text-augmented")
     case = next(case for case in cases(PAGES) if case.id == "article")
     judge = Design2CodeJudge(tmp_path)
     try:
@@ -276,13 +279,13 @@ def test_an_answer_that_another_solver_got_is_judged_too(tmp_path: Path, one_pag
 def test_judges_that_nobody_needs_end_while_the_event_loop_goes_on(
     tmp_path: Path, one_page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warm_judges, "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(integration, "IDLE_SECONDS", 0.2)
     (case,) = cases(Path(one_page))
     before = set(descendants(os.getpid()))
 
     async def as_in_a_notebook() -> None:
-        with warm_judges.warm_judges(BENCHMARK) as first:
-            with warm_judges.warm_judges(BENCHMARK) as second:
+        with integration.warm_judges(BENCHMARK) as first:
+            with integration.warm_judges(BENCHMARK) as second:
                 assert first is second
             question = await first.call("pose", case)
             assert set(descendants(os.getpid())) - before
@@ -290,7 +293,7 @@ def test_judges_that_nobody_needs_end_while_the_event_loop_goes_on(
         while set(descendants(os.getpid())) - before or question.screenshot.exists():
             assert time.monotonic() < deadline
             await asyncio.sleep(0.05)
-        with warm_judges.warm_judges(BENCHMARK) as third:
+        with integration.warm_judges(BENCHMARK) as third:
             assert third is not first
 
     asyncio.run(as_in_a_notebook())

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from uiproof.errors import UsageError
-from uiproof.listening import address, listen
+from uiproof.sockets import address, listen
 
 
 def test_a_port_that_is_taken_is_told_and_0_takes_a_free_one():

@@ -80,7 +80,7 @@ def test_every_verb_is_in_the_docs_and_every_documented_verb_exists():
     done = subprocess.run(
         [sys.executable, "-m", "uiproof", "--help"], capture_output=True, text=True, check=True
     )
-    listed = re.findall(r"^  (\w+)  ", done.stdout.split("Commands:")[1], re.MULTILINE)
+    listed = re.findall(r"^  (\w+)  ", done.stdout.split("Score and look:")[1], re.MULTILINE)
     documented = set(re.findall(r"(?:^|`|&& )uiproof ([a-z]+)", DOCS, re.MULTILINE))
     assert documented == set(listed)
 

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-import dataclasses
 from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
 from uiproof import registry
+from uiproof.benchmark import Benchmark
 from uiproof.errors import InputError, MissingDependencyError, UsageError
-from uiproof.registry import Benchmark, benchmarks, resolve_dataset
+from uiproof.registry import benchmarks, resolve_dataset
 
 
-def blank(name: str, marker: str, **options) -> Benchmark:
-    return Benchmark(
-        name=name,
-        recognises=lambda path: (path / marker).exists(),
-        cases=lambda path: [],
-        method=lambda name: None,
-        methods={},
-        judge=lambda path: None,
-        summarise=lambda records: {},
-        **options,
-    )
+class Blank(Benchmark):
+    """Recognises folders by a file, and does nothing else."""
+
+    def __init__(self, name: str, marker: str, **attributes) -> None:
+        self.name, self._marker = name, marker
+        self.bundled = attributes.get("bundled", {})
+        self.layout = attributes.get("layout", "")
+
+    bundled = None
+
+    def recognises(self, path):
+        return (path / self._marker).exists()
+
+    def cases(self, path):
+        return []
+
+    def method(self, name, **_):
+        raise NotImplementedError
+
+    def judge(self, run, options):
+        raise NotImplementedError
 
 
-PAGES = blank("pages", "pages.txt")
-CLICKS = blank("clicks", "clicks.txt")
+PAGES = Blank("pages", "pages.txt")
+CLICKS = Blank("clicks", "clicks.txt")
 
 
 @pytest.fixture
@@ -68,7 +78,7 @@ def test_a_folder_that_nobody_recognises_is_refused(installed, tmp_path):
 
 
 def test_bundled_data_sets_are_found_by_name(monkeypatch, tmp_path):
-    bundling = dataclasses.replace(PAGES, bundled={"pages-demo": tmp_path})
+    bundling = Blank("pages", "pages.txt", bundled={"pages-demo": tmp_path})
     monkeypatch.setattr(registry, "benchmarks", lambda: {"pages": bundling})
     assert resolve_dataset("pages-demo") == (bundling, tmp_path)
 
@@ -87,8 +97,8 @@ def test_a_published_data_set_that_is_not_here_says_how_to_fetch_it(
 
 
 def test_the_remedy_says_how_data_lies_and_points_to_an_example(monkeypatch, tmp_path):
-    told = dataclasses.replace(
-        PAGES, layout="a folder with pages.txt.", bundled={"demo": tmp_path / "demo"}
+    told = Blank(
+        "pages", "pages.txt", layout="a folder with pages.txt.", bundled={"demo": tmp_path / "demo"}
     )
     monkeypatch.setattr(registry, "benchmarks", lambda: {"pages": told})
     with pytest.raises(InputError) as caught:

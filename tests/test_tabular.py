@@ -8,9 +8,8 @@ import json
 import pytest
 
 import uiproof
-from uiproof.engine.journal import Journal, encode
-from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import CaseError, Record
+from uiproof.benchmark import CaseError, Record
+from uiproof.engine.rundir import Journal, RunDirectory, encode
 from uiproof.errors import UsageError
 
 

@@ -1,10 +1,9 @@
-"""Commands and couriers in processes of their own that are ready at once.
+"""Commands in processes of their own that are ready at once.
 
-A fresh `python -m uiproof` imports for a second before it does anything, a courier with the library
-of a provider for two, and tests start hundreds. Here one process imports everything, once for all
-tests of a worker, and forks. What is started is a real process all the same: its own arguments,
-folder, environment, streams, signals and exit code. `test_cli.py`, `test_models_courier.py` and
-others start some from nothing.
+A fresh `python -m uiproof` imports for a second before it does anything, and tests start hundreds.
+Here one process imports everything, once for all tests of a worker, and forks. What is started is a
+real process all the same: its own arguments, folder, environment, streams, signals and exit code.
+`test_cli.py` and others start some from nothing.
 
 done = run("compare", "a", "b", cwd=folder, env=os.environ)
 with Command(["run", "--dataset", words], cwd=folder, env=os.environ) as process:
@@ -34,30 +33,30 @@ from pathlib import Path
 # What takes long to import. Nothing that does anything else while it is imported.
 IMPORTED = """
 asyncio httpx numpy PIL.Image PIL.PngImagePlugin PIL.JpegImagePlugin rich.console rich.table cv2
-scipy.optimize openai anthropic google.genai typer._adapters uiproof.cli
-uiproof.api uiproof.registry uiproof.matrix uiproof.methods uiproof.engine.run uiproof.report.tables
-uiproof.engine.processes uiproof.models.chat uiproof.models.courier_main uiproof.report
+scipy.optimize typer._adapters uiproof.cli
+uiproof.api uiproof.registry uiproof.engine.run uiproof.report.tables
+uiproof.engine.workers uiproof.models.chat uiproof.models.providers uiproof.report
 uiproof.benchmarks.design2code.judge uiproof.benchmarks.grounding.methods
 uiproof.benchmarks.grounding.cases uiproof.benchmarks.interaction2code.summary
-uiproof.benchmarks.interaction2code.asking.prompting
+uiproof.benchmarks.interaction2code.prompting
 """
 _NUMBER = struct.Struct("i")
 _STARTING = threading.Lock()
 
 
-class Forked:
-    """A process that was forked: as much of `subprocess.Popen` as is used."""
+class Command:
+    """`uiproof` with arguments, whose output is kept: as much of `subprocess.Popen` as is used."""
 
-    def __init__(self, kind, arguments, stdin, stdout, stderr, *, cwd, env) -> None:
-        self.args = [kind, *map(str, arguments)]
+    def __init__(self, arguments, *, cwd, env) -> None:
+        self.args = list(map(str, arguments))
         self.returncode: int | None = None
         self._looking = threading.Lock()
+        self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         self._line, theirs = socket.socketpair()
         order = json.dumps([self.args, str(cwd), dict(env)]).encode()
-        orders = _orders()
-        with theirs:
-            fds = [theirs, orders, stdin, stdout, stderr]
-            socket.send_fds(orders, [order], [file.fileno() for file in fds])
+        with theirs, Path(os.devnull).open("rb") as nothing, _STARTING:
+            fds = [theirs, nothing, self._out, self._err]
+            socket.send_fds(_forking_process(), [order], [file.fileno() for file in fds])
         self.pid = _NUMBER.unpack(self._line.recv(_NUMBER.size))[0]
         self._line.setblocking(False)
 
@@ -88,15 +87,6 @@ class Forked:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
-
-
-class Command(Forked):
-    """`uiproof` with arguments, whose output is kept."""
-
-    def __init__(self, arguments, *, cwd, env) -> None:
-        self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
-        with Path(os.devnull).open("rb") as nothing:
-            super().__init__("command", arguments, nothing, self._out, self._err, cwd=cwd, env=env)
 
     def __enter__(self):
         return self
@@ -136,18 +126,6 @@ def run(*arguments, cwd, env, timeout=300) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
 
-def start_courier(theirs: socket.socket) -> Forked:
-    """In place of `uiproof.models.courier._start_process`."""
-    with Path(os.devnull).open("wb") as nothing:
-        return Forked("courier", sys.path, theirs, nothing, nothing, cwd=Path.cwd(), env=os.environ)
-
-
-def _orders() -> socket.socket:
-    """Where to order."""
-    with _STARTING:
-        return _forking_process()
-
-
 @functools.cache
 def _forking_process() -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -165,7 +143,7 @@ def _become_the_next_one(orders: socket.socket):
     """Fork for each order; returns in what was forked. This process ends when nobody can order."""
     signal.signal(signal.SIGCHLD, _bury)
     while True:
-        order, fds, *_ = socket.recv_fds(orders, 2**20, 5)
+        order, fds, *_ = socket.recv_fds(orders, 2**20, 4)
         if not order:
             os._exit(0)
         if os.fork() == 0:
@@ -174,9 +152,9 @@ def _become_the_next_one(orders: socket.socket):
             os.close(fd)
     orders.close()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    line, more_orders, *streams = fds
+    line, *streams = fds
     if pid := os.fork():
-        for fd in (more_orders, *streams):
+        for fd in streams:
             os.close(fd)
         os.write(line, _NUMBER.pack(pid))
         _, status = os.waitpid(pid, 0)
@@ -187,7 +165,7 @@ def _become_the_next_one(orders: socket.socket):
     for number, fd in enumerate(streams):
         os.dup2(fd, number)
         os.close(fd)
-    return json.loads(order), more_orders
+    return json.loads(order)
 
 
 def _bury(*_) -> None:
@@ -196,20 +174,7 @@ def _bury(*_) -> None:
             pass
 
 
-def _be_a_courier(path: list[str]) -> None:
-    from uiproof.models import courier_main
-
-    os.setsid()
-    sys.path[:] = path
-    courier_main.main()
-
-
-def _be_a_command(arguments: list[str], path: list[str], more_orders: int) -> None:
-    global _orders
-    from uiproof.models import courier
-
-    _orders = functools.partial(lambda same: same, socket.socket(fileno=more_orders))
-    courier._start_process = start_courier
+def _be_a_command(arguments: list[str], path: list[str]) -> None:
     sys.path[:] = path
     sys.argv = ["uiproof", *arguments]
     try:
@@ -232,7 +197,7 @@ if __name__ == "__main__":
         importlib.import_module(name)
     gc.freeze()  # what is here already is shared by all
     try:
-        (order, folder, environment), more_orders = _become_the_next_one(
+        arguments, folder, environment = _become_the_next_one(
             socket.socket(fileno=int(sys.argv[1]))
         )
     except KeyboardInterrupt:
@@ -240,10 +205,6 @@ if __name__ == "__main__":
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    kind, *arguments = order
-    if kind == "courier":
-        os.close(more_orders)
-        _be_a_courier(arguments)
     own = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
     path = [folder, *own, *(part for part in usual_path if part not in own)]
-    _be_a_command(arguments, path, more_orders)
+    _be_a_command(arguments, path)

@@ -34,11 +34,11 @@ def binaries():
         "jpeg": jpeg.getvalue(),
         "pdf": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj",
         "zip": archive.getvalue(),
-        "gzip": gzip.compress(PAGE.encode()),
+        "gzip": gzip.compress(PAGE.encode(), mtime=0),
     }
 
 
-@pytest.mark.parametrize(("kind", "data"), binaries().items())
+@pytest.mark.parametrize(("kind", "data"), binaries().items(), ids=binaries())
 def test_a_file_that_is_no_page_is_flagged_where_it_is_generated_and_refused_as_reference(
     kind, data, tmp_path
 ):

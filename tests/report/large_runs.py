@@ -9,10 +9,9 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from uiproof.engine.journal import encode
-from uiproof.engine.rundir import RunDirectory
+from uiproof.benchmark import CaseError, Record
+from uiproof.engine.rundir import RunDirectory, encode
 from uiproof.engine.summary import summarise
-from uiproof.engine.types import CaseError, Record
 from uiproof.registry import benchmarks
 
 SIDES = ("reference", "generated")

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from uiproof.benchmarks.design2code.human import human_score
+from uiproof.benchmark import CaseError, Record
+from uiproof.benchmarks.design2code.scores import human_score
 from uiproof.benchmarks.design2code.summary import PAPER, STRICT, summarise
-from uiproof.engine.journal import encode
-from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import CaseError, Record
+from uiproof.engine.rundir import RunDirectory, encode
 
 
 def block(text, box, color=(20, 20, 20)):

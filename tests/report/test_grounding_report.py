@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from page_checks import CONTRAST, HOSTILE
+from page_checks import HOSTILE
 from PIL import Image
 from playwright.sync_api import expect
 
+from uiproof.benchmark import Method, Record
 from uiproof.benchmarks.grounding import BENCHMARK
-from uiproof.benchmarks.grounding.answers import Answer, Look
+from uiproof.benchmarks.grounding.cases import Answer, Look
 from uiproof.benchmarks.grounding.data import (
     AnnotatedElement,
     Dataset,
@@ -24,12 +25,11 @@ from uiproof.benchmarks.grounding.data import (
 )
 from uiproof.benchmarks.grounding.methods import make_method
 from uiproof.benchmarks.grounding.synthetic import generate
-from uiproof.boxes import Box
+from uiproof.benchmarks.grounding.view import select
 from uiproof.engine.run import execute
-from uiproof.engine.types import Method, Record
 from uiproof.errors import ModelError
+from uiproof.geometry import Box
 from uiproof.report import write_report
-from uiproof.report.gallery_cases import select
 from uiproof.report.html import Embedded, report_page
 
 HALVES = (Look(Box(0, 0, 0.5, 1), (480, 540), "no"), Look(Box(0.5, 0, 0.5, 1), (480, 540), "maybe"))
@@ -139,6 +139,7 @@ def test_verdicts_are_counted_and_failures_come_first(look, report):
         "server",
     ]
     page.get_by_text("Right answers").click()
+    expect(page.locator(".find:visible .about p:last-child").last).to_contain_text("s/hit")
     assert shown(page)[-2:] == ["absent", "hit"]
 
 
@@ -219,30 +220,6 @@ def test_tags_of_the_data_become_filters(look, tmp_path):
         assert set(shown(page)) == {name for name, tag in tags.items() if tag == difficulty}
 
 
-def test_hostile_texts_stay_texts(look, tmp_path, data):
-    dataset = read_dataset(data)
-    sample = dataset.samples[0]
-    bad = tuple(
-        replace(one, instruction=f"{HOSTILE} {{{{cases}}}} \ud800", text=HOSTILE)
-        for one in sample.elements
-    )
-    tagged = replace(sample, elements=bad, metadata={"group": HOSTILE})
-    write_dataset(replace(dataset, samples=(tagged,)), data)
-    run = run_on(data, tmp_path / "run", Scripted(ANSWERS, name=HOSTILE))
-    page = look(write_report([run], tmp_path / "report.html", title="{{cases}}"))
-    for summary in page.locator(".find summary").all():
-        if summary.is_visible():
-            summary.click()
-    expect(page.locator(".find")).to_have_count(len(ELEMENTS))
-    assert HOSTILE in page.locator(".instruction").first.text_content()
-    expect(page.locator("dd", has_text="click(x=<b>1</b>)")).to_be_visible()
-    assert page.evaluate("window.hacked") is None
-    assert page.locator("img[onerror], main b, main script").count() == 0
-    policy = page.locator("meta[http-equiv]").get_attribute("content")
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-
-
 def test_it_can_be_read_without_scripts(look, report):
     page = look(report, java_script_enabled=False)
     expect(card(page, "Click wrong")).to_be_visible()
@@ -309,7 +286,8 @@ def test_the_worst_of_each_verdict_are_chosen_where_there_are_too_many():
         *("s/0099", "s/0098", "s/0097", "s/0096", "s/0095", "s/0094", "s/0093"),
         *("s/0102", "s/0101", "s/0100"),
     ]
-    assert (chosen.left_out(right=False), chosen.left_out(right=True)) == (93, 45)
+    assert (chosen.failures, chosen.right) == (103, 50)
+    assert sum(one.right for one in chosen.shown) == 5
     assert chosen.outcomes == {"miss": 100, "near_miss": 3, "hit": 50}
 
 
@@ -342,15 +320,6 @@ def test_pictures_of_noisy_screenshots_keep_to_the_size_budget(data, tmp_path, m
     monkeypatch.setattr("uiproof.report.html._LEAST_FOR_PICTURES", 100_000)
     small = "".join(report_page([run], pictures=Embedded(900_000)))
     assert len(small) <= 900_000
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
-def test_everything_fits_and_can_be_read(look, report, width, scheme):
-    page = look(report, width=width, color_scheme=scheme)
-    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    expect(page.locator(".find pre, .find dl").last).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.evaluate(CONTRAST) == []
 
 
 def test_the_index_of_a_page_is_json(report):

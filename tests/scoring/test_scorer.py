@@ -14,7 +14,7 @@ import pytest
 import uiproof
 from uiproof import Scorer
 from uiproof.errors import InputError, UsageError
-from uiproof.proctree import descendants
+from uiproof.process_tree import descendants
 from uiproof.vision.images import encode_png
 
 PAGE = "<h1>Hello</h1><p>Some words of a page.</p>"
@@ -81,7 +81,7 @@ def test_the_shared_scorer_ends_with_the_program_and_starts_with_the_first_page(
     program = tmp_path / "program.py"
     program.write_text(
         "import os, uiproof\n"
-        "from uiproof.proctree import descendants\n"
+        "from uiproof.process_tree import descendants\n"
         "assert not descendants(os.getpid())\n"
         "first = uiproof.score_page('<p>Words</p>', '<p>Words</p>')\n"
         "family = descendants(os.getpid())\n"

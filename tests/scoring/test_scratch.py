@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import threading
 
 import pytest
 
-from uiproof import InteractionReference, pruning
-from uiproof.boxes import PixelBox
+from uiproof import InteractionReference
+from uiproof.benchmark import Case
+from uiproof.benchmarks.interaction2code.serving import ReferenceFolders
 from uiproof.browser.source import PageSource
-from uiproof.engine.types import Case
-from uiproof.proctree import descendants
-from uiproof.scoring import judge as judging
-from uiproof.scoring.folders import ReferenceFolders
-from uiproof.scoring.judge import ScoringJudge
-from uiproof.scoring.references import benchmark_of
-from uiproof.vision import readings
+from uiproof.files import BoundedCache
+from uiproof.geometry import PixelBox
+from uiproof.process_tree import descendants
+from uiproof.scoring import pool
+from uiproof.scoring.pool import ScoringJudge, find_case
+from uiproof.vision import ocr as readings
 from uiproof.vision.ocr import OcrLine
 
 
@@ -24,49 +23,26 @@ def reference(name: str, size: int = 1000) -> InteractionReference:
     return InteractionReference(name.encode() * size, b"after", action=name)
 
 
-def size_of(folder):
+def folder_size(folder):
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def test_references_of_one_content_share_a_folder_in_the_published_layout(tmp_path):
     folders = ReferenceFolders(tmp_path)
-    with folders.holding(reference("a")) as one, folders.holding(reference("a")) as same:
-        assert one == same
-        assert {file.name for file in one.iterdir()} == {"0.png", "1.png", "action.json"}
-        with folders.holding(reference("b")) as other:
-            assert other != one
+    one = folders.folder_of(reference("a"))
+    assert folders.folder_of(reference("a")) == one
+    assert {file.name for file in one.iterdir()} == {"0.png", "1.png", "action.json"}
+    assert folders.folder_of(reference("b")) != one
 
 
-def test_the_reference_that_was_not_used_for_longest_goes_and_never_one_in_use(tmp_path):
+def test_the_least_recently_used_reference_is_deleted(tmp_path):
     folders = ReferenceFolders(tmp_path, most_bytes=2500)
-    with folders.holding(reference("a")) as held:
-        for name in "bcdefg":
-            with folders.holding(reference(name)):
-                pass
-        assert (held / "0.png").is_file()
-        assert len(list(tmp_path.iterdir())) == 2
-    with folders.holding(reference("h")) as last:
-        assert last.is_dir()
-    assert not held.exists()
-
-
-def test_threads_may_hold_references_at_the_same_time(tmp_path):
-    folders = ReferenceFolders(tmp_path, most_bytes=5000)
-    wrong = []
-
-    def hold(name):
-        for _ in range(50):
-            with folders.holding(reference(name)) as folder:
-                if (folder / "0.png").read_bytes() != name.encode() * 1000:
-                    wrong.append(name)
-
-    threads = [threading.Thread(target=hold, args=(name,)) for name in "abcdefgh"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-    assert size_of(tmp_path) <= 5000
+    first = folders.folder_of(reference("a"))
+    for name in "bcdefg":
+        last = folders.folder_of(reference(name))
+        assert (last / "0.png").is_file()
+    assert len(list(tmp_path.iterdir())) == 2
+    assert not first.exists()
 
 
 def test_files_that_were_not_used_for_longest_make_room(tmp_path):
@@ -75,9 +51,9 @@ def test_files_that_were_not_used_for_longest_make_room(tmp_path):
         file.parent.mkdir(exist_ok=True)
         file.write_bytes(b"x" * 10_000)
         os.utime(file, (number, number))
-    pruning.make_room(tmp_path, 100_000)
-    assert size_of(tmp_path) == 100_000
-    pruning.make_room(tmp_path, 50_000)
+    BoundedCache(tmp_path, 100_000).evict()
+    assert folder_size(tmp_path) == 100_000
+    BoundedCache(tmp_path, 50_000).evict()
     left = sorted(file.stem for file in tmp_path.rglob("*.json"))
     assert left == ["6", "7", "8", "9"]
 
@@ -85,8 +61,8 @@ def test_files_that_were_not_used_for_longest_make_room(tmp_path):
 def test_a_folder_that_is_written_to_for_ever_stays_below_its_size(tmp_path):
     for number in range(2_000):
         (tmp_path / str(number)).write_bytes(b"x" * 5_000)
-        pruning.written(tmp_path, 5_000, 1_000_000)
-    assert size_of(tmp_path) < 2_000_000
+        BoundedCache(tmp_path, 1_000_000).after_write(5_000)
+    assert folder_size(tmp_path) < 2_000_000
 
 
 def test_readings_that_are_used_stay_and_others_go(tmp_path, monkeypatch):
@@ -105,15 +81,15 @@ def test_readings_that_are_used_stay_and_others_go(tmp_path, monkeypatch):
             kept.lines("0000", lambda: pytest.fail("it was used all the time"))
             os.utime(tmp_path / "00" / "0000.json", (number + 1, number + 1))
     assert len(read) == 500
-    assert size_of(tmp_path) < 800_000
+    assert folder_size(tmp_path) < 800_000
 
 
 def test_a_worn_browser_is_replaced_and_scores_stay_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr(judging, "_MOST_PAGES", 2)
+    monkeypatch.setattr(pool, "_MOST_ANSWERS", 2)
     page = PageSource.from_html("<h1>Hello</h1><p>Some words.</p>")
-    case = Case("1", None, page)
-    assert benchmark_of(case) == "design2code"
-    judge = ScoringJudge(tmp_path)
+    benchmark, given = find_case(page, "1")
+    case = Case("1", benchmark.name, given)
+    judge = ScoringJudge(tmp_path, {benchmark.name: benchmark.judge_options()})
     others = set(descendants(os.getpid()))
     scores, families = [], []
     for _ in range(3):

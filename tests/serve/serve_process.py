@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from uiproof.proctree import descendants
+from uiproof.process_tree import descendants
 from uiproof.vision.images import encode_png
 
 REFERENCE = "<h1>Hello</h1><p>Some words of a page.</p>"

@@ -168,7 +168,7 @@ def _judges(service):
     for pid in service.family():
         with suppress(OSError):
             words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            if b"uiproof.engine.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"uiproof.engine.worker_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 found.append((pid, int(words[1])))
     return [pid for pid, parent in found if parent in dict(found)]
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 from serve_process import GENERATED, LOOP, REFERENCE, SLOW, serving
 
-from uiproof.proctree import descendants
+from uiproof.process_tree import descendants
 
 IN_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")  # as a shell script does
 

@@ -19,13 +19,12 @@ import uvicorn
 from serve_process import GENERATED, REFERENCE, Service, interaction, serving
 
 from uiproof.browser.source import MAX_HTML_BYTES
-from uiproof.connections import server_config
-from uiproof.listening import address, listen
-from uiproof.proctree import resident_mb
+from uiproof.http_server import server_config
+from uiproof.process_tree import resident_mb
 from uiproof.scoring.pool import WarmPool
 from uiproof.serve.app import make_app
-from uiproof.serve.desk import Desk, Limits
-from uiproof.serve.metrics import Metrics
+from uiproof.serve.queue import Limits, Metrics, ScoreQueue
+from uiproof.sockets import address, listen
 
 QUEUE = 20
 JSON = {"content-type": "application/json"}
@@ -255,9 +254,9 @@ def test_requests_that_wait_are_bounded_in_bytes_too():
 def app_on_a_socket(limits):
     """The same service in a thread, with other limits and nobody who scores."""
     pool = WarmPool(workers=1)
-    desk = Desk(pool, limits, {}, Metrics(pool))
+    queue = ScoreQueue(pool, limits, {}, Metrics(pool))
     with listen("127.0.0.1", 0, who="The service") as listener:
-        server = uvicorn.Server(server_config(make_app(desk)))
+        server = uvicorn.Server(server_config(make_app(queue)))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         service = Service(None, address("127.0.0.1", listener))

@@ -94,7 +94,7 @@ def test_a_scale_that_is_turned_around_changes_nothing(items):
 def test_who_always_agrees_agrees_completely(row):
     for found in coefficients([[label] * 3 for label in row], resamples=50):
         assert found.value == pytest.approx(1)
-        assert (found.low, found.high) == pytest.approx((1, 1))
+        assert (found.low, found.high) == (None, None)  # nothing varies
 
 
 @anything

@@ -1,4 +1,4 @@
-"""Corrections for many comparisons, and the corrected bootstrap, against scipy and by hand."""
+"""Corrections for many comparisons, against scipy and by hand."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from uiproof.stats.corrections import benjamini_hochberg, holm
-from uiproof.stats.intervals import bootstrap_mean
+from uiproof.stats.correlation import benjamini_hochberg, holm
 
 chances = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 
@@ -62,23 +61,3 @@ def test_what_is_no_chance_is_refused():
     for wrong in (1.2, -0.1, float("nan")):
         with pytest.raises(ValueError, match="between 0 and 1"):
             holm([0.5, wrong])
-
-
-def test_the_corrected_bootstrap_is_that_of_scipy():
-    values = np.random.default_rng(3).exponential(size=40)
-    ours = bootstrap_mean(values, resamples=20_000, method="bca")
-    theirs = stats.bootstrap(
-        (values,), np.mean, n_resamples=20_000, method="BCa", rng=np.random.default_rng(0)
-    ).confidence_interval
-    plain = bootstrap_mean(values, resamples=20_000)
-    assert ours.low == pytest.approx(theirs.low, abs=0.01)
-    assert ours.high == pytest.approx(theirs.high, abs=0.02)
-    assert ours.high > plain.high + 0.01  # the long tail is to the right
-
-
-def test_the_corrected_bootstrap_of_groups_is_wider_than_that_of_single_values():
-    values = np.repeat([0.1, 0.2, 0.9, 0.4, 0.3, 0.2], 10)
-    pages = np.repeat(np.arange(6), 10)
-    alone = bootstrap_mean(values, method="bca")
-    grouped = bootstrap_mean(values, clusters=pages, method="bca")
-    assert grouped.high - grouped.low > 1.5 * (alone.high - alone.low)

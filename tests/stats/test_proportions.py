@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from uiproof.stats.intervals import paired_permutation
-from uiproof.stats.proportions import (
+from uiproof.stats.intervals import (
     detectable_difference,
     detectable_mean_difference,
     detectable_paired_difference,
     mcnemar,
     mcnemar_p,
+    paired_permutation,
 )
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from uiproof.engine.journal import encode
-from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import CaseError, Record
+from uiproof.benchmark import CaseError, Record
+from uiproof.engine.rundir import RunDirectory, encode
 
 SIZE = (640, 400)
 PAGE = (

@@ -7,7 +7,7 @@ import random
 import sys
 from pathlib import Path
 
-from uiproof.studio.labels import Choice, Item, Judgement
+from uiproof.labels import Choice, Item, Judgement
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks" / "interaction2code"))
 

@@ -30,7 +30,7 @@ class RunningStudio:
 
     @property
     def owner_url(self) -> str:
-        return f"{self.url}/?token={self.studio.gate.owner_token}"
+        return f"{self.url}/?token={self.studio.access.owner_token}"
 
     def first_name(self) -> list[dict[str, str]]:
         """The cookie with which the owner labels under the first name, if there is one."""
@@ -40,10 +40,10 @@ class RunningStudio:
 
     def client(self, token: str | None = None) -> httpx.Client:
         """Somebody who has opened the studio; the owner labels under the first name there is."""
-        given = token or self.studio.gate.owner_token
-        visitor = self.studio.gate.visitor(given)
+        given = token or self.studio.access.owner_token
+        visitor = self.studio.access.visitor(given)
         assert visitor is not None
-        headers = {"X-CSRF-Token": visitor.csrf(self.studio.gate.secret)}
+        headers = {"X-CSRF-Token": visitor.csrf(self.studio.access.secret)}
         # Reading certificates takes longer than most tests, and nothing is encrypted here.
         client = httpx.Client(
             base_url=self.url, headers=headers, follow_redirects=True, timeout=60, verify=False

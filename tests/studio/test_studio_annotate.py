@@ -9,12 +9,11 @@ from annotate_runs import PAGE, make_run
 from studio_server import running_studio
 
 from uiproof.errors import InputError
-from uiproof.studio.annotating.desk import result_is_left
-from uiproof.studio.annotating.exhibits import exhibit
-from uiproof.studio.annotating.tasks import compare_items, judge_items, sample
-from uiproof.studio.browsing.runs import find_runs, open_run
-from uiproof.studio.labelling import labels, next_item, skip, undo
-from uiproof.studio.labels import Choice, Item, Judgement
+from uiproof.labels import Choice, Item, Judgement
+from uiproof.studio.case_media import case_files
+from uiproof.studio.runs import find_runs, open_run
+from uiproof.studio.store import labels, next_item, skip, undo
+from uiproof.studio.tasks import compare_items, judge_items, result_is_left, sample
 
 PAGES = {"shop/1": PAGE, "shop/2": PAGE, "blog/1": None}
 
@@ -84,16 +83,16 @@ def test_a_sample_has_the_same_cases_of_every_run_and_is_the_same_for_a_seed():
 
 
 def test_a_case_without_a_page_says_so_and_takes_its_reference_from_another_run(runs):
-    alone = exhibit(runs, "ours-run", "blog/1")
+    alone = case_files(runs, "ours-run", "blog/1")
     assert (alone.page, alone.reference) == (None, ())
     assert alone.missing == "No page was generated."  # not the error's words, which name a model
-    assert len(exhibit(runs, "ours-run", "blog/1", ["ours-run", "base-run"]).reference) == 2
+    assert len(case_files(runs, "ours-run", "blog/1", ["ours-run", "base-run"]).reference) == 2
 
 
 # Queues
 
 
-def test_after_an_undo_that_item_is_shown_though_another_one_was_on_the_desk(studio, runs):
+def test_after_an_undo_that_item_is_shown_although_another_one_was_on_screen(studio, runs):
     task = studio.store.add_task("judge", "t", judge_items(opened(runs, "ours-run")), per_item=1)
     ann = studio.store.add_annotator("Ann").id
     first = next_item(studio.store, task.id, ann)
@@ -262,7 +261,7 @@ def test_a_new_link_closes_the_old_one(studio):
     owner = studio.client()
     assert f"/tasks?token={ann.token}" in owner.get("/people").text
     owner.post(f"/people/{ann.id}/link")
-    assert studio.studio.gate.visitor(ann.token) is None
+    assert studio.studio.access.visitor(ann.token) is None
     assert studio.store.annotators()[0].token in owner.get("/people").text
 
 

@@ -10,11 +10,10 @@ from annotate_runs import PAGE, make_run
 from playwright.sync_api import expect
 from studio_server import running_studio
 
-from uiproof.studio.annotating.desk import result_is_left
-from uiproof.studio.annotating.tasks import compare_items, judge_items
-from uiproof.studio.browsing.runs import open_run
-from uiproof.studio.labelling import labels
-from uiproof.studio.labels import Choice, Judgement
+from uiproof.labels import Choice, Judgement
+from uiproof.studio.runs import open_run
+from uiproof.studio.store import labels
+from uiproof.studio.tasks import compare_items, judge_items, result_is_left
 
 PAGES = {f"shop/{n}": f"{PAGE}<p>{n}" for n in range(4)}
 GREEDY = (
@@ -292,7 +291,7 @@ def test_pages_fit_every_window_and_everybody_can_use_them(studio, task, at, the
     page = at(judge, "Zoe", color_scheme=theme)
     press(page, "n", "a", "g")
     found = []
-    owner = f"token={studio.studio.gate.owner_token}"
+    owner = f"token={studio.studio.access.owner_token}"
     for address in (
         f"/tasks/{judge.id}",
         f"/tasks/{compare.id}",

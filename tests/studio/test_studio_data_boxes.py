@@ -12,8 +12,8 @@ from studio_looks import barriers, overflows
 from studio_server import RunningStudio, running_studio
 
 from uiproof.benchmarks.grounding.data import read_dataset
-from uiproof.studio.datasets.sets import dataset_id
-from uiproof.studio.edits import edits
+from uiproof.studio.datasets import dataset_id
+from uiproof.studio.store import edits
 
 NAMES = (
     "mouse",

@@ -15,12 +15,11 @@ from playwright.sync_api import expect
 from studio_looks import barriers, overflows
 from studio_server import running_studio
 
-from uiproof.benchmarks.interaction2code.graph import Graph
-from uiproof.benchmarks.interaction2code.layout import read_dataset
+from uiproof.benchmarks.interaction2code.editor import collected_page, read_page
+from uiproof.benchmarks.interaction2code.graph import Graph, read_dataset
 from uiproof.benchmarks.interaction2code.marks import draw_mark, find_mark
-from uiproof.boxes import PixelBox
-from uiproof.studio.datasets.corrections import collected_page, read_page
-from uiproof.studio.datasets.sets import dataset_id
+from uiproof.geometry import PixelBox
+from uiproof.studio.datasets import dataset_id
 from uiproof.vision.images import encode_png
 
 TRIGGER = PixelBox(40, 60, 200, 100)
@@ -69,7 +68,7 @@ def graph_of(folder: Path, page: str) -> Graph:
 
 def test_boxes_that_a_data_set_only_drew_are_there_to_correct(world):
     state = collected_page(graph_of(world.studio.datasets[0], "101"), SIZES)
-    assert [(one.trigger, one.effect) for one in state.interactions] == [
+    assert [(PixelBox(*one.trigger), PixelBox(*one.effect)) for one in state.interactions] == [
         (TRIGGER, EFFECT),
         (EFFECT, OTHER),
     ]
@@ -78,7 +77,9 @@ def test_boxes_that_a_data_set_only_drew_are_there_to_correct(world):
 def test_a_corrected_page_is_exported_in_the_published_layout(world, tmp_path):
     folder = world.studio.datasets[0]
     before = digest(folder)
-    first, second = collected_page(graph_of(folder, "101"), SIZES).json()["interactions"]
+    first, second = collected_page(graph_of(folder, "101"), SIZES).model_dump(mode="json")[
+        "interactions"
+    ]
     moved = PixelBox(420, 30, 480, 70)
     second |= {"kind": "type", "value": "tea", "sentence": "type tea", "visuals": ["switch"]}
     second |= {"tags": ["Input", "input"], "effect": [420, 30, 480, 70]}
@@ -108,7 +109,7 @@ def test_a_removed_interaction_is_left_out_and_can_be_restored(world, tmp_path):
     client, address = world.client(), f"/data/{dataset_id(folder)}"
     revision = 0
     for removed, ids in (({"1"}, ["2"]), (set(), ["1", "2"]), ({"1", "2"}, None)):
-        content = state.json()
+        content = state.model_dump(mode="json")
         for one in content["interactions"]:
             one["removed"] = one["id"] in removed
         change = {"name": "102", "revision": revision, "content": content}
@@ -124,8 +125,8 @@ def test_what_cannot_be_meant_is_refused(world):
     from uiproof.errors import InputError
 
     graph = graph_of(world.studio.datasets[0], "102")
-    good = collected_page(graph, SIZES).json()
-    assert read_page(good, graph, SIZES).json() == good
+    good = collected_page(graph, SIZES).model_dump(mode="json")
+    assert read_page(good, graph, SIZES).model_dump(mode="json") == good
     for wrong in (
         {"kind": "dance"},
         {"id": "9"},

@@ -11,11 +11,10 @@ from said_tasks import HOSTILE, noisy_task, published, say
 from studio_server import running_studio
 
 from uiproof.errors import InputError
-from uiproof.studio.exchange import packing
-from uiproof.studio.exchange.exchange import export_task, import_labels
-from uiproof.studio.exchange.packing import safe_word
-from uiproof.studio.labels import Item, Judgement
-from uiproof.studio.routes import exchange
+from uiproof.labels import Item, Judgement
+from uiproof.studio import label_bundle
+from uiproof.studio.label_bundle import export_task, import_labels, safe_word
+from uiproof.studio.routes import results
 from uiproof.studio.store import Store
 
 TASK = {"key": "k", "kind": "judge", "title": "T", "per_item": 1, "created": "2026-01-01T00:00:00Z"}
@@ -55,7 +54,7 @@ def test_a_zip_file_that_reaches_outside_of_itself_is_refused(tmp_path, store, n
     path = zipped(
         tmp_path / "x.zip", {"failure_mark_prompt_gpt.json": '{"1/1-x": "0/0"}', name: "{}"}
     )
-    with pytest.raises(InputError, match="would lie elsewhere"):
+    with pytest.raises(InputError, match="outside of its folder"):
         import_labels(store, [path])
     assert untouched(store)
     assert not (tmp_path.parent / "failure_cot_prompt_gpt.json").exists()
@@ -65,13 +64,13 @@ def test_a_link_in_a_zip_file_is_refused(tmp_path, store):
     link = zipfile.ZipInfo("failure_cot_prompt_gpt.json")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     path = zipped(tmp_path / "x.zip", {link: "/etc/passwd"})
-    with pytest.raises(InputError, match="would lie elsewhere"):
+    with pytest.raises(InputError, match="outside of its folder"):
         import_labels(store, [path])
 
 
 def test_what_grows_too_large_or_has_too_many_entries_is_refused(tmp_path, store, monkeypatch):
-    monkeypatch.setattr(packing, "MOST_BYTES", 2**20)
-    monkeypatch.setattr(packing, "MOST_ENTRIES", 20)
+    monkeypatch.setattr(label_bundle, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(label_bundle, "MOST_ENTRIES", 20)
     bomb = zipped(tmp_path / "bomb.zip", {"failure_cot_prompt_gpt.json": b" " * (2**20 + 1)})
     assert bomb.stat().st_size < 10_000
     with pytest.raises(InputError, match="more than 1 MB"):
@@ -113,23 +112,23 @@ def test_one_broken_file_keeps_all_others_out(tmp_path, store):
         (["{"], "line 1 is not JSON"),
         ([[1]], "an object was expected"),
         ([{"format": 99, "task": TASK}], "does not begin with a task"),
-        ([{"format": 1, "task": {**TASK, "kind": "poem"}}], "no known kind"),
-        ([{"format": 1, "task": {**TASK, "per_item": 10**30}}], "number of annotators"),
-        ([{"format": 1, "task": {**TASK, "created": "soon"}}], "created is no time"),
+        ([{"format": 1, "task": {**TASK, "kind": "poem"}}], "kind: "),
+        ([{"format": 1, "task": {**TASK, "per_item": 10**30}}], "per_item: "),
+        ([{"format": 1, "task": {**TASK, "created": "soon"}}], "created: "),
         (["TASK", {"what": 1}], "neither an item nor a label"),
         (["TASK", ITEM, ITEM], "is there twice"),
-        (["TASK", {**ITEM, "case": ""}], "no case"),
-        (["TASK", {**ITEM, "model": 5}], "model must be a text"),
-        (["TASK", {**ITEM, "model": "\ud800"}], "cannot be written"),
-        (["TASK", {**ITEM, "case": "x" * 5000}], "at most 1,000"),
+        (["TASK", {**ITEM, "case": ""}], "case: "),
+        (["TASK", {**ITEM, "model": 5}], "model: Input should be a valid string"),
+        (["TASK", {**ITEM, "model": "\ud800"}], "model: "),
+        (["TASK", {**ITEM, "case": "x" * 5000}], "at most 1000"),
         (["TASK", LABEL], "no item 1 above it"),
-        (["TASK", ITEM, {**LABEL, "by": " "}], "whose label"),
+        (["TASK", ITEM, {**LABEL, "by": " "}], "by: "),
         (["TASK", ITEM, {**LABEL, "value": {"usable": "yes"}}], "line 3"),
         (["TASK", ITEM, {**LABEL, "value": {"usable": True, "failure": ["a"]}}], "line 3"),
-        (["TASK", ITEM, {**LABEL, "value": {"outcome": "win"}}], "no label for a judge task"),
-        (["TASK", ITEM, {**LABEL, "seconds": -1}], "no number of seconds"),
-        (["TASK", ITEM, {**LABEL, "at": "2026-99-01"}], "at is no time"),
-        (["TASK", ITEM, '{"label": 1, "seconds": NaN}'], "NaN is no number"),
+        (["TASK", ITEM, {**LABEL, "value": {"outcome": "win"}}], "Not a label for a judge task"),
+        (["TASK", ITEM, {**LABEL, "seconds": -1}], "seconds: "),
+        (["TASK", ITEM, {**LABEL, "at": "2026-99-01"}], "at: "),
+        (["TASK", ITEM, '{"label": 1, "seconds": NaN}'], "NaN is not a number"),
         (["TASK", ITEM, "[" * 100_000], "line 3 is not JSON"),
         (["TASK"], "nothing in 'T'"),
     ],
@@ -200,7 +199,7 @@ def test_an_upload_is_bounded_checked_and_for_the_owner_only(tmp_path, monkeypat
         assert client.post("/import", content=b"x" * 10).status_code == 400
         assert client.post("/import", content=iter([b"x"])).status_code == 400  # of unknown size
         with monkeypatch.context() as patch:
-            patch.setattr(exchange, "MOST_BYTES", -exchange._ENVELOPE)
+            patch.setattr(label_bundle, "MOST_BYTES", -results._ENVELOPE)
             assert "at most" in upload(good).text
         answer = upload(("../../" + good[0], good[1]), annotator=HOSTILE)
         assert answer.status_code == 200

@@ -7,17 +7,17 @@ import pytest
 from annotate_runs import PAGE, make_run
 from studio_server import running_studio
 
-from uiproof.studio.annotating.frames import (
+from uiproof.studio.frames import (
     MOST_PAGE_BYTES,
-    Seen,
+    FrameKey,
     disarmed,
     file_beside,
     page_policy,
     seal,
     unseal,
 )
-from uiproof.studio.annotating.tasks import judge_items
-from uiproof.studio.browsing.runs import open_run
+from uiproof.studio.runs import open_run
+from uiproof.studio.tasks import judge_items
 
 SECRETS = (".env", ".env.html", ".ssh/id_rsa", ".git/config", ".git/x.css", "id_rsa")
 SECRETS += ("secrets.yaml", "key.pem", "answer.txt", "a/.b/c.png", "dump.sql", "README")
@@ -48,24 +48,24 @@ def served(tmp_path_factory):
         )
         items = {item.case: item.id for item in studio.store.items(task.id)}
         ann = studio.store.add_annotator("Ann").id
-        gate = studio.studio.gate
-        keys = {case: seal(gate, Seen("page", item, ann)) for case, item in items.items()}
+        access = studio.studio.access
+        keys = {case: seal(access, FrameKey("page", item, ann)) for case, item in items.items()}
         yield studio, studio.client(), keys
 
 
 def test_a_key_opens_what_it_was_made_for_and_cannot_be_made_up(served):
-    gate = served[0].studio.gate
-    seen = Seen("generated", 12, 3, True, 1)
-    key = seal(gate, seen)
-    assert unseal(gate, key) == seen
-    assert seal(gate, seen) == key
+    access = served[0].studio.access
+    seen = FrameKey("generated", 12, 3, True, 1)
+    key = seal(access, seen)
+    assert unseal(access, key) == seen
+    assert seal(access, seen) == key
     for other in (replace(seen, item=13), replace(seen, of_baseline=False)):
-        assert seal(gate, other)[:40] != key[:40]
-        assert len(seal(gate, other)) == len(key)
+        assert seal(access, other)[:40] != key[:40]
+        assert len(seal(access, other)) == len(key)
     for wrong in ("", "x", key[:-2], key + "00", "0" * len(key), key[:40], key[40:] + key[:40]):
-        assert unseal(gate, wrong) is None
+        assert unseal(access, wrong) is None
     changed = key[:-2] + ("00" if key[-2:] != "00" else "01")
-    assert unseal(gate, changed) is None
+    assert unseal(access, changed) is None
 
 
 def test_a_page_is_served_without_a_cookie_under_a_policy_that_holds_it(served):
@@ -142,7 +142,7 @@ def test_a_journal_that_names_a_secret_as_a_page_or_picture_shows_nothing(tmp_pa
         task = studio.store.add_task("judge", "t", items, per_item=1)
         client, ann = studio.client(), studio.store.add_annotator("Ann").id
         for item in studio.store.items(task.id):
-            key = seal(studio.studio.gate, Seen("page", item.id, ann))
+            key = seal(studio.studio.access, FrameKey("page", item.id, ann))
             answer = client.get(f"/frame/{key}/")
             assert answer.status_code == 404
             assert "hunter2" not in answer.text

@@ -17,11 +17,11 @@ from playwright.sync_api import expect
 from studio_server import running_studio
 
 from uiproof.browser.chromium import find_chromium
-from uiproof.studio.annotating.frames import headers, page_policy
-from uiproof.studio.annotating.tasks import judge_items
-from uiproof.studio.browsing.runs import open_run
-from uiproof.studio.labelling import labels
-from uiproof.studio.labels import Judgement
+from uiproof.labels import Judgement
+from uiproof.studio.frames import headers, page_policy
+from uiproof.studio.runs import open_run
+from uiproof.studio.store import labels
+from uiproof.studio.tasks import judge_items
 
 
 class Attacker:

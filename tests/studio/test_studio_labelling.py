@@ -3,19 +3,21 @@ from __future__ import annotations
 import pytest
 
 from uiproof.errors import InputError
-from uiproof.studio.edits import EditConflictError, edits, save_edit
-from uiproof.studio.labelling import (
+from uiproof.labels import Choice, Item, Judgement
+from uiproof.studio.store import (
+    EditConflictError,
+    Store,
     decide,
-    decisions,
+    decision_labels,
+    edits,
     labels,
     next_item,
     progress,
+    save_edit,
     save_label,
     skip,
     undo,
 )
-from uiproof.studio.labels import Choice, Item, Judgement
-from uiproof.studio.store import Store
 
 GOOD = Judgement(usable=True)
 BAD = Judgement(usable=False, failure="b", also=("g", "f"))
@@ -118,9 +120,9 @@ def test_a_decision_settles_and_can_be_taken_back(store):
     ann = store.add_annotator("Ann").id
     item = store.items(task.id)[0].id
     decide(store, item, ann, BAD)
-    assert decisions(store, task.id) == {item: BAD}
+    assert [(one.item, one.value) for one in decision_labels(store, task.id)] == [(item, BAD)]
     decide(store, item, ann, None)
-    assert decisions(store, task.id) == {}
+    assert decision_labels(store, task.id) == []
 
 
 def test_progress_counts_what_is_left_for_a_person(store):

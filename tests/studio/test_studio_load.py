@@ -12,9 +12,8 @@ import httpx
 import pytest
 
 import warm_commands
-from uiproof.studio.labelling import labels, progress
-from uiproof.studio.labels import Item
-from uiproof.studio.store import Store
+from uiproof.labels import Item
+from uiproof.studio.store import Store, labels, progress
 
 NAMES = [f"annotator {n}" for n in range(8)]
 

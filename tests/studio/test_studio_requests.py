@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from studio_server import running_studio
 
-from uiproof.studio.annotating.tasks import judge_items
-from uiproof.studio.browsing.runs import open_run
-from uiproof.studio.datasets.sets import dataset_id
-from uiproof.studio.routes import ROUTERS, data_boxes, data_pages
+from uiproof.studio.datasets import dataset_id
+from uiproof.studio.routes import ROUTERS
+from uiproof.studio.runs import open_run
+from uiproof.studio.tasks import judge_items
 
 NUMBERS = [2**63, 2**64, -(2**63) - 1, 10**400, 10**5000, -(10**30)]
 TEXTS = ["\ud800", "a\udfffb", "\0", "x" * 100_000]
@@ -52,8 +52,7 @@ def fine(answer):
 
 def routes():
     """All addresses of the studio with their methods."""
-    routers = [*ROUTERS, data_boxes.router, data_pages.router]
-    every = [route for router in routers for route in router.routes if hasattr(route, "methods")]
+    every = [route for router in ROUTERS for route in router.routes if hasattr(route, "methods")]
     assert len(every) > 30
     return [(method, route.path) for route in every for method in route.methods]
 

@@ -7,13 +7,19 @@ import shutil
 import pytest
 from said_tasks import noisy_task, outcome, say, scored, without_page, written
 
+from uiproof.labels import Choice, Item, Judgement
 from uiproof.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
-from uiproof.studio.labelling import decide, save_label, undo
-from uiproof.studio.labels import Choice, Item, Judgement
-from uiproof.studio.outcomes.agreement import agreement, disagreements, finals, gather
-from uiproof.studio.outcomes.results import results_json, task_results
-from uiproof.studio.outcomes.verdicts import machine_agreement, read_facts
-from uiproof.studio.store import Store
+from uiproof.studio.results import (
+    agreement,
+    disagreements,
+    gather,
+    machine_agreement,
+    read_facts,
+    results_json,
+    settled_items,
+    task_results,
+)
+from uiproof.studio.store import Store, decide, save_label, undo
 
 GOOD, BAD, PARTLY = Judgement(True), Judgement(False, "b"), Judgement(True, "i", ("f",))
 
@@ -82,7 +88,7 @@ def test_one_person_alone_agrees_with_nobody(store):
 def test_the_majority_counts_a_tie_is_open_and_a_decision_settles_it(store):
     task = judged(store, [GOOD, GOOD, GOOD], [GOOD, BAD, BAD], [BAD, None, PARTLY])
     person = store.annotators()[0].id
-    first, tied, mixed = finals(gather(store, task))
+    first, tied, mixed = settled_items(gather(store, task))
     assert first.answers == {"usable": True, "failure": "none"}
     assert tied.answers == {"usable": None, "failure": None}
     assert tied.open
@@ -91,12 +97,12 @@ def test_the_majority_counts_a_tie_is_open_and_a_decision_settles_it(store):
     assert mixed.open
     decide(store, tied.item.id, person, PARTLY)
     decide(store, first.item.id, person, BAD)
-    first, tied, _ = finals(gather(store, task))
+    first, tied, _ = settled_items(gather(store, task))
     assert tied.answers == {"usable": True, "failure": "i"}
-    assert tied.settled
+    assert tied.decided
     assert first.answers == {"usable": False, "failure": "b"}  # more than the majority
     decide(store, first.item.id, person, None)
-    assert finals(gather(store, task))[0].answers["usable"] is True
+    assert settled_items(gather(store, task))[0].answers["usable"] is True
 
 
 def test_disagreements_list_what_was_said_the_most_frequent_first(store):
@@ -151,7 +157,7 @@ def test_undone_and_replaced_labels_count_for_nothing(store):
     save_label(store, items[0].id, person, BAD)
     save_label(store, items[1].id, person, BAD)
     undo(store, task, person)
-    assert [one.answers["usable"] for one in finals(gather(store, task))] == [False, True]
+    assert [one.answers["usable"] for one in settled_items(gather(store, task))] == [False, True]
 
 
 def with_runs(tmp_path, store, people, *, kind="judge"):
@@ -233,7 +239,7 @@ def test_tables_by_category_use_what_the_records_of_runs_say(tmp_path, store):
     runs, task = with_runs(tmp_path, store, [GOOD] * 5 + [BAD] * 5)
     said = gather(store, task)
     tags, visuals = task_results(said, read_facts(runs, said.items)).categories
-    assert tags.rows[0][:2] == ("button", "10")
-    assert tags.rows[0][2].startswith("50.0")
-    assert visuals.rows[0][0] == "text"
+    assert tags.header[2:] == ("button",)
+    assert [row[2] for row in tags.rows] == ["0.5000", "10"]  # the rate, and n
+    assert visuals.header[2:] == ("text",)
     assert results_json(said)["usability"][0]["rate"] == 0.5

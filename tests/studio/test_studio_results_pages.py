@@ -12,9 +12,9 @@ from said_tasks import HOSTILE, many, noisy_task, say, written
 from studio_looks import barriers, overflows
 from studio_server import running_studio
 
-from uiproof.studio.labelling import save_label
-from uiproof.studio.labels import Choice, Item, Judgement
-from uiproof.studio.outcomes.agreement import disagreements, finals, gather
+from uiproof.labels import Choice, Item, Judgement
+from uiproof.studio.results import disagreements, gather, settled_items
+from uiproof.studio.store import save_label
 
 NAME = f"Ann {HOSTILE}"
 
@@ -75,19 +75,19 @@ def test_the_results_show_rates_failures_agreement_and_the_program(place, look):
     expect(rates.first).to_contain_text(f"gpt {HOSTILE}")
     usable = [
         final.answers["usable"]
-        for final in finals(gather(place.store, 1))
+        for final in settled_items(gather(place.store, 1))
         if final.item.prompt == "direct" and final.answers["usable"] is not None
     ]
     expect(rates.first).to_contain_text(f"{100 * sum(usable) / len(usable):.2f}")
     expect(page.locator("#agreement")).to_contain_text(f"{NAME} & Ben")
     program = page.locator("#runs")
-    expect(program).to_contain_text("Usability % by tag category", timeout=30_000)
-    expect(program).to_contain_text("Usable: who says what")
+    expect(program).to_contain_text("Usability rate by tag category", timeout=30_000)
+    expect(program).to_contain_text("Usable: people and verifier")
     expect(program).to_contain_text("strict.part.text")
     page.goto(place.url + "/tasks/2/results")
     expect(page.locator("#comparisons tbody tr")).to_have_count(1)
     expect(page.locator("#agreement")).to_contain_text("Krippendorff’s alpha, ordinal")
-    expect(page.locator("#runs")).to_contain_text("Points the same way", timeout=30_000)
+    expect(page.locator("#runs")).to_contain_text("Same direction", timeout=30_000)
 
 
 def test_agreement_renews_itself_while_people_label(tmp_path, look):
@@ -103,7 +103,7 @@ def test_agreement_renews_itself_while_people_label(tmp_path, look):
         expect(page.locator("#agreement")).to_contain_text("Ann & Dora", timeout=30_000)
         assert fleiss.inner_text() != before
         expect(page.locator("#counts")).to_contain_text("64")
-        page.get_by_role("link", name="Load them again").click()
+        page.get_by_role("link", name="Reload").click()
         expect(page.locator("#agreement .fresh")).to_have_count(0)
 
 
@@ -201,4 +201,5 @@ def test_the_published_files_uploaded_give_the_published_rates(tmp_path, look, s
             *("72.73", "73.53", "80.21"),
             *("65.51", "68.18", "76.20"),
         ]
-        assert all(row[2] == row[-1] for row in shown)  # ours beside the published
+        page.locator("#published summary").click()
+        expect(page.locator("#published")).to_contain_text("Fig. 9")

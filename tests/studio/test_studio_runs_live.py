@@ -12,12 +12,10 @@ from pathlib import Path
 from going_runs import TOY, going_run
 
 import warm_commands
-from uiproof.engine.journal import encode
-from uiproof.engine.lock import is_locked, locked
-from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import Record
-from uiproof.studio.browsing.live import Lookout
-from uiproof.studio.browsing.runs import find_runs, open_run
+from uiproof.benchmark import Record
+from uiproof.engine.rundir import RunDirectory, encode, is_locked, locked
+from uiproof.studio.live import RunMonitor
+from uiproof.studio.runs import find_runs, open_run
 
 
 def begun(folder: Path, name: str, **manifest) -> Path:
@@ -45,17 +43,17 @@ def until(look, is_there):
 def test_lines_that_were_counted_are_not_read_again(tmp_path):
     journal = begun(tmp_path, "long", cases=12_000)
     journal.write_bytes(b"".join(line(f"{number}") for number in range(10_000)))
-    lookout = Lookout()
+    monitor = RunMonitor()
     run = open_run(tmp_path, "long")
     with locked(journal.parent / "lock"):
-        first = until(lambda: lookout.state(run), lambda seen: seen.metric)
+        first = until(lambda: monitor.state(run), lambda seen: seen.metric)
         assert (first.state, first.n, first.total) == ("running", 10_000, 12_000)
         size = journal.stat().st_size
         with journal.open("r+b") as file:  # whoever reads this again stumbles over it
             file.write(b"x" * (size - 1))
         with journal.open("ab") as file:
             file.write(line("new") + b'{"id": "half a li')
-        second = lookout.state(run)
+        second = monitor.state(run)
     assert (second.state, second.n) == ("running", 10_001)
     assert second.metric == first.metric  # computed again later: it took some time
 
@@ -65,31 +63,31 @@ def test_a_case_that_is_done_again_counts_once(tmp_path):
     journal.write_bytes(
         encode(Record("a", "failed", {"same": 0.0})) + line("b") + line("a") + line("c")
     )
-    state = Lookout().state(open_run(tmp_path, "again"))
+    state = RunMonitor().state(open_run(tmp_path, "again"))
     assert (state.state, state.n, state.failed, state.total) == ("interrupted", 3, 0, None)
 
 
 def test_a_journal_that_was_replaced_is_counted_anew(tmp_path):
     journal = begun(tmp_path, "replaced")
     journal.write_bytes(line("a") + line("b"))
-    lookout = Lookout()
-    assert lookout.state(open_run(tmp_path, "replaced")).n == 2
+    monitor = RunMonitor()
+    assert monitor.state(open_run(tmp_path, "replaced")).n == 2
     other = journal.with_suffix(".new")
     other.write_bytes(line("x") + line("y") + line("z"))
     other.replace(journal)
-    assert lookout.state(open_run(tmp_path, "replaced")).n == 3
+    assert monitor.state(open_run(tmp_path, "replaced")).n == 3
     journal.unlink()
-    state = lookout.state(open_run(tmp_path, "replaced"))
+    state = monitor.state(open_run(tmp_path, "replaced"))
     assert (state.state, state.n) == ("failed", 0)
 
 
 def test_the_rate_is_that_of_the_cases_that_ended(tmp_path):
-    lookout = Lookout()
+    monitor = RunMonitor()
     (tmp_path / "runs").mkdir()
     with going_run(tmp_path / "runs" / "live", "a b c d e f") as going:
         going.finish(3)
         seen = until(
-            lambda: next(iter(lookout.look(tmp_path / "runs")), None),
+            lambda: next(iter(monitor.states(tmp_path / "runs")), None),
             lambda seen: seen and seen.per_minute and seen.n == 3,
         )
         assert seen is not None
@@ -98,7 +96,7 @@ def test_the_rate_is_that_of_the_cases_that_ended(tmp_path):
         assert seen.seconds_left is not None
         assert seen.seconds_left * seen.per_minute / 60 > 2.9  # three are left
         assert 0 < seen.per_minute <= 180
-    ended = lookout.state(open_run(tmp_path / "runs", "live"))
+    ended = monitor.state(open_run(tmp_path / "runs", "live"))
     assert (ended.state, ended.per_minute) == ("finished", None)
     assert ended.metric is not None
     assert (ended.metric.label, ended.metric.mean) == ("Same", 1.0)
@@ -108,7 +106,7 @@ def test_a_run_whose_process_was_killed_is_interrupted_and_can_be_continued(tmp_
     (tmp_path / "words").mkdir()
     (tmp_path / "words" / "words.txt").write_text("a\nb\nslow\n")
     command = ["run", "--dataset", "words", "--method", "echo", "--out", "runs/mine", "--quiet"]
-    lookout = Lookout()
+    monitor = RunMonitor()
     with warm_commands.Command(
         [*command, "--executor", "inline"],
         cwd=tmp_path,
@@ -116,13 +114,13 @@ def test_a_run_whose_process_was_killed_is_interrupted_and_can_be_continued(tmp_
     ) as process:
         try:
             states = until(
-                lambda: lookout.look(tmp_path / "runs"),
+                lambda: monitor.states(tmp_path / "runs"),
                 lambda seen: any(one.n == 2 for one in seen),
             )
             assert [(one.state, one.n, one.total) for one in states] == [("running", 2, 3)]
         finally:
             process.send_signal(signal.SIGKILL)
-    (state,) = lookout.look(tmp_path / "runs")
+    (state,) = monitor.states(tmp_path / "runs")
     assert (state.state, state.n, state.total) == ("interrupted", 2, 3)
 
 
@@ -154,5 +152,5 @@ def test_a_run_that_ends_before_its_first_case_or_with_failures_only_has_failed(
     RunDirectory(tmp_path / "all").write_summary(
         {"n": 1, "failed": 1, "scores": {}, "complete": True}
     )
-    assert [one.state for one in Lookout().look(tmp_path)] == ["failed", "failed"]
+    assert [one.state for one in RunMonitor().states(tmp_path)] == ["failed", "failed"]
     assert [run.name for run in find_runs(tmp_path)] == ["all", "never"]

@@ -6,11 +6,10 @@ import re
 
 import httpx
 
-from uiproof.listening import HostNames
-from uiproof.studio.annotating.desk import result_is_left
-from uiproof.studio.labelling import labels, save_label
-from uiproof.studio.labels import Choice, Item
-from uiproof.studio.store import Store
+from uiproof.labels import Choice, Item
+from uiproof.sockets import HostNames
+from uiproof.studio.store import Store, labels, save_label
+from uiproof.studio.tasks import result_is_left
 
 
 def test_without_a_token_nothing_opens(studio):
@@ -66,7 +65,7 @@ def test_an_annotators_token_opens_nothing_of_the_owner(studio):
     for address in ("/people", "/tasks/new"):
         assert ann.get(address).status_code == 403
     page = ann.get("/tasks").text
-    assert studio.studio.gate.owner_token not in page
+    assert studio.studio.access.owner_token not in page
     assert "People" not in page
 
 
@@ -141,8 +140,8 @@ def test_an_annotators_link_asks_before_it_takes_the_owners_session(studio):
     assert str(landed.url) == f"{studio.url}/tasks?a=b"
     assert owner.get("/people").status_code == 403
     # And the other way round.
-    page = owner.get("/", params={"token": studio.studio.gate.owner_token})
-    assert "Go on as the owner" in page.text
+    page = owner.get("/", params={"token": studio.studio.access.owner_token})
+    assert "Continue as the owner" in page.text
     assert owner.get("/people").status_code == 403
     owner.get(html.unescape(re.search(r'href="(/\?[^"]+)"', page.text)[1]))
     assert owner.get("/people").status_code == 200
@@ -155,14 +154,14 @@ def test_a_link_of_ones_own_asks_nothing_and_agreement_cannot_be_made_up(studio)
     for agreed in ("", "1", "x" * 40, "\ud7ff"):
         answer = client.get("/tasks", params={"token": ben.token, "agreed": agreed})
         assert "set-cookie" not in answer.headers
-        assert "Go on as Ben" in answer.text
+        assert "Continue as Ben" in answer.text
 
 
 def test_bodies_without_a_length_or_without_an_end_are_refused(studio):
     client = studio.client()
     assert client.post("/people", content=iter([b"name=x"])).status_code == 400
     large = client.post("/people", content=b" " * 9_000_000)
-    assert (large.status_code, large.text) == (413, "This is more than 8 MB.\n")
+    assert (large.status_code, large.text) == (413, "The request is larger than 8 MB.\n")
 
 
 def test_addresses_and_other_names(tmp_path):

@@ -64,7 +64,7 @@ def test_three_people_label_thirty_items_and_the_numbers_survive_export_and_impo
         owner.goto(f"{studio.url}/tasks/new")
         owner.get_by_role("checkbox", name="ours").check()
         owner.get_by_label("Title").fill("Round 1")
-        owner.get_by_role("button", name="Make the task").click()
+        owner.get_by_role("button", name="Create task").click()
         owner.wait_for_url("**/tasks")
         (task,) = studio.store.tasks()
         tokens = {name: studio.store.add_annotator(name).token for name in PEOPLE}

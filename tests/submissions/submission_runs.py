@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-from uiproof.engine.journal import Journal, encode
-from uiproof.engine.rundir import RunDirectory
+from uiproof.benchmark import CaseError, Record
+from uiproof.engine.rundir import Journal, RunDirectory, encode
 from uiproof.engine.summary import summarise
-from uiproof.engine.types import CaseError, Record
 from uiproof.registry import benchmarks
 from uiproof.submissions.model import digest
 

@@ -12,7 +12,7 @@ from submission_runs import FAILURE, change, make_run, page
 import uiproof
 from uiproof.cli import app
 from uiproof.errors import InputError
-from uiproof.submissions import reading
+from uiproof.submissions import model
 
 SCORES = st.floats(0, 1, allow_nan=False, width=32)
 CASES = st.dictionaries(
@@ -121,7 +121,7 @@ def test_what_is_no_submission_is_told_in_a_sentence(tmp_path, content, problem)
 
 
 def test_a_file_that_is_too_large_is_not_read(submission, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_BYTES", 1000)
+    monkeypatch.setattr(model, "MOST_BYTES", 1000)
     assert "larger than" in uiproof.check_submission(submission)[0]
 
 

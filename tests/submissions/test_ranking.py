@@ -10,7 +10,7 @@ from submission_runs import change, make_run, page
 import uiproof
 from uiproof.cli import app
 from uiproof.errors import UsageError
-from uiproof.submissions import showing
+from uiproof.submissions.ranking import ranking_markdown, ranking_table
 
 
 @pytest.fixture
@@ -38,8 +38,24 @@ def test_the_best_leads_and_the_others_are_tested_against_it(submit):
     assert ok.behind == pytest.approx(0.3)
     assert ok.p_value < 0.01
     assert not ok.tied
-    assert bad.behind_low <= bad.behind <= bad.behind_high
+    # It is as far behind on every page: nothing varies.
+    assert (bad.behind, bad.behind_low, bad.behind_high) == (pytest.approx(0.6), None, None)
     assert board.apart == ()
+
+
+def test_submissions_of_earlier_versions_are_ranked_without_their_intervals(submit):
+    def old(document):
+        for cell in document["runs"][0]["summary"]["scores"]["paper"].values():
+            if cell:
+                cell |= {"low": 0.1, "high": 0.2}
+                del cell["clusters"], cell["no_interval"]
+
+    file = submit("old", 0.9)
+    change(file, old, seal=True)
+    assert uiproof.check_submission(file) == []
+    board = uiproof.rank_submissions([file, submit("new", 0.6)])
+    assert [(row.name, row.low is None) for row in board.rows] == [("old", True), ("new", False)]
+    assert "whose intervals differ" in ranking_table(board)
 
 
 def test_who_cannot_be_told_from_the_leader_is_tied(submit):
@@ -49,7 +65,7 @@ def test_who_cannot_be_told_from_the_leader_is_tied(submit):
     assert [row.rank for row in board.rows] == [1, 1]
     assert board.rows[1].tied
     assert board.rows[1].p_value == 1.0
-    assert "≈1" in showing.table(board)
+    assert "≈1" in ranking_table(board)
 
 
 def test_who_is_not_comparable_is_told_with_the_reason(submit, tmp_path):
@@ -80,7 +96,7 @@ def test_who_is_not_comparable_is_told_with_the_reason(submit, tmp_path):
 def test_names_of_strangers_are_nothing_but_text(submit):
     evil = "\x1b[2J[x](http://evil.example) | **b** <img src=x> www.evil.example\u202e\n# h"
     board = uiproof.rank_submissions([submit(evil, 0.5), submit("[red]plain[/red]", 0.4)])
-    table, markdown = showing.table(board), showing.markdown(board)
+    table, markdown = ranking_table(board), ranking_markdown(board)
     assert all(line.isprintable() for line in (table + markdown).splitlines())
     assert "[red]plain[/red]" in table
     assert "](http://" not in markdown

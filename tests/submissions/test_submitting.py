@@ -9,9 +9,9 @@ import pytest
 from submission_runs import FAILURE, change, make_run, page
 
 import uiproof
-from uiproof.engine.types import CaseError, Record
+from uiproof.benchmark import CaseError, Record
 from uiproof.errors import InputError, UsageError
-from uiproof.submissions.schema import SCHEMA, content
+from uiproof.submissions.model import SCHEMA, content
 
 PAGES = [page("1", 0.5, flags=("slow",)), page("2", 0.0, error=FAILURE), page("10", 0.9)]
 
@@ -177,16 +177,19 @@ def test_a_benchmark_that_hides_what_its_summary_needs_is_told(tmp_path, monkeyp
 
     cases = [interaction("a/1", "none"), interaction("b/1", "b")]
     run = make_run(tmp_path / "run", [replace(one, id=f"{i}") for i, one in enumerate(cases)])
-    known = registry.benchmarks()["design2code"]
-    hungry = replace(known, summarise=lambda records: {"scores": [r.details for r in records]})
+
+    class Hungry(type(registry.benchmarks()["design2code"])):
+        def summarise(self, records):
+            return {"scores": [record.details for record in records]}
+
     run.write_summary({**run.summary, "scores": [one.details for one in cases]})
-    monkeypatch.setattr(writing, "benchmarks", lambda: {"design2code": hungry})
+    monkeypatch.setattr(writing, "benchmarks", lambda: {"design2code": Hungry()})
     with pytest.raises(InputError, match="details that it does not name"):
         submit(run, tmp_path / "a.json")
 
 
 def test_the_schema_file_is_up_to_date_and_accepts_submissions(tmp_path):
-    assert SCHEMA.read_text() == content(), "run python -m uiproof.submissions.schema"
+    assert SCHEMA.read_text() == content(), "run python -m uiproof.submissions.model"
     jsonschema = pytest.importorskip("jsonschema")
     path = submit(make_run(tmp_path / "run", PAGES), tmp_path / "a.json")
     document = json.loads(path.read_text())

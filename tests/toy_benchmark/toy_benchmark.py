@@ -1,4 +1,4 @@
-"""The smallest benchmark that works, as a package of its own: repeat a word.
+"""A benchmark as a package of its own: repeat a word. `docs/new-benchmark.md` explains it.
 
 A data set is a folder with `words.txt`, one word a line. The judge sleeps at the word `slow`.
 """
@@ -6,19 +6,16 @@ A data set is a folder with `words.txt`, one word a line. The judge sleeps at th
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from pathlib import Path
-from statistics import mean
-from typing import Any
+from typing import ClassVar
 
-from uiproof.engine.types import Case, Judge, Method, Record, Score
+from uiproof.benchmark import Benchmark, Case, Judge, JudgeOptions, Method, Metric, Score, Served
 from uiproof.errors import EmptyAnswerError, MethodError, UsageError
 from uiproof.models.types import Message, Request
-from uiproof.registry import Benchmark, Metric
 
 
 class Echo(Method[str, str]):
-    """Says what it is asked, except to `mute`, where it has no answer."""
+    """Repeats the question, except `mute`, to which it has no answer."""
 
     name = "echo"
 
@@ -30,7 +27,21 @@ class Echo(Method[str, str]):
         return question
 
 
-class Asking(Method[str, str]):
+class Replay(Method[str, str]):
+    """Answers with the words of a file."""
+
+    name, needs_question = "replay", False
+
+    def __init__(self, words: list[str]) -> None:
+        self._words = words
+
+    async def answer(self, case_id: str, question: str, context) -> str:
+        if int(case_id) > len(self._words):
+            raise MethodError(f"There is no word {case_id}.")
+        return self._words[int(case_id) - 1]
+
+
+class Prompted(Method[str, str]):
     """Lets a model repeat the word."""
 
     def __init__(self, model, prompt: str) -> None:
@@ -61,57 +72,53 @@ class Asking(Method[str, str]):
 
 
 class SameWord(Judge[str, str, str]):
-    """1 for the same word, else 0."""
+    """Gives 1 for the same word, else 0."""
 
     def score(self, case: Case[str, str], answer: str) -> Score:
         if case.truth == "slow":
             time.sleep(60)
         return Score({"same": float(answer == case.truth)})
 
-    def failure(self, case: Case[str, str]) -> Score:
+    def failure(self, case: Case[str, str] | None) -> Score:
         return Score({"same": 0.0})
 
 
-def cases(folder: Path) -> list[Case[str, str]]:
-    words = (folder / "words.txt").read_text().split()
-    return [Case(f"{number}", word, word) for number, word in enumerate(words, 1)]
+class Toy(Benchmark):
+    """Repeat a word."""
+
+    name = "toy"
+    layout = "a folder with words.txt, one word a line."
+    metrics = (Metric("same", "Same"),)
+    methods: ClassVar = {"echo": "repeats the question; needs nothing"}
+    prompts: ClassVar = {"say": "asks politely", "shout": "asks loudly"}
+
+    def recognises(self, path: Path) -> bool:
+        return (path / "words.txt").is_file()
+
+    def cases(self, path: Path) -> list[Case[str, str]]:
+        words = (path / "words.txt").read_text().split()
+        return [Case(f"{number}", word, word) for number, word in enumerate(words, 1)]
+
+    def method(self, name, *, connect, prompt=None, **_) -> Method[str, str]:
+        if prompt is not None:
+            return Prompted(connect(name), prompt)
+        if name != "echo":
+            raise UsageError(f"There is no method {name!r}.", remedy="There is only echo.")
+        return Echo()
+
+    def judge(self, run: Path, options: JudgeOptions) -> SameWord:
+        return SameWord()
+
+    def replay(self, dataset: Path, answers: Path, *, quiet: bool = False) -> Replay:
+        return Replay(answers.read_text().split())
+
+    def reference_case(self, reference, case_id: str) -> Case[str, str] | None:
+        if isinstance(reference, str):
+            return Case(case_id, reference, reference)
+        return super().reference_case(reference, case_id)
+
+    def served(self) -> Served:
+        return Served(reference=str, takes="a word")
 
 
-def method(name: str) -> Method[Any, Any]:
-    if name != "echo":
-        raise UsageError(f"There is no method {name!r}.", remedy="There is only echo.")
-    return Echo()
-
-
-def judge(run: Path) -> SameWord:
-    return SameWord()
-
-
-def summarise(records: Iterable[Record]) -> dict[str, Any]:
-    ended = list(records)
-    scores = [record.scores["same"] for record in ended] or [0.0]
-    same = {"mean": mean(scores), "low": min(scores), "high": max(scores), "n": len(ended)}
-    return {
-        "benchmark": "toy",
-        "n": len(ended),
-        "failed": sum(record.status == "failed" for record in ended),
-        "scores": {"same": same if ended else None},
-        "flags": {},
-        "errors": {},
-        "seconds": 0.0,
-    }
-
-
-BENCHMARK = Benchmark(
-    name="toy",
-    recognises=lambda path: (path / "words.txt").is_file(),
-    cases=cases,
-    method=method,
-    methods={"echo": "repeats the question; needs nothing"},
-    judge=judge,
-    summarise=summarise,
-    metrics=(Metric("same", "Same"),),
-    prompts={"say": "asks politely", "shout": "asks loudly"},
-    prompted=Asking,
-    fingerprint=dict,
-)
+BENCHMARK = Toy()

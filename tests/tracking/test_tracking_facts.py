@@ -9,9 +9,9 @@ import pytest
 from tracking_runs import SECRETS
 
 import uiproof
-from uiproof.disclosure import told
 from uiproof.errors import MissingDependencyError, UsageError
-from uiproof.tracking.facts import cases_of, facts_of
+from uiproof.integrations.tracking import cases_of, facts_of
+from uiproof.redaction import redact
 
 
 def test_every_mean_is_a_metric_by_its_path_with_the_ends_of_its_interval(a_run):
@@ -77,8 +77,8 @@ def test_a_run_keeps_its_id_when_it_is_continued_or_moved_and_another_run_has_an
     ],
 )
 def test_what_is_told_of_a_text(said, heard):
-    assert told(said) == heard
-    assert told(heard) == heard
+    assert redact(said) == heard
+    assert redact(heard) == heard
 
 
 @pytest.mark.parametrize(

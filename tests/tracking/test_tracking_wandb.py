@@ -72,7 +72,7 @@ def test_offline_a_run_is_written_down_and_again_under_the_same_id(a_run, track,
 def test_without_a_login_it_says_so_and_does_not_ask(a_run, track):
     done = track(a_run().path, "--wandb", "pages")
     assert done.returncode == 3
-    assert "Nobody is logged in" in done.stderr
+    assert "Not logged in" in done.stderr
     assert "WANDB_MODE=offline" in done.stderr
     assert "Traceback" not in done.stderr
 

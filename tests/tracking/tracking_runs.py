@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from uiproof.engine.journal import Journal, encode
-from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import CaseError, Record
+from uiproof.benchmark import CaseError, Record
+from uiproof.engine.rundir import Journal, RunDirectory, encode
 
 MANIFEST = {
     "format": 1,

@@ -4,14 +4,14 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
-from uiproof.boxes import Box
 from uiproof.errors import InputError
+from uiproof.geometry import Box
 from uiproof.vision.clip import (
     CACHE_FILE,
     ClipModel,
     clip_similarity,
-    design2code_clip_view,
     find_weights,
+    inpainted_view,
     preprocess,
 )
 
@@ -113,10 +113,10 @@ def test_resizing_is_pillows_antialiased_bicubic_with_the_long_side_cut_down():
 def test_design2code_paints_over_text_and_squashes_to_the_shorter_side():
     page = np.full((600, 300, 3), 240, np.uint8)
     page[100:140, 50:250] = 0
-    view = design2code_clip_view(page, [Box(48 / 300, 98 / 600, 204 / 300, 44 / 600)])
+    view = inpainted_view(page, [Box(48 / 300, 98 / 600, 204 / 300, 44 / 600)])
     assert view.shape == (300, 300, 3)
     assert np.abs(view.astype(int) - 240).max() <= 10
-    assert design2code_clip_view(page, []).min() == 0
+    assert inpainted_view(page, []).min() == 0
 
 
 @pytest.mark.parametrize(

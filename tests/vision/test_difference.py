@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from uiproof.boxes import PixelBox
+from uiproof.geometry import PixelBox
 from uiproof.vision.difference import (
     aligned_difference,
     box_of,

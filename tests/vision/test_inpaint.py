@@ -1,7 +1,7 @@
 import numpy as np
 
-from uiproof.boxes import Box
-from uiproof.vision.inpaint import box_mask, inpaint
+from uiproof.geometry import Box
+from uiproof.vision.clip import box_mask, inpaint
 
 
 def test_boxes_are_cut_down_to_whole_pixels_side_by_side():

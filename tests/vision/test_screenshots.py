@@ -9,8 +9,13 @@ import pytest
 from PIL import Image
 
 from uiproof.errors import InputError
-from uiproof.vision.images import decode, encode_png
-from uiproof.vision.screenshots import decode_screenshot, differing_rows, screenshot_size
+from uiproof.vision.images import (
+    decode,
+    decode_screenshot,
+    differing_rows,
+    encode_png,
+    screenshot_size,
+)
 
 UP, PLAIN = 2, 0
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from uiproof import proctree
-from uiproof.proctree import (
+from uiproof import process_tree
+from uiproof.process_tree import (
     descendants,
     kill_descendants,
     kill_tree,
@@ -51,7 +51,7 @@ def gone(pids, seconds=10.0):
     """Whether none of these processes is alive, after a while at most."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if not set(pids) & {pid for pid, _ in proctree._processes()}:
+        if not set(pids) & {pid for pid, _ in process_tree._processes()}:
             return True
         time.sleep(0.02)
     return False
@@ -95,11 +95,11 @@ def test_ps_tells_the_same_as_the_process_file_system(family):
     if not Path("/proc/self/stat").exists():
         pytest.skip("this system has no /proc")
     try:
-        by_ps = dict(proctree._processes_by_ps())
+        by_ps = dict(process_tree._processes_by_ps())
     except FileNotFoundError:
         pytest.skip("this system has no ps")
     root, below = family
-    by_proc = dict(proctree._processes())
+    by_proc = dict(process_tree._processes())
     for pid in (os.getpid(), root.pid, *below):
         assert by_ps[pid] == by_proc[pid]
 

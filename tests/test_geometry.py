@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uiproof.boxes import Box, PixelBox
+from uiproof.geometry import Box, PixelBox
 
 sides = st.integers(1, 40_000)
 fractions = st.floats(0, 1)
@@ -39,7 +39,7 @@ def test_fractions_of_pixels_are_rounded_outwards():
 def test_a_box_knows_its_area_and_its_middle():
     box = Box(0.25, 0.5, 0.5, 0.25)
     assert box.area == 0.125
-    assert box.center == (0.5, 0.625)
+    assert box.centre == (0.5, 0.625)
 
 
 def test_the_union_is_the_smallest_box_around_both():
