@@ -16,21 +16,28 @@ PYTEST_ARGS ?= -n $$(( $(CORES) * 2 )) --maxprocesses 8 --dist loadfile --no-loa
 # imports again, which takes longer than most tests.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test check format setup lock bench screenshots clean
+.PHONY: help demo test test-slow test-all check format setup lock bench screenshots clean
 
 help: ## this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## score built-in methods on bundled pages, print a table, write report.html
 	@$(BIN)/uiproof demo
 
-test: $(READY) ## run all tests (PYTEST_ARGS="-n 0 tests/test_cli.py" for some)
+test: $(READY) ## run all tests but the slow ones (PYTEST_ARGS="-n 0 tests/test_cli.py" for some)
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-check: $(READY) ## formatting, lint and types
+test-slow: $(READY) ## run the slow families: clusters, faults, hostile pages, the studio in a browser
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -m slow
+
+test-all: $(READY) ## all tests, and the originals from PyPI run side by side with us
+	@$(BIN)/python -m pytest $(PYTEST_ARGS) -m ""
+
+check: $(READY) ## formatting, lint, types and the direction of imports
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache --no-logo
 
 format: $(READY) ## format the code and mend what lint can mend
 	@$(BIN)/ruff check --fix .

@@ -11,14 +11,13 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from cpu import Spent
 from growth import Costs
+from uiproof.benchmark import Benchmark, Case, Judge, JudgeOptions, Method, Score
 from uiproof.engine.context import Context
-from uiproof.engine.types import Case, Judge, Method, Record, Score
 
 DRIVER_CASES = 2_000
 
@@ -45,12 +44,26 @@ class Silence(Method[str, str]):
         return ""
 
 
-def make_nothing(run: Path) -> Nothing:  # noqa: ARG001
-    return Nothing()
+class Free(Benchmark):
+    """Costs nothing."""
 
+    name = "nothing"
 
-def count(records: Iterable[Record]) -> dict[str, Any]:
-    return {"n": sum(1 for _ in records)}
+    def recognises(self, path: Path) -> bool:  # noqa: ARG002
+        """Nothing is."""
+        return False
+
+    def cases(self, path: Path) -> list[Case[str, str]]:  # noqa: ARG002
+        """There are none but those that are given."""
+        return []
+
+    def method(self, name: str, **_: Any) -> Silence:  # noqa: ARG002
+        """Silence."""
+        return Silence()
+
+    def judge(self, run: Path, options: JudgeOptions) -> Nothing:  # noqa: ARG002
+        """Make a judge without work."""
+        return Nothing()
 
 
 def driver_seconds() -> float:
@@ -82,24 +95,14 @@ def measured(found: list[dict[str, Any]], driver: float) -> list[Costs]:
 def _drive(cases: int) -> float:
     """Run cases that cost nothing; what this process has spent until then."""
     from uiproof.engine.run import execute
-    from uiproof.registry import Benchmark
 
-    benchmark = Benchmark(
-        name="nothing",
-        recognises=lambda _: False,
-        cases=lambda _: [Case(str(number), "", "") for number in range(cases)],
-        method=lambda _: Silence(),
-        methods={},
-        judge=make_nothing,
-        summarise=count,
-        fingerprint=dict,
-    )
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data"
         data.mkdir()
         execute(
             directory=Path(folder) / "run",
-            benchmark=benchmark,
+            benchmark=Free(),
+            cases=[Case(str(number), "", "") for number in range(cases)],
             dataset=data,
             dataset_name="nothing",
             method=Silence(),

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from uiproof.proctree import known_descendants
+from uiproof.process_tree import known_descendants
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _EVERY = 0.005  # seconds between two looks of the sampler
@@ -32,28 +32,23 @@ _PR_SET_CHILD_SUBREAPER = 36
 STEPS: Sequence[tuple[str, str]] = (
     ("/rapidocr/", "ocr"),
     ("/onnxruntime/", "clip"),
-    ("/uiproof/vision/inpaint.py", "inpaint"),
+    ("/uiproof/vision/clip.py", "inpaint"),
     ("/uiproof/vision/clip.py", "prepare pictures for CLIP"),
     ("/playwright/", "talking to the browser"),
     ("/uiproof/browser/watchdog.py", "watch the browser"),
     ("/uiproof/browser/changes.py", "compare snapshots"),
     ("/uiproof/browser/", "talking to the browser"),
     ("/uiproof/vision/images.py", "decode and encode pictures"),
-    ("/uiproof/vision/screenshots.py", "decode and encode pictures"),
+    ("/uiproof/vision/images.py", "decode and encode pictures"),
     ("/uiproof/vision/ocr.py", "around the reader"),
-    ("/uiproof/vision/readings.py", "around the reader"),
+    ("/uiproof/vision/ocr.py", "around the reader"),
     ("/interaction2code/judging/reading.py", "around the reader"),
     ("/uiproof/vision/ssim.py", "structural similarity"),
     ("/uiproof/vision/", "verify: look at pictures"),
     ("/design2code/blocks.py", "find text blocks"),
     ("/design2code/matching.py", "match texts"),
-    ("/design2code/merging.py", "match texts"),
-    ("/design2code/screening.py", "match texts"),
-    ("/design2code/similarity.py", "match texts"),
-    ("/design2code/gestalt.py", "match texts"),
     ("/design2code/strict.py", "strict profile"),
     ("/design2code/cleanup.py", "clean up the page"),
-    ("/design2code/repetition.py", "clean up the page"),
     ("/interaction2code/verifier/", "verify"),
     ("/interaction2code/region.py", "find what changed"),
     ("/interaction2code/marks.py", "reference"),

@@ -27,7 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from uiproof.benchmarks.design2code.views import photograph
+from uiproof.benchmarks.design2code.pages import photograph
 from uiproof.browser import PageSource, Renderer
 from uiproof.errors import UiproofError
 

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SERVER = ROOT / "tests" / "models" / "provider_servers.py"
+SERVER = ROOT / "tests" / "provider_servers.py"
 LATENCY, CONCURRENCY = 0.05, 8
 
 

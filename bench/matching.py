@@ -13,9 +13,8 @@ import random
 import time
 
 from uiproof.benchmarks.design2code.blocks import TextBlock
-from uiproof.benchmarks.design2code.matching import match_blocks
-from uiproof.benchmarks.design2code.similarity import TextSimilarity
-from uiproof.boxes import Box
+from uiproof.benchmarks.design2code.matching import TextSimilarity, match_blocks
+from uiproof.geometry import Box
 
 WORDS = [
     "river",

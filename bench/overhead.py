@@ -33,11 +33,10 @@ from typing import Any
 
 from clip_stand_in import write_stand_in
 from cpu import Clocks, Meter, Spent, adopt_orphans, memory_mb
+from uiproof.benchmark import BrokenCase, Judge, Record, Score
 from uiproof.engine.context import Context
 from uiproof.engine.executors import perform
-from uiproof.engine.journal import Journal, encode
-from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.types import BrokenCase, Judge, Record, Score
+from uiproof.engine.rundir import Journal, RunDirectory, encode
 from uiproof.registry import benchmarks, resolve_dataset
 
 BENCHMARKS = ("design2code", "interaction2code", "grounding")
@@ -77,7 +76,8 @@ def measure(place: Place) -> dict[str, Any]:
         os.environ["UIPROOF_CLIP"] = str(write_stand_in(place.folder / "clip.onnx"))
     clocks = Clocks()
     place.run.create()
-    judge = benchmarks()[place.benchmark].judge(place.run.path)
+    benchmark = benchmarks()[place.benchmark]
+    judge = benchmark.judge(place.run.path, benchmark.judge_options())
     spent: list[Spent] = []
     start = Spent()
     steps: Counter[str] = Counter()

@@ -29,13 +29,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
-from typing import get_args
 
 import httpx
 
 from serve_pairs import Pairs, make_pairs
-from uiproof.proctree import descendants, resident_mb
-from uiproof.scoring.references import BenchmarkName
+from uiproof.process_tree import descendants, resident_mb
 
 ROWS = 12  # of the table of the soak
 MOST_LOSS = 0.15  # of throughput against the process executor
@@ -283,7 +281,7 @@ def verdict(passed: bool, what: str) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--benchmark", choices=get_args(BenchmarkName), default=get_args(BenchmarkName)[0]
+        "--benchmark", choices=("design2code", "interaction2code"), default="design2code"
     )
     parser.add_argument("--reference", type=Path)
     parser.add_argument("--generated", type=Path)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 
+from uiproof.benchmark import BrokenCase
 from uiproof.benchmarks.design2code.cases import PLACEHOLDER, pages_in
 from uiproof.benchmarks.interaction2code.cases import cases
 from uiproof.benchmarks.interaction2code.methods import method
 from uiproof.engine.context import Context
-from uiproof.engine.types import BrokenCase
 from uiproof.registry import resolve_dataset
 
 _PAGES = frozenset({".html", ".htm", ".png"})

@@ -29,15 +29,13 @@ from playwright.sync_api import Error as BrowserError
 
 import uiproof
 from uiproof.browser.chromium import find_chromium
-from uiproof.engine.lock import locked
-from uiproof.engine.rundir import RunDirectory
+from uiproof.engine.rundir import RunDirectory, locked
+from uiproof.labels import Choice, Judgement
 from uiproof.registry import resolve_dataset
 from uiproof.report import write_report
-from uiproof.studio.annotating.tasks import compare_items, judge_items
-from uiproof.studio.browsing.runs import open_run
-from uiproof.studio.labelling import save_label
-from uiproof.studio.labels import Choice, Judgement
-from uiproof.studio.store import Store
+from uiproof.studio.runs import open_run
+from uiproof.studio.store import Store, save_label
+from uiproof.studio.tasks import compare_items, judge_items
 
 REPORTS = {
     "report": ("blueprint", "replay"),
