@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from uiproof.benchmarks.interaction2code.collect import collect
+from uiproof.benchmarks.interaction2code.collect import collect, collect_page, collect_pages
 from uiproof.benchmarks.interaction2code.collect.explorer import (
     common_word,
     hover_selectors,
@@ -22,6 +22,7 @@ from uiproof.benchmarks.interaction2code.collect.explorer import (
     texts,
 )
 from uiproof.benchmarks.interaction2code.collect.pages import cut_links, prepare
+from uiproof.benchmarks.interaction2code.drawing import draw_graph
 from uiproof.benchmarks.interaction2code.graph import read_graph
 from uiproof.browser.snapshots import Element, Snapshot
 from uiproof.errors import InputError, UsageError
@@ -213,3 +214,63 @@ def test_hover_rules_are_found_unless_they_only_draw_a_line():
     assert "a" not in found
     assert ".x" not in found
     assert {".menu", "nav > li", "button"} <= set(found)
+
+
+SITE = PAGES / "site"
+
+
+def test_a_components_parts_come_first_and_what_opens_is_explored(tmp_path):
+    found = collect_page(SITE / "menus" / "sections.html", tmp_path / "out", root=SITE)
+    sentences = [one.sentence for one in found.graph.interactions]
+    # All three sections, before anything else; no link, no focus ring, no label.
+    assert sentences[:3] == [
+        'click the "Your name" button',
+        'click the "Where the bill goes" button',
+        'click the "Where the parcel goes" button',
+    ]
+    assert sentences[3] == 'click the "Remove all" button'
+    # Closing by the button and by Escape are one; either may be named.
+    assert 'click the "Remove them" button' in sentences[4:]
+    assert len(sentences) == 6
+    assert found.dropped["leaves the page"] >= 1
+    ask, inside = found.graph.interactions[3], found.graph.interactions[4]
+    assert inside.source == ask.target
+    assert found.graph.way_to(inside) == (ask,)
+    # The style sheet above the page's folder was used, and the missing file is named.
+    assert (tmp_path / "out" / "shared" / "look.css").is_file()
+    assert found.missing == ("../shared/nothing.js",)
+    drawing = draw_graph(found.graph)
+    assert drawing.count("<image ") == len({one.target for one in found.graph.interactions}) + 1
+    assert "Where the parcel" in drawing
+
+
+def test_files_above_a_page_need_a_root_and_links_can_be_kept(tmp_path):
+    page = SITE / "menus" / "sections.html"
+    found = collect_page(page, tmp_path / "out", depth=1, links=True)
+    assert set(found.missing) == {"../shared/look.css", "../shared/nothing.js"}
+    assert 'click the "Other patterns" link' in [one.sentence for one in found.graph.interactions]
+    with pytest.raises(InputError, match="--root"):
+        collect_page(page, tmp_path / "none", root=PAGES / "site" / "shared")
+
+
+def test_many_pages_are_collected_once_and_none_stops_the_others(tmp_path):
+    pages = tmp_path / "pages"
+    (pages / "two").mkdir(parents=True)
+    button = (
+        "<!DOCTYPE html><button onclick=\"this.textContent = 'Thank you very much'\">Go</button>"
+    )
+    (pages / "one.html").write_text(button)
+    (pages / "two" / "index.html").write_text(button * 2)
+    (pages / "still.html").write_text("<!DOCTYPE html><p>Nothing happens here.</p>")
+    first = {one.page: one for one in collect_pages([pages], tmp_path / "data", depth=1)}
+    assert {name: one.kept for name, one in first.items()} == {"one": 1, "still": 0, "two": 1}
+    assert "No interaction was found" in first["still"].error
+    assert read_graph(tmp_path / "data" / "two").interactions
+    (tmp_path / "data" / "one" / "action.json").unlink()  # it is not made again
+    again = list(collect_pages([pages], tmp_path / "data", depth=1))
+    assert again == list(first.values())
+    assert not (tmp_path / "data" / "one" / "action.json").exists()
+    few = collect_pages([pages / "one.html"], tmp_path / "few", depth=1, at_least=2)
+    assert [one.error.split(":")[0].split(" found")[0] for one in few] == [
+        "Only 1 interactions were"
+    ]

@@ -54,6 +54,12 @@ class Interaction2Code(Benchmark):
             "Make data",
         ),
         Command(
+            "graph",
+            f"{_ROOM}.commands:graph",
+            "Draw the interaction graph of a page.",
+            "Make data",
+        ),
+        Command(
             "stats", f"{_ROOM}.commands:stats", "Describe a data set of interactions.", "Make data"
         ),
         Command(

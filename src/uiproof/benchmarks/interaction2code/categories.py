@@ -275,7 +275,9 @@ def _switched(changes: Changes) -> bool:
 def _hides_its_box(trigger: Element, before: Snapshot) -> bool:
     """Return whether a label has no field: the box that it ticks is drawn otherwise."""
     held = {category_of(one) for one in before.inside(trigger)}
-    return trigger.tag == "label" and not held & _FIELDS
+    named = trigger.attributes.get("for")
+    elsewhere = named and any(one.id == named for one in before.elements)
+    return trigger.tag == "label" and not held & _FIELDS and not elsewhere
 
 
 def _retexted(changes: Changes, trigger: Element | None) -> bool:

@@ -31,7 +31,10 @@ from uiproof.cli.options import (
 from uiproof.cli.results import check_json, exit_for, print_matrix, print_result
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from uiproof.benchmarks.interaction2code.analyses.labels import LabelFolder
+    from uiproof.benchmarks.interaction2code.collect import Outcome
     from uiproof.tables import Table
 
 Charts = Annotated[Path | None, typer.Option(help="Draw charts into this folder.")]
@@ -119,18 +122,38 @@ def score(
 
 
 def collect(
-    source: Annotated[
-        str, typer.Argument(metavar="URL|FILE", help="A page, a folder with one, or an address.")
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="URL|FILE|FOLDER...", help="Pages, folders with pages, or addresses."
+        ),
     ],
     out: Annotated[
         Path,
         typer.Option(
-            metavar="DIR", help="The folder to write; one per page.", callback=on_this_machine
+            metavar="DIR",
+            help="The folder to write; for many pages, a folder for each is made in it.",
+            callback=on_this_machine,
         ),
     ],
     most: Annotated[
-        int, typer.Option("--most", "-n", min=1, metavar="N", help="Interactions to keep.")
+        int,
+        typer.Option("--most", "-n", min=1, metavar="N", help="Interactions to keep of a page."),
     ] = 10,
+    at_least: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Leave out pages with fewer interactions.")
+    ] = 1,
+    depth: Annotated[
+        int,
+        typer.Option(min=1, max=4, metavar="N", help="1: the page as loaded; 2: what opens, too."),
+    ] = 2,
+    links: Annotated[
+        bool, typer.Option("--links", help="Keep links that leave the page as interactions.")
+    ] = False,
+    root: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="A folder above the page whose files it may use."),
+    ] = None,
     topic: Annotated[str | None, typer.Option(help="What the page is about, such as shop.")] = None,
     allow_network: Annotated[
         bool, typer.Option("--allow-network", help="Fetch a live page, once, without cookies.")
@@ -140,32 +163,108 @@ def collect(
     ] = "1280x720",
     quiet: Quiet = False,
 ) -> None:
-    """Explore a page and keep its meaningful interactions.
+    """Explore pages and keep their meaningful interactions.
 
-    Every action that fits an element is tried; trivial effects and duplicates are dropped. The
-    result is a page of an Interaction2Code data set: screenshots before and after, marks, crops,
-    action.json, and the page itself.
+    Every action that fits an element is tried, also inside what an interaction opens; trivial
+    effects, duplicates and links that leave the page are dropped. The result is a page of an
+    Interaction2Code data set: screenshots before and after, marks, crops, action.json, and the page
+    itself. Many pages can be interrupted and continued.
 
     \b
     Examples:
       uiproof collect shop/index.html --out data/shop --topic shop
+      uiproof collect site/ --out data --at-least 2
+      uiproof collect site/menus/menu.html --root site --out data/menu
       uiproof collect https://example.com --allow-network --out data/example -n 4
     """
-    from uiproof.benchmarks.interaction2code.collect import collect as explore
+    from uiproof.benchmarks.interaction2code.collect import (
+        collect_page,
+        collect_pages,
+        is_many,
+    )
     from uiproof.engine.progress import make_progress
 
-    graph = explore(
-        source,
-        out,
-        most=most,
-        topic=topic,
-        allow_network=allow_network,
-        viewport=_window_size(viewport),
-        progress=make_progress(quiet),
-    )
-    for one in graph.interactions:
-        typer.echo(f"{one.id:>3}  {one.sentence}  [{', '.join(one.visuals)}]")
+    options: dict[str, Any] = {
+        "most": most,
+        "at_least": at_least,
+        "depth": depth,
+        "links": links,
+        "root": root,
+        "topic": topic,
+        "allow_network": allow_network,
+        "viewport": _window_size(viewport),
+        "progress": make_progress(quiet),
+    }
+    if is_many(sources):
+        outcomes: list[Outcome] = []
+        for one in collect_pages(sources, out, **options):
+            outcomes.append(one)
+            if not quiet:
+                typer.echo(f"{one.page}: {one.error or f'{one.kept} interactions'}", err=True)
+        typer.echo(_outcomes_table(outcomes))
+        if any(one.error for one in outcomes):
+            raise typer.Exit(EXIT_FAILED_CASES)
+        return
+    found = collect_page(sources[0], out, **options)
+    for interaction in found.graph.interactions:
+        inside = "    " if found.graph.way_to(interaction) else ""
+        looks = ", ".join(interaction.visuals)
+        typer.echo(f"{interaction.id:>3}  {inside}{interaction.sentence}  [{looks}]")
+    if found.dropped and not quiet:
+        said = ", ".join(f"{count} {reason}" for reason, count in sorted(found.dropped.items()))
+        typer.echo(f"Dropped of {found.tried} actions: {said}.", err=True)
+    if found.missing:
+        names = ", ".join(found.missing[:3]) + (", …" if len(found.missing) > 3 else "")
+        typer.echo(
+            f"Missing files ({len(found.missing)}): {names}. Name a folder that holds them with "
+            "--root.",
+            err=True,
+        )
     typer.echo(str(out))
+
+
+def _outcomes_table(outcomes: Sequence[Outcome]) -> str:
+    from uiproof.tables import Table, console
+
+    reasons = sorted({reason for one in outcomes for reason in one.dropped})
+    rows = tuple(
+        (
+            one.page,
+            *(str(number) for number in (one.kept, one.tried)),
+            *(str(one.dropped.get(reason, 0)) for reason in reasons),
+            str(one.missing),
+            one.error,
+        )
+        for one in outcomes
+    )
+    header = ("page", "kept", "tried", *reasons, "missing files", "left out because")
+    good = sum(not one.error for one in outcomes)
+    return console([Table(f"{good} of {len(outcomes)} pages collected", header, rows)])
+
+
+def graph(
+    page: Annotated[
+        Path, typer.Argument(metavar="PAGE", help="The folder of a page, with its action.json.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The SVG file; PAGE/graph.svg by default."),
+    ] = None,
+) -> None:
+    """Draw the interaction graph of a page as SVG: screenshots, and the actions between them.
+
+    \b
+    Example:
+      uiproof graph data/shop --out shop.svg
+    """
+    from uiproof.benchmarks.interaction2code.drawing import draw_graph
+    from uiproof.benchmarks.interaction2code.graph import read_graph
+    from uiproof.files import write_atomic
+
+    found = read_graph(page)
+    to = out or page / "graph.svg"
+    write_atomic(to, draw_graph(found).encode())
+    typer.echo(str(to))
 
 
 def _window_size(text: str) -> tuple[int, int]:

@@ -1,18 +1,25 @@
-"""Explore a page and keep its meaningful interactions, in the published folder layout.
+"""Explore pages and keep their meaningful interactions, in the published folder layout.
 
     graph = collect(Path("shop/index.html"), Path("data/shop"))
     graph = collect("https://example.com", Path("data/example"), allow_network=True)
+    for outcome in collect_pages([Path("site/")], Path("data")): ...
 
 A person corrects the result later; see `docs/interaction2code-collecting.md`.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from uiproof.errors import InputError, UsageError
+from uiproof.errors import InputError, UiproofError, UsageError
+from uiproof.files import write_atomic
 from uiproof.scratch import ScratchFolder
 
 if TYPE_CHECKING:
@@ -23,30 +30,66 @@ if TYPE_CHECKING:
     from uiproof.engine.progress import Progress
 
 MOST = 10  # interactions kept of a page
+DEPTH = 2  # 1: the page as it was loaded; 2: also what its interactions open
+OUTCOMES = "collected.json"  # of many pages, beside their folders
+_MOST_OPENERS = 4  # interactions whose opened parts are explored
 
 
-def collect(
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A page that was explored: its graph, and what is not in it."""
+
+    graph: Graph
+    tried: int  # actions
+    dropped: Mapping[str, int]  # findings that were not kept, by reason
+    missing: tuple[str, ...] = ()  # files that the page names and that could not be had
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One of many pages: how many interactions were kept, or why there are none."""
+
+    page: str  # the name of its folder
+    source: str
+    kept: int = 0
+    tried: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    missing: int = 0
+    error: str = ""
+
+
+def collect(source: str | Path, out: Path, **options: Any) -> Graph:
+    """Explore a page and write its interactions into a folder; see `collect_page`."""
+    return collect_page(source, out, **options).graph
+
+
+def collect_page(
     source: str | Path,
     out: Path,
     *,
     most: int = MOST,
+    at_least: int = 1,
+    depth: int = DEPTH,
+    links: bool = False,
+    root: Path | None = None,
     topic: str | None = None,
     allow_network: bool = False,
     viewport: tuple[int, int] = (1280, 720),
     progress: Progress | None = None,
-) -> Graph:
+) -> Collected:
     """Explore a page and write its interactions into a folder.
 
     `source` is a file, a folder with an `index.html`, or the address of a live page, which is
     fetched once and only with `allow_network`. Every action that fits a visible element is tried
-    on the page as it was loaded; trivial effects and duplicates are dropped and the `most`
-    significant ones kept.
+    on the page as it was loaded, and, up to `depth`, inside what an interaction opens. Trivial
+    effects, duplicates and, unless `links`, links that leave the page are dropped, and the `most`
+    significant ones kept. Files above the page's folder are used as far as they are in `root`.
 
-    Ctrl-C writes what was found so far. Raises `InputError` where the page cannot be read or has no
-    interaction.
+    Ctrl-C writes what was found so far. Raises `InputError` where the page cannot be read or has
+    fewer than `at_least` interactions.
     """
-    from uiproof.benchmarks.interaction2code.collect.findings import best, without_duplicates
-    from uiproof.benchmarks.interaction2code.collect.pages import fetch, prepare
+    from uiproof.benchmarks.interaction2code.collect.findings import choose
+    from uiproof.benchmarks.interaction2code.collect.pages import fetch, missing_files, prepare
     from uiproof.benchmarks.interaction2code.collect.writing import write
 
     with ScratchFolder() as temporary:
@@ -61,24 +104,68 @@ def collect(
                     remedy="Allow it with --allow-network, or save the page and give the file.",
                 )
             source = fetch(link, temporary / "fetched", viewport=viewport)
-        page = prepare(Path(source), work, everything=bool(link))
-        explorer, findings, stopped = _explore(page, viewport, progress)
-        kept = best(without_duplicates(findings, explorer.tree), most)
-        if stopped is not None and not kept:
-            raise stopped
-        if not kept:
+        page = prepare(Path(source), work, everything=bool(link), root=root)
+        missing = [] if link else missing_files(Path(source), root=root)
+        found = _explore(page, viewport, progress, depth=depth, links=links)
+        kept, dropped = choose(found.findings, found.explorer.tree, most, links=links)
+        if found.stopped is not None and not kept:
+            raise found.stopped
+        if len(kept) < max(at_least, 1):
+            what = "No interaction was" if not kept else f"Only {len(kept)} interactions were"
             raise InputError(
-                f"No interaction was found on {link or source}: {len(explorer.candidates)} actions "
-                "were tried, and none had a significant effect.",
-                remedy="Open the page in a browser; it may need a network or a login.",
+                f"{what} found on {link or source}: {found.tried} actions were tried.",
+                remedy="Open the page in a browser; it may need a network or a login."
+                if not missing
+                else f"It names files that are missing, such as {missing[0]}: give --root a folder "
+                "that holds them.",
             )
         graph = write(
-            kept, explorer.tree, page, out, topic=topic or "", link=link, viewport=viewport
+            kept, found.explorer.tree, page, out, topic=topic or "", link=link, viewport=viewport
         )
-    if stopped is not None:
-        stopped.add_note(f"{len(kept)} interactions that were found so far are in {out}.")
-        raise stopped
-    return graph
+    if found.stopped is not None:
+        found.stopped.add_note(f"{len(kept)} interactions that were found so far are in {out}.")
+        raise found.stopped
+    reasons = Counter(one.reason for one in dropped)
+    return Collected(graph, found.tried, dict(reasons), tuple(missing))
+
+
+def collect_pages(
+    sources: Iterable[str | Path],
+    out: Path,
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Iterator[Outcome]:
+    """Explore many pages, each into a folder of `out`, and yield how each one ended.
+
+    A folder stands for all pages below it. A page that cannot be used is an outcome with an error,
+    and does not stop the others. Outcomes are kept in `out/collected.json`: pages that are listed
+    there are not explored again.
+    """
+    pages = _named(sources)
+    done = _read_outcomes(out / OUTCOMES)
+    for name, source in pages.items():
+        if name in done:
+            yield done[name]
+            continue
+        try:
+            found = collect_page(source, out / name, progress=progress, **options)
+        except UiproofError as error:
+            outcome = Outcome(name, str(source), error=error.message)
+        else:
+            outcome = Outcome(
+                name,
+                str(source),
+                kept=len(found.graph.interactions),
+                tried=found.tried,
+                dropped=found.dropped,
+                missing=len(found.missing),
+            )
+        done[name] = outcome
+        out.mkdir(parents=True, exist_ok=True)
+        content = json.dumps({one.page: asdict(one) for one in done.values()}, indent=1)
+        write_atomic(out / OUTCOMES, content.encode())
+        yield outcome
 
 
 def is_address(source: str | Path) -> bool:
@@ -86,23 +173,103 @@ def is_address(source: str | Path) -> bool:
     return isinstance(source, str) and urlsplit(source).scheme in {"http", "https"}
 
 
+def is_many(sources: Sequence[str | Path]) -> bool:
+    """Return whether sources are more than one page."""
+    return len(sources) > 1 or len(_named(sources)) > 1
+
+
+def _named(sources: Iterable[str | Path]) -> dict[str, str | Path]:
+    """Return the pages of all sources, each with a name of its own for its folder."""
+    from uiproof.benchmarks.interaction2code.collect.pages import pages_below
+
+    pages: list[str | Path] = []
+    for source in sources:
+        if not is_address(source) and Path(source).is_dir():
+            pages += pages_below(Path(source)) or [source]
+        else:
+            pages.append(source)
+    named: dict[str, str | Path] = {}
+    for page in pages:
+        plain = Path(urlsplit(str(page)).path if is_address(page) else page)
+        stem = plain.parent.name if plain.stem in {"index", "page"} else plain.stem
+        name = first = re.sub(r"[^\w.-]+", "-", stem or plain.resolve().name).strip(".-") or "page"
+        number = 2
+        while name in named:
+            name, number = f"{first}-{number}", number + 1
+        named[name] = page
+    return named
+
+
+def _read_outcomes(file: Path) -> dict[str, Outcome]:
+    try:
+        stored = json.loads(file.read_bytes())
+        return {name: Outcome(**one) for name, one in stored.items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{file} is damaged: {error}.", remedy="Delete it; finished pages are explored again."
+        ) from error
+
+
+@dataclass(slots=True)
+class _Explored:
+    explorer: Explorer
+    findings: list[Finding] = field(default_factory=list)
+    tried: int = 0
+    stopped: KeyboardInterrupt | None = None
+
+
 def _explore(
-    page: PageSource, viewport: tuple[int, int], progress: Progress | None
-) -> tuple[Explorer, list[Finding], KeyboardInterrupt | None]:
-    from uiproof.benchmarks.interaction2code.collect.explorer import Explorer
+    page: PageSource,
+    viewport: tuple[int, int],
+    progress: Progress | None,
+    *,
+    depth: int,
+    links: bool,
+) -> _Explored:
+    """Explore the page, then what its most significant interactions open, level by level."""
+    from uiproof.benchmarks.interaction2code.collect.explorer import Explorer, opens
+    from uiproof.benchmarks.interaction2code.collect.findings import choose
     from uiproof.browser.renderer import Renderer
     from uiproof.engine.progress import Progress
+    from uiproof.errors import RenderError
 
     progress = progress or Progress()
-    findings: list[Finding] = []
-    with Renderer() as renderer, Explorer(renderer, page, viewport) as explorer:
+    with Renderer() as renderer:
+        first = Explorer(renderer, page, viewport)
+        found = _Explored(first)
+        openers: Sequence[Finding | None] = [None]
+        try:
+            for _ in range(depth):
+                level: list[Finding] = []
+                for opener in openers:
+                    explorer = first
+                    if opener is not None:
+                        explorer = Explorer(renderer, page, viewport, opener=opener)
+                    try:
+                        level += _try_all(explorer, found, progress)
+                    except RenderError:
+                        if opener is None:
+                            raise
+                        continue  # a state that cannot be reached again costs only itself
+                kept, _dropped = choose(level, first.tree, len(level), links=links)
+                openers = [one for one in kept if opens(one)][:_MOST_OPENERS]
+        except KeyboardInterrupt as stop:
+            found.stopped = stop
+    return found
+
+
+def _try_all(explorer: Explorer, found: _Explored, progress: Progress) -> list[Finding]:
+    level: list[Finding] = []
+    with explorer:
         progress.start(total=len(explorer.candidates), done=0, failed=0)
         try:
-            for found in explorer.findings():
-                findings += found
+            for one in explorer.findings():
+                level += one
+                found.findings += one
+                found.tried += 1
                 progress.advance(failed=False)
-        except KeyboardInterrupt as stop:
-            return explorer, findings, stop
         finally:
             progress.stop()
-    return explorer, findings, None
+    return level

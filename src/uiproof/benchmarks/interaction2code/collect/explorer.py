@@ -13,6 +13,7 @@ from uiproof.benchmarks.interaction2code.categories import tag_categories, visua
 from uiproof.benchmarks.interaction2code.collect.findings import (
     Finding,
     Tree,
+    is_part,
     is_trivial,
     strong_difference,
 )
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _ENOUGH_ALIKE = 3  # elements made by one rule that all did the same kind of thing
 _ENOUGH_NOTHING = 6  # elements made by one rule none of which did anything
 _ENOUGH_GUESSED = 3  # the same where nothing says that they could do something
+_ENOUGH_PARTS = 12  # parts of one component that are tried, all of which did the same kind of thing
+_MOST_OPENED = 10  # actions on what one interaction opened
 _CLICKS = frozenset({"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick"})
 HOVERS = frozenset(
     {"mouseover", "mouseenter", "mousemove", "pointerover", "pointerenter", "pointermove"}
@@ -56,6 +59,14 @@ _LEGACY_KEYS = {
     **{"39": "ArrowRight", "40": "ArrowDown"},
 }
 _USUAL_KEYS = ("Enter", "ArrowDown", "ArrowRight", "Escape")
+# Keys that a role promises to people without a mouse.
+_ROLE_KEYS = {
+    **dict.fromkeys(("tab", "menubar", "toolbar", "gridcell", "treeitem"), ("ArrowRight",)),
+    **dict.fromkeys(("menuitem", "listbox", "combobox", "radio", "tree"), ("ArrowDown",)),
+    **dict.fromkeys(("slider", "spinbutton"), ("ArrowUp",)),
+    **dict.fromkeys(("dialog", "alertdialog", "menu"), ("Escape",)),
+}
+_FOCUSABLE = frozenset({"a", "button", "input", "select", "textarea", "summary"})
 _MOST_KEYS = 6
 _MOST_DELEGATED = 60  # elements tried only because something above them listens
 _SMALLEST = 6  # pixels across
@@ -75,11 +86,20 @@ class Explorer:
     """Acts on a page and yields findings.
 
     A page on which an action changed nothing is used for the next one; any other is loaded anew, so
-    that no action sees the effects of another.
+    that no action sees the effects of another. With `opener`, the page is explored as that
+    interaction leaves it, and only what it opened is acted on.
     """
 
-    def __init__(self, renderer: Renderer, source: PageSource, viewport: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        renderer: Renderer,
+        source: PageSource,
+        viewport: tuple[int, int],
+        *,
+        opener: Finding | None = None,
+    ) -> None:
         self._renderer, self._source, self._viewport = renderer, source, viewport
+        self._opener = opener
         self._stack = ExitStack()
         self._stage: Stage | None = None
         # Labels and findings of tried elements, by what groups them.
@@ -91,11 +111,15 @@ class Explorer:
         self.picture = stage.screenshot()
         self.tree = Tree(self.start)
         scripts = _code_of(self._source)
+        self._hovers = "hover" in scripts  # without this word only listeners notice a pointer
         hovered = hovered_elements(stage, scripts)
         self._hovered_rules = {
             self.tree.rule_key(one) for one in self.start.elements if one.ref in hovered
         }
+        self._heard = _ancestor_listeners(self.tree)
         found = candidates(self.start, scripts=scripts, hovered=hovered)
+        if self._opener is not None:
+            found = self._opened(found)
         self.candidates = sorted(found, key=lambda one: one.action.kind == "hover", reverse=True)
         return self
 
@@ -117,6 +141,15 @@ class Explorer:
             self._results[self._group(candidate)].append((candidate.element.label, acted))
             yield found
 
+    def _opened(self, found: list[Candidate]) -> list[Candidate]:
+        """Return the candidates in what the opener brought, and Escape for what it closes."""
+        known = {one.ref for one in self._known.elements}
+        new = {one.ref for one in self.start.elements if one.ref not in known}
+        inside = [one for one in found if one.element.ref in new]
+        if closing := [one for one in self.start.elements if one.ref in new and _closes(one)]:
+            inside.insert(0, Candidate(closing[0], Action("key", "Escape")))
+        return inside[:_MOST_OPENED]
+
     def _group(self, candidate: Candidate) -> tuple[object, ...]:
         return (
             candidate.action.kind,
@@ -131,7 +164,8 @@ class Explorer:
         label = candidate.element.label
         if label and any(label == name for name, finding in results if finding is not None):
             return True
-        if len(did) >= _ENOUGH_ALIKE and len({one.visuals for one in did}) == 1:
+        alike = _ENOUGH_PARTS if is_part(candidate.element) else _ENOUGH_ALIKE
+        if len(did) >= alike and len({one.visuals for one in did}) == 1:
             return True
         enough = _ENOUGH_NOTHING if candidate.sure else _ENOUGH_GUESSED
         return not did and len(results) >= enough
@@ -145,7 +179,7 @@ class Explorer:
             before, start = stage.screenshot(), stage.snapshot()
         found = []
         hovered = before
-        if kind in {"click", "drag"}:
+        if kind in {"click", "drag"} and self._may_hover(element):
             if stage.act(element, Action("hover")) is not None:
                 return []
             stage.settle()
@@ -203,17 +237,36 @@ class Explorer:
             events=events,
             tags=tag_categories(self.tree.chain(element), self.tree.inside(element)),
             visuals=visuals,
+            opener=self._opener,
         )
+
+    def _may_hover(self, element: Element) -> bool:
+        return self._hovers or bool(HOVERS & (set(element.listeners) | self._heard[element.ref]))
 
     def _is_in_window(self, element: Element) -> bool:
         return element.box.bottom <= self._viewport[1] and element.box.right <= self._viewport[0]
 
     def _fresh(self) -> Stage:
         self._drop()
-        self._stage = self._stack.enter_context(self._renderer.stage(self._source, self._viewport))
+        stage = self._stack.enter_context(self._renderer.stage(self._source, self._viewport))
+        # Snapshots number the elements: the same ones in the same order give the same numbers.
+        if self._opener is not None:
+            self._known = stage.snapshot()
+            self._open(stage, self._opener)
         if hasattr(self, "start"):
-            self._stage.snapshot()  # numbers the elements as the first one did
-        return self._stage
+            stage.snapshot()
+        self._stage = stage
+        return stage
+
+    def _open(self, stage: Stage, finding: Finding) -> None:
+        """Do again what leads to the state that is explored."""
+        if finding.opener is not None:
+            self._open(stage, finding.opener)
+            self._known = stage.snapshot()
+        if (why := stage.act(finding.element, finding.action)) is not None:
+            raise RenderError(f"An interaction could not be repeated: {why}.")
+        stage.settle()
+        stage.events()
 
     def _drop(self) -> None:
         self._stage = None
@@ -292,7 +345,8 @@ def candidates(
                 Candidate(element, Action("drag", way)) for way in _drag_offsets(element, tree)
             ]
         if (own | above) & _KEYS and _takes_keys(element):
-            found += [Candidate(element, Action("key", key)) for key in keys]
+            promised = _ROLE_KEYS.get(element.role, keys)
+            found += [Candidate(element, Action("key", key)) for key in promised]
         if "scrollable" in element.attributes and element.tag not in _FRAMES:
             found.append(Candidate(element, Action("scroll", _scroll(element))))
     return found + _page_candidates(snapshot, heard, keys)
@@ -429,7 +483,26 @@ def _is_page_frame(element: Element, snapshot: Snapshot) -> bool:
 
 
 def _takes_keys(element: Element) -> bool:
+    if element.role in _ROLE_KEYS and element.tag in _FOCUSABLE:
+        return element.attributes.get("tabindex") != "-1"
     return is_typed_into(element) or element.attributes.get("tabindex") == "0"
+
+
+def _closes(element: Element) -> bool:
+    """Return whether people expect Escape to close an element."""
+    return element.tag == "dialog" or element.role in {"dialog", "alertdialog", "menu", "listbox"}
+
+
+def opens(finding: Finding) -> bool:
+    """Return whether an interaction brought something that can be acted on."""
+    if finding.changes.new_page or finding.action.kind in {"scroll", "drag"}:
+        return False
+    tree = Tree(finding.later)
+    return any(
+        can_be_used(one, tree)
+        for top in finding.changes.appeared
+        for one in (top, *finding.later.inside(top))
+    )
 
 
 def _drag_offsets(element: Element, tree: Tree) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +29,11 @@ _NATURAL = {
     "scroll": 2,
     "key": 3,
 }  # of two actions with the same effect the more natural one is kept
+_TEXT_FIELDS = frozenset(
+    (tag, kind)
+    for tag in ("input", "textarea", "select")
+    for kind in ("", "text", "search", "email", "password", "url", "tel", "number")
+)
 _CONTROLS = frozenset({"button", "link", "label", "summary", "select", "option", "input"})
 _BY_VISUAL = {
     "new window": 1.0,
@@ -40,11 +45,24 @@ _BY_VISUAL = {
     "size": 0.5,
     "color": 0.4,
 }
+# Roles and states by which an element says that it is a part of a component: each part is an
+# interaction of its own, and they mean more than links of the site around the component.
+_PART_ROLES = frozenset(
+    {
+        *("tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "switch", "checkbox"),
+        *("radio", "treeitem", "combobox", "slider", "spinbutton", "gridcell", "listbox"),
+    }
+)
+_PART_STATES = frozenset({"aria-expanded", "aria-pressed", "aria-selected", "aria-checked"})
+_PART_BONUS = 0.5
+_LINK_COST = 0.5
+_OPENED_SHARE = 0.6  # of its worth counts for an interaction inside what another one opened
+_REPEATED_SHARE = 0.8  # the same for each further interaction of elements made by one rule
 # Few pages have many of these, so that those that there are should not be lost among the clicks.
 _BY_KIND = {"type": 0.3, "select": 0.4, "drag": 0.4, "key": 0.3, "scroll": 0.2}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Finding:
     """An action on an element and everything that it changed.
 
@@ -64,6 +82,7 @@ class Finding:
     events: Events
     tags: tuple[str, ...]
     visuals: tuple[str, ...]
+    opener: Finding | None = None  # the interaction that opened what this one acts on
 
     @property
     def effect_key(self) -> tuple[object, ...]:
@@ -84,12 +103,29 @@ class Finding:
         )
 
 
+def is_part(element: Element) -> bool:
+    """Return whether an element says by role or state that it is a part of a component."""
+    return (
+        element.role in _PART_ROLES
+        or element.tag == "summary"
+        or bool(_PART_STATES & set(element.state))
+        or bool({"aria-controls", "aria-haspopup", "popovertarget"} & set(element.attributes))
+    )
+
+
+def leaves_page(finding: Finding) -> bool:
+    """Return whether a link only leads to another document."""
+    is_link = category_of(finding.element) == "link" or finding.element.tag == "area"
+    return is_link and (finding.changes.new_page or bool(finding.events.navigations))
+
+
 def is_trivial(finding: Finding) -> bool:
     """Return whether an effect is too slight, or too natural, to be an interaction.
 
     - nothing that can be seen
     - only lines, shadows, cursors, or a shade, a lift or a slight growth on hover
-    - a field that shows what was typed or chosen, a box that shows its tick, and nothing else
+    - a field that shows what was typed or chosen, or that it has the focus, a box that shows its
+      tick, and nothing else
     - scrolling that only scrolls, a link that only scrolls
     """
     changes, kind = finding.changes, finding.action.kind
@@ -156,10 +192,21 @@ def _is_visible(finding: Finding) -> bool:
     if "position" in finding.visuals or "size" in finding.visuals:
         return True
     link = finding.element.tag == "a"  # turns another colour when it has the focus or was visited
+    focused = _focused_field(finding)
     return any(
         not (link and new.ref == finding.element.ref and not _fills(old, new))
+        and new.ref not in focused
         for old, new in visible_recolouring(changes, finding.snapshot, finding.later)
     )
+
+
+def _focused_field(finding: Finding) -> set[int]:
+    """Return the text field that got the focus, and the box and label around it."""
+    by_ref = {one.ref: one for one in finding.later.elements}
+    field = by_ref.get(finding.later.focus or 0)
+    if field is None or (field.tag, field.type) not in _TEXT_FIELDS:
+        return set()
+    return {field.ref, *([field.parent] if field.parent else []), finding.element.ref}
 
 
 def _own(finding: Finding) -> set[int]:
@@ -187,24 +234,62 @@ def _grew(old: int, new: int) -> bool:
     return abs(new - old) >= _HOVER_GROWTH * old
 
 
-def without_duplicates(findings: Iterable[Finding], tree: Tree) -> list[Finding]:
-    """Return one finding out of each group of equals, in their order.
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A finding that is not kept, and why."""
+
+    finding: Finding
+    reason: str
+
+
+def choose(
+    findings: Iterable[Finding], tree: Tree, most: int, *, links: bool = False
+) -> tuple[list[Finding], list[Dropped]]:
+    """Return the findings to keep, parts of components first, and the others with the reason.
+
+    Links that only leave the page are kept with `links`. What another interaction opened is kept
+    only with that one.
+    """
+    dropped: list[Dropped] = []
+    staying: list[Finding] = []
+    for one in findings:
+        if leaves_page(one) and not links:
+            dropped.append(Dropped(one, "leaves the page"))
+        else:
+            staying.append(one)
+    single = without_duplicates(staying, tree, dropped)
+    kept = best(single, tree, most)
+    dropped += [Dropped(one, "others mean more") for one in single if one not in kept]
+    return kept, dropped
+
+
+def without_duplicates(
+    findings: Iterable[Finding], tree: Tree, dropped: list[Dropped] | None = None
+) -> list[Finding]:
+    """Return one finding out of each group of equals, in their order; add the others to `dropped`.
 
     The same are: the same kind of action on the same element; actions that lead to the same
     picture or do the same to the same elements (an icon and its button, a label and its box); and
     the same action on elements made by one rule that does the same kind of thing (ten cards with
-    one hover effect).
+    one hover effect), except for the parts of a component, such as its tabs.
     """
+    out = [] if dropped is None else dropped
     tries: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     for one in findings:
-        tries[(one.element.ref, one.action.kind)].append(one)
+        opener = one.opener.element.ref if one.opener else 0
+        tries[(opener, one.element.ref, one.action.kind)].append(one)
     kept: list[Finding] = []
-    for one in (max(group, key=significance) for group in tries.values()):
+    for group in tries.values():
+        one = max(group, key=significance)
+        out += [Dropped(other, "same action") for other in group if other is not one]
         same = next((old for old in kept if _same_effect(old, one, tree)), None)
         if same is None:
             kept.append(one)
         elif _prefers(one, same, tree):
             kept[kept.index(same)] = one
+            out.append(Dropped(same, "same effect"))
+        else:
+            out.append(Dropped(one, "same effect"))
     single: list[Finding] = []
     for one in kept:
         same = next((old for old in single if _same_rule(old, one, tree)), None)
@@ -212,6 +297,9 @@ def without_duplicates(findings: Iterable[Finding], tree: Tree) -> list[Finding]
             single.append(one)
         elif len(one.visuals) > len(same.visuals):
             single[single.index(same)] = one
+            out.append(Dropped(same, "like another"))
+        else:
+            out.append(Dropped(one, "like another"))
     return single
 
 
@@ -220,7 +308,11 @@ def _same_rule(one: Finding, other: Finding, tree: Tree) -> bool:
         other.element
     ):
         return False
+    if one.opener is not other.opener:
+        return False
     if one.action.kind == "click":
+        if is_part(one.element) and one.element.label != other.element.label:
+            return False
         return one.visuals == other.visuals  # buttons in a row look alike and do other things
     few, many = sorted((set(one.visuals), set(other.visuals)), key=len)
     return few <= many
@@ -261,7 +353,10 @@ def significance(finding: Finding) -> float:
     changed = sum(one.box.area for one in looks)
     score += 0.5 * sqrt(min(changed / max(width * height, 1), 1.0))
     score += min(len(new_words(finding)), 20) / 40
-    return score + _BY_KIND.get(finding.action.kind, 0.0) + (0.1 if finding.sure else 0.0)
+    score += _BY_KIND.get(finding.action.kind, 0.0) + (0.1 if finding.sure else 0.0)
+    score += _PART_BONUS if is_part(finding.element) else 0.0
+    score -= _LINK_COST if leaves_page(finding) else 0.0
+    return score * (1.0 if finding.opener is None else _OPENED_SHARE)
 
 
 def new_words(finding: Finding) -> set[str]:
@@ -270,10 +365,36 @@ def new_words(finding: Finding) -> set[str]:
     return {word for one in finding.later.elements for word in _words(one.text)} - before
 
 
-def best(findings: list[Finding], most: int) -> list[Finding]:
-    """Return the interactions that mean most, in the order of the page."""
-    chosen = sorted(findings, key=significance, reverse=True)[:most]
-    return sorted(chosen, key=lambda one: (one.element.box.top // 8, one.element.box.left))
+def best(findings: list[Finding], tree: Tree, most: int) -> list[Finding]:
+    """Return the interactions that mean most: parts of components first, in the page's order."""
+    chosen: list[Finding] = []
+    waiting = list(findings)
+    while waiting and len(chosen) < most:
+        alike = Counter(_repeat_key(one, tree) for one in chosen)
+        ready = [one for one in waiting if one.opener is None or one.opener in chosen]
+        if not ready:
+            break
+        one = max(
+            ready,
+            key=lambda one: significance(one) * _REPEATED_SHARE ** alike[_repeat_key(one, tree)],
+        )
+        waiting.remove(one)
+        chosen.append(one)
+    first = sorted(
+        (one for one in chosen if one.opener is None),
+        key=lambda one: (not is_part(one.element), one.element.box.top // 8, one.element.box.left),
+    )
+    # What an interaction opened comes after it.
+    return [other for one in first for other in _with_opened(one, chosen)]
+
+
+def _with_opened(finding: Finding, chosen: list[Finding]) -> list[Finding]:
+    inside = [one for one in chosen if one.opener is finding]
+    return [finding, *(other for one in inside for other in _with_opened(one, chosen))]
+
+
+def _repeat_key(finding: Finding, tree: Tree) -> tuple[object, ...]:
+    return (finding.action.kind, *tree.rule_key(finding.element))
 
 
 def _words(text: str) -> list[str]:

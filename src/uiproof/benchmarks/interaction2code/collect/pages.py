@@ -5,6 +5,7 @@ The page and the files that it uses are copied; what the user gave is never chan
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import time
@@ -44,6 +45,11 @@ _FOREIGN_PICTURE = re.compile(
 _SRCSET = re.compile(
     r"""(<(?:img|source)\b[^>]*?)\ssrcset\s*=\s*("[^"]*"|'[^']*')""", re.IGNORECASE
 )
+_PART = re.compile(
+    r"""<(?:script|img|link|source)\b[^>]*?\s(?:src|href)\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+)""",
+    re.IGNORECASE,
+)
+_PAGES = frozenset({".html", ".htm", ".xhtml"})
 _FILE_NAME = re.compile(r"""[\w\-./%~@+ ]*[\w\-%~@+]\.[A-Za-z0-9]{2,5}\b""")
 _QUOTED = re.compile(r"""["'(=]\s*([^"'()<>\n]{1,300})""")
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp"})
@@ -68,10 +74,13 @@ _TEXT_TYPE = re.compile(r"text/|javascript|json|xml|css")
 _ODD = re.compile(r"[^\w\-.~@+]")
 
 
-def prepare(source: Path, folder: Path, *, everything: bool = False) -> PageSource:
+def prepare(
+    source: Path, folder: Path, *, everything: bool = False, root: Path | None = None
+) -> PageSource:
     """Copy a page, a file or the `index.html` of a folder, into an empty folder, made ready.
 
-    Only the files that it names come along, or `everything` in its folder.
+    Only the files that it names come along, or `everything` in its folder. Files above its folder
+    (`../shared/menu.js`) come along as far as they are in `root`.
     """
     page = _page_of(source)
     original = replace(PageSource.from_file(page), trusted=True)  # it is the user's own choice
@@ -79,15 +88,69 @@ def prepare(source: Path, folder: Path, *, everything: bool = False) -> PageSour
     if everything:
         files = [path for path in page.parent.rglob("*") if path.is_file() and path != page]
     else:
-        files = files_of(page, page.parent)
+        files = files_of(page, _root(page, root))
     for file in files:
-        name = file.relative_to(page.parent)
-        if original.own_file(str(name)) is not None:  # nothing hidden
+        name = _served_as(file, page.parent)
+        if not any(part.startswith(".") for part in name.parts) and not (folder / name).exists():
             _copy(file, folder / name)
     if PLACEHOLDER in html:
         (folder / PLACEHOLDER).write_bytes(default_placeholder())
     (folder / PAGE).write_bytes(original.with_text(html).html)
     return replace(PageSource.from_file(folder / PAGE), trusted=True)
+
+
+def missing_files(source: Path, *, root: Path | None = None) -> list[str]:
+    """Return the scripts, styles and pictures that a page names and that cannot be had."""
+    page = _page_of(source)
+    within = _root(page, root)
+    missing: dict[str, None] = {}
+    for name in _PART.findall(PageSource.from_file(page).text):
+        try:
+            parts = urlsplit(name.strip("\"' "))
+        except ValueError:
+            continue
+        if parts.scheme or parts.netloc or not parts.path:
+            continue
+        base = within if parts.path.startswith("/") else page.parent
+        try:
+            file = (base / unquote(parts.path).lstrip("/")).resolve()
+            found = file.is_file() and file.is_relative_to(within)
+        except (OSError, ValueError):
+            found = False
+        if not found:
+            missing.setdefault(parts.path)
+    return list(missing)
+
+
+def pages_below(folder: Path) -> list[Path]:
+    """Return the pages of a folder that is not itself one: its HTML files, and its folders' pages.
+
+    A folder with an `index.html` is one page.
+    """
+    if any((folder / name).is_file() for name in (PAGE, "index.html", "index.htm")):
+        return [folder]
+    found = []
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.name.startswith("."):
+            found += pages_below(path)
+        elif path.suffix.lower() in {".html", ".htm"}:
+            found.append(path)
+    return found
+
+
+def _root(page: Path, root: Path | None) -> Path:
+    if root is None:
+        return page.parent
+    root = root.expanduser().resolve()
+    if not page.is_relative_to(root):
+        raise InputError(f"{page} is not in {root}.", remedy="Give --root a folder above the page.")
+    return root
+
+
+def _served_as(file: Path, folder: Path) -> Path:
+    """Return the name of a file for a page at the top of a site: browsers drop a leading `..`."""
+    parts = Path(os.path.relpath(file, folder)).parts
+    return Path(*(part for part in parts if part != ".."))
 
 
 def cut_links(html: str) -> str:
@@ -98,13 +161,16 @@ def cut_links(html: str) -> str:
 
 
 def files_of(page: Path, root: Path) -> list[Path]:
-    """Return the files of its folder that a page names, and those that they name."""
-    root = root.resolve()
+    """Return the files in `root` that a page names, and those that they name.
+
+    Other pages count only in the page's own folder: a site's links would bring all of it.
+    """
+    root, home = root.resolve(), page.resolve().parent
     seen: dict[Path, None] = {page.resolve(): None}
     waiting, size = [page.resolve()], 0
     while waiting:
         for file in _named_in(waiting.pop(), root):
-            if file in seen:
+            if file in seen or (file.suffix in _PAGES and not file.is_relative_to(home)):
                 continue
             size += file.stat().st_size
             if len(seen) > _COPIED_FILES or size > _COPIED_BYTES:

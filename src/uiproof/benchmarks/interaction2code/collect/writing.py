@@ -52,18 +52,24 @@ def write(
     """
     pictures: dict[str, Rgb | bytes] = {}
     sources: dict[bytes, str] = {}
+    targets: dict[Finding, str] = {}
     interactions = []
     for number, finding in enumerate(findings, 1):
-        if finding.before not in sources:
-            sources[finding.before] = str(len(pictures))
-            pictures[str(len(pictures))] = _smaller(finding.before)
-        target = str(len(pictures))
+        if finding.opener is not None:
+            source = targets[finding.opener]
+        elif finding.before in sources:
+            source = sources[finding.before]
+        else:
+            source = sources[finding.before] = str(len(pictures))
+            pictures[source] = _smaller(finding.before)
+        target = targets[finding] = str(len(pictures))
         pictures[target] = _smaller(finding.after)
-        imperative, gerund = phrases(finding, tree)
+        around = tree if finding.opener is None else Tree(finding.snapshot)
+        imperative, gerund = phrases(finding, around)
         interactions.append(
             Interaction(
                 id=str(number),
-                source=sources[finding.before],
+                source=source,
                 target=target,
                 action=finding.action,
                 sentence=imperative,
