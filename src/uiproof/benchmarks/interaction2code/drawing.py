@@ -13,6 +13,7 @@ from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
 
 _WIDTH, _MOST_HEIGHT = 220, 300  # of a thumbnail; taller pages are cut at the bottom
 _GAP, _ROW = 250, 28  # between columns, which holds the texts of edges; and between rows
+_TRUNK = 20  # from a state to where its edges part
 _MARGIN = 24
 _LINE = 16  # height of a line of text
 _STYLE = """
@@ -90,18 +91,17 @@ def _edge(
 ) -> list[str]:
     (x0, y0), (x1, y1) = places[one.source], places[one.target]
     forward = x1 > x0
-    start = x0 + _WIDTH if forward else x0 + _WIDTH / 2
-    end = x1 if forward else x1 + _WIDTH / 2
-    from_y = y0 + min(heights[one.source], _MOST_HEIGHT) / 2 if forward else y0
-    to_y = y1 + heights[one.target] / 2 if forward else y1
-    bend = (end - start) / 2 if forward else 0
-    drop = 0 if forward else -40
-    curve = (
-        f"M{start:.0f} {from_y:.0f}C{start + bend:.0f} {from_y + drop:.0f} "
-        f"{end - bend:.0f} {to_y + drop:.0f} {end:.0f} {to_y:.0f}"
-    )
+    if forward:
+        # Edges leave a state on one line down the gap, so that none crosses a text.
+        from_y, to_y = y0 + heights[one.source] / 2, y1 + heights[one.target] / 2
+        curve = f"M{x0 + _WIDTH:.0f} {from_y:.0f}H{x1 - _GAP + _TRUNK:.0f}V{to_y:.0f}H{x1 - 2:.0f}"
+    else:
+        from_y = to_y = min(y0, y1)
+        start, end = x0 + _WIDTH / 2, x1 + _WIDTH / 2
+        arch = f"C{start:.0f} {y0 - 40:.0f} {end:.0f} {y1 - 40:.0f}"
+        curve = f"M{start:.0f} {y0:.0f}{arch} {end:.0f} {y1:.0f}"
     lines = wrap(f"{one.id}. {one.sentence or one.action.kind}", 34)[:3]
-    text_x = x1 - _GAP + 36 if forward else x1
+    text_x = x1 - _GAP + _TRUNK + 8 if forward else x1
     text_y = to_y - 8 - _LINE * (len(lines) - 1)
     drawn = [f'<path class="edge" d="{curve}" marker-end="url(#head)"/>']
     for number, line in enumerate(lines):

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from uiproof.browser.source import PageSource
     from uiproof.browser.stage import Stage
 
-_ENOUGH_ALIKE = 3  # elements made by one rule that all did the same kind of thing
-_ENOUGH_NOTHING = 6  # elements made by one rule none of which did anything
+_ENOUGH_ALIKE = 2  # elements made by one rule that all did the same kind of thing
+_ENOUGH_NOTHING = 4  # elements made by one rule none of which did anything
 _ENOUGH_GUESSED = 3  # the same where nothing says that they could do something
 _ENOUGH_PARTS = 12  # parts of one component that are tried, all of which did the same kind of thing
 _MOST_OPENED = 10  # actions on what one interaction opened
