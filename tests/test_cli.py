@@ -32,6 +32,7 @@ VERBS = [
     "merge",
     "export",
     "collect",
+    "graph",
     "anchors",
     "stats",
     "opinion",
