@@ -140,9 +140,9 @@ def rows_down(axes: Axes, names: Sequence[str]) -> None:
 
 
 def percent_axis(axes: Axes, reach: float) -> None:
-    """Write percentages along the bottom, as far as the bars reach."""
-    step = 0.1 if reach > 0.25 else 0.05
-    ticks = [place * step for place in range(int(reach / step) + 1)]
+    """Write a few percentages along the bottom, as far as the bars reach and at most to 100."""
+    step = next((step for limit, step in ((0.25, 0.05), (0.6, 0.1)) if reach <= limit), 0.2)
+    ticks = [place * step for place in range(int(min(reach, 1) / step + 1e-9) + 1)]
     axes.set_xlim(0, reach)
     axes.set_xticks(ticks, [f"{100 * tick:.0f}" for tick in ticks])
     axes.set_xlabel("% of interactions")

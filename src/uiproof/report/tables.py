@@ -154,7 +154,8 @@ def notes(board: Leaderboard) -> list[str]:
     if any(row.failed for row in board.rows):
         found.append("Failed cases count in every mean.")
     found += [
-        f"{row.name} is incomplete: servers or machines failed, and those cases count as wrong."
+        f"{row.name} is incomplete: servers, machines or files of the data set failed, and those "
+        "cases count as wrong."
         for row in board.rows
         if row.incomplete
     ]

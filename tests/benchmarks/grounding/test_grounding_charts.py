@@ -10,6 +10,7 @@ import pytest
 from grounding_records import assisted, click, hit, scored
 from PIL import Image
 
+from uiproof.benchmarks.grounding.cases import OPENADAPT, UIPROOF
 from uiproof.benchmarks.grounding.charts import draw_charts
 from uiproof.benchmarks.grounding.results import MethodMetrics, metrics_of
 
@@ -20,7 +21,7 @@ SIZES = {
 }
 
 
-def run(name, share, *, latency=1.0, dataset="synthetic", shown=False):
+def run(name, share, *, latency=1.0, dataset="synthetic", shown=False, protocol=UIPROOF):
     records = []
     for number in range(24):
         answer = hit() if number < share * 24 else click(500, 500)
@@ -34,7 +35,7 @@ def run(name, share, *, latency=1.0, dataset="synthetic", shown=False):
                 calls=[{"network_seconds": latency * (1 + number / 24)}],
             )
         )
-    return metrics_of(records, method=name, dataset=dataset, assisted=shown)
+    return metrics_of(records, method=name, dataset=dataset, assisted=shown, protocol=protocol)
 
 
 def six(**more):
@@ -130,3 +131,62 @@ def test_names_of_points_do_not_cover_each_other(tmp_path):
     boxes = [Text.get_window_extent(text) for text in figure.axes[0].texts]
     assert len(boxes) == 6
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def both_protocols():
+    return [
+        run(name, share, shown=True, protocol=protocol)
+        for name, share in (("OmniParser + screenseeker", 1.0), ("UI-TARS + baseline", 0.1))
+        for protocol in (UIPROOF, OPENADAPT)
+    ]
+
+
+@pytest.mark.parametrize("chart", ["_overall", "_by_size", "_against_latency"])
+def test_nothing_that_is_written_is_cut_off(chart):
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+    from uiproof.benchmarks.grounding import charts
+
+    figure = Figure(figsize=(12, 6), layout="constrained")
+    getattr(charts, chart)(figure, both_protocols())
+    figure.draw_without_rendering()
+    # Names and counts; ticks beyond the ends of an axis are there too, but not drawn.
+    written = [text for text in figure.findobj(Text) if re.search(r"\[|n = ", text.get_text())]
+    boxes = {text.get_text(): Text.get_window_extent(text) for text in written}
+    assert any("openadapt-0.1.2]" in name for name in boxes)  # whole names
+    for name, box in boxes.items():
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.width, name
+        assert 0 <= box.y0 < box.y1 <= figure.bbox.height, name
+
+
+def test_a_method_has_one_colour_and_each_rule_for_sizes_a_panel_that_names_it():
+    from matplotlib.figure import Figure
+
+    from uiproof.benchmarks.grounding.charts import _by_size
+
+    figure = Figure(figsize=(12, 6), layout="constrained")
+    _by_size(figure, both_protocols())
+    area, short_side = figure.axes
+    assert (area.get_title(), short_side.get_title()) == (
+        "sizes by the area",
+        "sizes by the short side",
+    )
+    colours = [{bar.get_edgecolor() for bar in axes.patches} for axes in figure.axes]
+    assert colours[0] == colours[1]
+    assert len(colours[0]) == 2
+    hatches = [{bar.get_hatch() for bar in axes.patches} for axes in figure.axes]
+    assert hatches[0].isdisjoint(hatches[1])
+
+
+def test_a_rate_without_an_interval_has_no_whisker():
+    from matplotlib.figure import Figure
+
+    from uiproof.benchmarks.grounding.charts import _overall
+
+    one = MethodMetrics("old", "y", 0.5, 0, 0, 1, 0, 0.5, 0, {}, 10, 5)
+    figure = Figure()
+    _overall(figure, [one])
+    assert not figure.axes[0].collections
+    _overall(figure := Figure(), [run("new", 0.5)])
+    assert figure.axes[0].collections

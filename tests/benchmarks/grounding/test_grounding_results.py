@@ -9,7 +9,7 @@ import pytest
 from grounding_records import WHOLE_LOOK, assisted, click, failed, hit, scored
 
 from uiproof.benchmarks.grounding.audit import Audited
-from uiproof.benchmarks.grounding.cases import Answer
+from uiproof.benchmarks.grounding.cases import OPENADAPT, UIPROOF, Answer
 from uiproof.benchmarks.grounding.comparison import (
     compare,
     compare_results,
@@ -357,7 +357,33 @@ def test_pairs_are_compared_on_the_elements_that_both_have():
     assert pair["p"] == pytest.approx(2 * (1 + 9) / 2**9)
     assert pair["difference"]["mean"] == pytest.approx(7 / 13)
     assert compare([blind("a", 1), blind("b", 1, dataset="other")])["pairs"] == []
+    theirs = [replace(one, protocol=OPENADAPT) for one in (a, b)]
+    pairs = compare([a, b, *theirs])["pairs"]
+    assert [pair["protocol"] for pair in pairs] == [UIPROOF, OPENADAPT]
     assert compare([])["summary"]["best_overall"] is None
+
+
+def test_lines_of_pairs_say_of_which_protocol_they_are(tmp_path):
+    for protocol in (UIPROOF, OPENADAPT):
+        for name, found in (("a", (1, 1)), ("b", (1, 0))):
+            one = replace(blind(name, *found), method_name=name, protocol=protocol)
+            (tmp_path / protocol).mkdir(exist_ok=True)
+            write_results(one, tmp_path / protocol).rename(tmp_path / f"{name}{protocol}.json")
+    shown = compare_results(tmp_path, charts_dir=tmp_path / "charts", output=tmp_path / "c" / "c")
+    lines = [line.partition(":")[0].strip() for line in shown.splitlines() if "found alone" in line]
+    assert sorted(lines) == ["a - b [openadapt-0.1.2]", "a - b [uiproof]"]
+
+
+def test_rates_of_different_elements_are_called_so():
+    assert "Totals differ" in console_table([blind("a", 1, 0), blind("b", 1)])
+    assert "Totals differ" not in console_table([blind("a", 1, 0), blind("b", 1, 0)])
+    assert "Totals differ" not in console_table([blind("a", 1, 0), blind("b", 1, dataset="other")])
+
+
+def test_a_sample_without_elements_is_a_screenshot_of_its_own():
+    found = metrics_of([failed("s1", "input"), failed("s2", "input")], method="a", dataset="d")
+    assert [(one.sample_id, one.element_id) for one in found.results] == [("s1", ""), ("s2", "")]
+    assert found.interval.clusters == 2
 
 
 def test_the_console_table_has_the_described_layout():

@@ -148,6 +148,9 @@ def test_figure_9_has_a_panel_for_each_model_with_the_most_frequent_on_top(tmp_p
     assert first[:2] == ["(j) wrong function", "(a) interactive element missing"]
     assert [text for text in texts if text.endswith(" %")][:2] == ["75.00 %", "25.00 %"]
     assert "n = 1" in texts
+    # The bar of 100 % leaves room for its number, which the axis does not count on to 120.
+    ticks = [int(text) for text in texts if text.isdigit()]
+    assert ticks == [0, 20, 40, 60, 80, 100] * 2
 
 
 def test_figure_12_stands_where_the_cases_arrived(tmp_path):

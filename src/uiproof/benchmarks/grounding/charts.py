@@ -7,10 +7,12 @@ over screenshots.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from uiproof.benchmarks.grounding.cases import OPENADAPT, UIPROOF
 from uiproof.benchmarks.grounding.judge import AREA_RULE, SHORT_SIDE_RULE, SIZES
 from uiproof.benchmarks.grounding.results import MethodMetrics
 from uiproof.charts import COLOURS, MARKERS, draw, font_size, legend, reach, tidy
@@ -19,6 +21,7 @@ from uiproof.stats.intervals import Interval, clustered_mean
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
 
     from uiproof.charts import Chart
 
@@ -26,14 +29,16 @@ DPI = 150
 GOOD_RATE = 0.8  # the guide line of detection rates
 QUICK_MS = 2000  # the guide line of latencies
 _LEAST_MS = 0.01  # a logarithmic axis has no 0
-_HATCH = "////"
+_HATCHES = {UIPROOF: "////", OPENADAPT: "...."}  # of assisted methods, by protocol
 _LABEL_POINTS = 10  # how large names of points are written
 _MOST_LABELS = 16
-_LONGEST_LABEL = 48
+_LONGEST_LABEL = 64
+_MARKER_POINTS = 14  # room that a marker takes
 _LIMITS = {
     SHORT_SIDE_RULE: dict(zip(SIZES, ("short side < 32 px", "32-100 px", "> 100 px"), strict=True)),
     AREA_RULE: dict(zip(SIZES, ("area < 0.1 %", "0.1-1 %", "from 1 %"), strict=True)),
 }
+_RULES = {SHORT_SIDE_RULE: "sizes by the short side", AREA_RULE: "sizes by the area"}
 
 
 def draw_charts(metrics: Sequence[MethodMetrics], folder: Path) -> list[Path]:
@@ -54,31 +59,27 @@ def _overall(figure: Figure, metrics: Sequence[MethodMetrics]) -> None:
     names = _names(metrics, "\n")
     size = font_size(len(metrics), 12)
     for row, (one, colour) in enumerate(zip(metrics, _colours(metrics), strict=True)):
-        reach = _reach(one.interval)
         axes.barh(
             row,
             one.detection_rate,
             height=0.7,
-            xerr=reach,
+            xerr=_bars(one.interval),
             error_kw={"ecolor": "black", "capsize": 3, "elinewidth": 1.2},
             **_look(one, colour),
         )
-        axes.text(
-            one.detection_rate + reach[1][0] + 0.01,
-            row,
-            _counted(one),
-            va="center",
-            fontsize=size,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-        )
     axes.set_yticks(range(len(metrics)), names, fontsize=size)
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1.36)  # room for what is written behind a full bar
+    room = 0.5 + max(4 - len(metrics), 0) / 2  # few bars do not become wide ones
+    axes.set_ylim(len(metrics) - 1 + room, -room)
+    # Rates stand at the right, in one column: behind the bars they would leave the chart.
+    counts = axes.secondary_yaxis("right")
+    counts.set_yticks(range(len(metrics)), [_counted(one) for one in metrics], fontsize=size)
+    counts.tick_params(length=0)
+    counts.spines["right"].set_visible(False)
+    axes.set_xlim(0, 1)
     axes.axvline(GOOD_RATE, color="black", linestyle="--", linewidth=1, zorder=0)
     axes.set_xticks([0, 0.2, 0.4, 0.6, GOOD_RATE, 1], ["0", "20", "40", "60", "80", "100 %"])
     axes.set_xlabel("detection rate; whiskers are 95 % intervals, the dashed line is at 80 %")
     axes.set_title("Detection rate")
-    axes.spines["bottom"].set_bounds(0, 1)
     tidy(axes)
 
 
@@ -94,10 +95,17 @@ def _by_size(figure: Figure, metrics: Sequence[MethodMetrics]) -> None:
             if (one.dataset_name, one.size_rule) == (dataset, rule)
         ]
         _size_panel(axes, chosen, crowded=len(metrics) > 8)
-        axes.set_title(dataset if len(cells) > 1 else "")
+        axes.set_title(_panel_title(dataset, rule, cells))
     panels[0].set_ylabel("detection rate with 95 % intervals")
     figure.suptitle("Detection rate by size of the element")
     _legend(figure, panels)
+
+
+def _panel_title(dataset: str, rule: str, cells: Sequence[tuple[str, str]]) -> str:
+    """Return what a panel has that others do not: its data set, its rule for sizes."""
+    several = [len({cell[part] for cell in cells}) > 1 for part in (0, 1)]
+    names = (dataset, _RULES.get(rule, "sizes by an unknown rule"))
+    return ", ".join(name for name, shown in zip(names, several, strict=True) if shown)
 
 
 def _size_panel(axes: Axes, metrics: Sequence[tuple[MethodMetrics, str]], *, crowded: bool) -> None:
@@ -106,12 +114,12 @@ def _size_panel(axes: Axes, metrics: Sequence[tuple[MethodMetrics, str]], *, cro
         for group, size in enumerate(SIZES):
             if (rate := one.by_size.get(size)) is None:
                 continue
-            x, reach = group - 0.43 + (place + 0.5) * width, _reach(rate)
+            x = group - 0.43 + (place + 0.5) * width
             axes.bar(
                 x,
                 rate.mean,
                 width=width * 0.9,
-                yerr=reach,
+                yerr=_bars(rate),
                 error_kw={"ecolor": "black", "capsize": 2, "elinewidth": 1},
                 label=one.label,
                 **_look(one, colour),
@@ -138,8 +146,8 @@ def _against_latency(figure: Figure, metrics: Sequence[MethodMetrics]) -> None:
         axes.errorbar(
             places[number],
             one.detection_rate,
-            xerr=reaches[number][0],
-            yerr=reaches[number][1],
+            xerr=_bars(_latency_interval(one)),
+            yerr=_bars(one.interval),
             fmt="none",
             ecolor=colour,
             elinewidth=1.2,
@@ -197,37 +205,100 @@ def _fit_rates(
 def _label_points(
     figure: Figure, axes: Axes, points: Sequence[tuple[str, float, MethodMetrics]]
 ) -> None:
-    """Write the name of each point beside it, without overlaps."""
+    """Write the name of each point near it: inside, and over no other name, point or whisker."""
     figure.draw_without_rendering()  # places are known only then
-    middle = axes.bbox.x0 + axes.bbox.width / 2
-    line = _LABEL_POINTS * figure.dpi / 72 * 1.35
-    placed: list[float] = []
+    pixels = figure.dpi / 72
+    # A thin line below a name leaves it legible, another name or a marker does not.
+    taken = [(_marker_box(axes, place, one, pixels), 10.0) for _, place, one in points]
+    taken += [(box, 1.0) for _, place, one in points for box in _whisker_boxes(axes, place, one)]
     for name, place, one in sorted(points, key=lambda point: point[2].detection_rate):
-        x, y = axes.transData.transform((place, one.detection_rate))
-        is_left = bool(x > middle)
-        wanted = y + line  # above its whisker's horizontal part
-        while any(abs(wanted - other) < line for other in placed):
-            wanted += line / 4
-        placed.append(wanted)
+        shown = name if len(name) <= _LONGEST_LABEL else f"{name[: _LONGEST_LABEL - 1]}…"
         label = axes.annotate(
-            name if len(name) <= _LONGEST_LABEL else f"{name[: _LONGEST_LABEL - 1]}…",
+            shown,
             (place, one.detection_rate),
-            xytext=((-9 if is_left else 9), (wanted - y) * 72 / figure.dpi),
+            xytext=(0, 0),
             textcoords="offset points",
-            ha="right" if is_left else "left",
             va="center",
             fontsize=_LABEL_POINTS,
             arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "#666666"},
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
             zorder=4,
         )
         label.set_in_layout(False)  # a long name must not make the chart small
+        x, y = axes.transData.transform((place, one.detection_rate))
+        size = label.get_window_extent()
+        box, side = _free_place(axes, (x, y), (size.width, size.height), taken)
+        label.set_horizontalalignment(side)
+        edge = {"left": box.x0, "center": (box.x0 + box.x1) / 2, "right": box.x1}[side]
+        label.set_position(((edge - x) / pixels, ((box.y0 + box.y1) / 2 - y) / pixels))
+        taken.append((box, 10.0))
+
+
+def _free_place(
+    axes: Axes,
+    point: tuple[float, float],
+    size: tuple[float, float],
+    taken: Sequence[tuple[Bbox, float]],
+) -> tuple[Bbox, Literal["left", "center", "right"]]:
+    """Return a box for a name, near its point and over little of what is there, and its side."""
+    from matplotlib.transforms import Bbox
+
+    width, height = size
+    gap = 0.9 * height
+    sides: tuple[tuple[Literal["left", "center", "right"], float], ...] = (
+        ("left", gap),
+        ("right", -gap - width),
+        ("center", -width / 2),
+    )
+    found: list[tuple[float, int, Bbox, Literal["left", "center", "right"]]] = []
+    for step, sign, (side, left) in product(range(60), (1, -1), sides):
+        middle = point[1] + sign * (0.7 + step / 3) * height
+        box = Bbox.from_bounds(point[0] + left, middle - height / 2, width, height)
+        # What is cut off cannot be read at all. Far away is as bad as a line below the name.
+        cost = 100 * (width * height - _shared(box, axes.bbox)) + 2 * step * height
+        cost += sum(weight * _shared(box, other) for other, weight in taken)
+        found.append((cost, len(found), box, side))
+    _, _, box, side = min(found)
+    return box, side
+
+
+def _shared(a: Bbox, b: Bbox) -> float:
+    wide = min(a.x1, b.x1) - max(a.x0, b.x0)
+    high = min(a.y1, b.y1) - max(a.y0, b.y0)
+    return max(float(wide), 0.0) * max(float(high), 0.0)
+
+
+def _marker_box(axes: Axes, place: float, one: MethodMetrics, pixels: float) -> Bbox:
+    from matplotlib.transforms import Bbox
+
+    x, y = axes.transData.transform((place, one.detection_rate))
+    half = _MARKER_POINTS * pixels / 2
+    return Bbox.from_extents(x - half, y - half, x + half, y + half)
+
+
+def _whisker_boxes(axes: Axes, place: float, one: MethodMetrics) -> list[Bbox]:
+    from matplotlib.transforms import Bbox
+
+    (left,), (right,) = _reach(_latency_interval(one))
+    (down,), (up,) = _reach(one.interval)
+    rate = one.detection_rate
+    least = axes.get_xlim()[0]  # a logarithmic axis has nothing at 0
+    ends = (
+        ((max(place - left, least), rate), (place + right, rate)),
+        ((place, rate - down), (place, rate + up)),
+    )
+    return [Bbox(axes.transData.transform(pair)).padded(2) for pair in ends]
 
 
 def _counted(one: MethodMetrics) -> str:
     """Return the rate and its n, to be written behind its bar."""
     screens = one.interval.clusters if one.interval else None
-    counts = f"n = {one.total_elements}" + (f" on {screens} screens" if screens else "")
-    return f"{one.detection_rate * 100:.1f} %   {counts}"
+    return f"{one.detection_rate * 100:.1f} %   {_count(one.total_elements, screens)}"
+
+
+def _count(elements: int, screens: int | None) -> str:
+    where = f" on {screens} screen{'' if screens == 1 else 's'}" if screens else ""
+    return f"n = {elements}{where}"
 
 
 def _look(one: MethodMetrics, colour: str) -> dict[str, Any]:
@@ -238,19 +309,29 @@ def _look(one: MethodMetrics, colour: str) -> dict[str, Any]:
 
     # Not transparent: in an SVG the lines of the hatch would be as transparent as what is below.
     light = tuple(1 - 0.3 * (1 - part) for part in to_rgb(colour))
-    return {"facecolor": light, "edgecolor": colour, "hatch": _HATCH, "linewidth": 1.2}
+    return {
+        "facecolor": light,
+        "edgecolor": colour,
+        "hatch": _HATCHES.get(one.protocol, "xxxx"),
+        "linewidth": 1.2,
+    }
 
 
 def _colours(metrics: Sequence[MethodMetrics]) -> list[str]:
-    """Return a colour for each method, the same on every data set."""
-    methods = sorted({one.method_name for one in metrics})
-    return [COLOURS[methods.index(one.method_name) % len(COLOURS)] for one in metrics]
+    """Return a colour for each method, the same on every data set and under every protocol."""
+    methods = sorted({one.title for one in metrics})
+    return [COLOURS[methods.index(one.title) % len(COLOURS)] for one in metrics]
 
 
 def _names(metrics: Sequence[MethodMetrics], separator: str) -> list[str]:
     """Return names with their marks, and the data set where there are several."""
     several = len({one.dataset_name for one in metrics}) > 1
     return [one.label + (separator + one.dataset_name if several else "") for one in metrics]
+
+
+def _bars(interval: Interval | None) -> list[list[float]] | None:
+    """Return the whiskers of a bar; none, not one without a length, where there is no interval."""
+    return None if interval is None or interval.low is None else _reach(interval)
 
 
 def _reach(interval: Interval | None) -> list[list[float]]:
@@ -281,5 +362,5 @@ def _size_name(metrics: Sequence[MethodMetrics], size: str) -> str:
     n = "" if counts else "none"
     if len(counts) == 1:
         elements, screens = counts.pop()
-        n = f"n = {elements}" + (f" on {screens} screens" if screens else "")
+        n = _count(elements, screens)
     return "\n".join(filter(None, (size, limits.get(size, ""), n)))

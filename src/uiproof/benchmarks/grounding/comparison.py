@@ -130,7 +130,8 @@ def _described(metrics: Sequence[MethodMetrics]) -> list[str]:
     pairs = compare(metrics)["pairs"]
     if pairs:
         lines += ["", "Paired on the same elements (exact McNemar):"]
-        lines += [_in_words(pair) for pair in pairs[:_FEW_ENOUGH]]
+        varied = [key for key in ("dataset", "protocol") if len({pair[key] for pair in pairs}) > 1]
+        lines += [_in_words(pair, varied) for pair in pairs[:_FEW_ENOUGH]]
         if len(pairs) > _FEW_ENOUGH:
             lines.append(f"… and {len(pairs) - _FEW_ENOUGH} more pairs; --charts-dir writes all")
     return lines
@@ -153,8 +154,10 @@ def _paths(files: Sequence[Path]) -> list[str]:
     return ["", *(f"Written: {file}" for file in files)] if files else []
 
 
-def _in_words(pair: Mapping[str, Any]) -> str:
+def _in_words(pair: Mapping[str, Any], varied: Sequence[str]) -> str:
+    """Return a pair as a line, with those of data set and protocol that differ between pairs."""
+    where = "".join(f" [{pair[key]}]" for key in varied)
     a, b = (DESCRIBED_NAMES.get(pair[key], pair[key]) for key in "ab")
     alone = f"{pair['only_a']} against {pair['only_b']} of {pair['n']}"
     sure = "" if pair["p"] < 0.05 else ", which may be chance"
-    return f"  {a} - {b}: found alone {alone}, p = {pair['p']:.2g}{sure}"
+    return f"  {a} - {b}{where}: found alone {alone}, p = {pair['p']:.2g}{sure}"

@@ -298,7 +298,9 @@ def _result_from(content: Mapping[str, Any]) -> ElementResult:
 
 def _result(record: Record, by_area: bool, protocol: str) -> ElementResult:
     details, scores = record.details, record.scores
-    sample, _, element = record.id.rpartition("/")
+    sample, slash, element = record.id.rpartition("/")
+    if not slash:  # a sample that has no elements
+        sample, element = element, ""
     found = bool(scores.get("detected", scores.get("accuracy")))
     answer = details.get("answer") or {}
     click, box = answer.get("click"), answer.get("box")
@@ -434,6 +436,7 @@ def compare(metrics: Sequence[MethodMetrics]) -> dict[str, Any]:
             _pair(a, b)
             for group in by_dataset.values()
             for a, b in combinations(sorted(group, key=_by_rate), 2)
+            if a.protocol == b.protocol  # the rates of two protocols are not one measure
         ],
     }
 
@@ -535,6 +538,7 @@ def _pair(a: MethodMetrics, b: MethodMetrics) -> dict[str, Any]:
     discordant = (test.only_a + test.only_b) / test.n if test.n else 0.0
     return {
         "dataset": a.dataset_name,
+        "protocol": a.protocol,
         "a": a.method_name,
         "b": b.method_name,
         "a_assisted": a.assisted,

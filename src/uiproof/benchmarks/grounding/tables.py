@@ -25,8 +25,12 @@ _COLUMNS = {
 }
 _SIZE_WIDTH = 70
 _EMPTY = "There are no results to show."
+OTHER_ELEMENTS = "Totals differ: these rates are not of the same elements; the paired tests are."
 ASSISTED = "assisted: the method was given the truth; its rates say little about blind use."
-INCOMPLETE = "incomplete: servers or machines failed; those elements count as not found."
+INCOMPLETE = (
+    "incomplete: servers, machines or files of the data set failed; those elements count as "
+    "not found."
+)
 
 
 def console_table(metrics: Sequence[MethodMetrics]) -> str:
@@ -202,4 +206,7 @@ def _percent(rate: Interval | None) -> str:
 def _notes(metrics: Sequence[MethodMetrics]) -> list[str]:
     assisted = any(one.assisted for one in metrics)
     incomplete = any(one.incomplete for one in metrics)
-    return [note for note, on in ((ASSISTED, assisted), (INCOMPLETE, incomplete)) if on]
+    totals = {(one.dataset_name, one.total_elements) for one in metrics}
+    differ = len(totals) > len({dataset for dataset, _ in totals})
+    pairs = ((ASSISTED, assisted), (INCOMPLETE, incomplete), (OTHER_ELEMENTS, differ))
+    return [note for note, on in pairs if on]
