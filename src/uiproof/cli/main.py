@@ -54,6 +54,9 @@ _VERBS = (
         "list", "uiproof.cli.machine:list_", "List data sets, methods, prompts, models.", MACHINE
     ),
     Command("data", "uiproof.cli.machine:data_app", "List or fetch published data.", MACHINE),
+    Command(
+        "web", "uiproof.cli.web:web_app", "Show, get or record what pages load elsewhere.", MACHINE
+    ),
     Command("cache", "uiproof.cli.machine:cache_app", "Show or prune answers of models.", MACHINE),
 )
 # Files or folders that a user has named can fail with these, wherever that is noticed.
