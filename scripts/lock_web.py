@@ -1,6 +1,7 @@
 """Write the lock of the frozen web anew, from npm.
 
-    python scripts/lock_web.py            # all of web_packages.txt, as src/uiproof/web/lock.json
+    python scripts/lock_web.py            # web_packages.txt, as src/uiproof/web/lock.json
+    python scripts/lock_web.py modules    # web_modules.txt, as src/uiproof/web/modules-lock.json
 
 To add a package or raise a version, change web_packages.txt and run this again. An address without
 a version means the newest version that is named there, so the newest one of `DATE` belongs to every
@@ -12,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -19,11 +21,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from uiproof.web.fonts import FAMILIES, FONT_VERSION, ICON_PACKAGES, Family
+from uiproof.web.modules import BUILD_LOCK
 from uiproof.web.packages import LOCK_FILE, find_npm, pack, unpack
 
 DATE = "2025-12-31"
 
 WISHES = Path(__file__).parent / "web_packages.txt"
+MODULES = Path(__file__).parent / "web_modules.txt"
+# What builds modules, and parts of packages whose newer versions do not fit.
+MODULE_TOOLS = {"esbuild": "0.27.2", "motion-dom": "12.23.23", "motion-utils": "12.23.6"}
 
 
 def main() -> None:
@@ -49,6 +55,23 @@ def main() -> None:
     text = json.dumps({"date": DATE, "packages": packages}, indent=0, sort_keys=True)
     LOCK_FILE.write_text(text + "\n", "utf-8")
     print(f"{total:>10,}  bytes in {sum(map(len, packages.values()))} files")
+
+
+def lock_modules() -> None:
+    """Write npm's lock file of everything that built modules consist of."""
+    npm = find_npm() or sys.exit("npm is not installed.")
+    dependencies = dict(MODULE_TOOLS)
+    for line in MODULES.read_text("utf-8").splitlines():
+        name, _, version = line.rpartition("@")
+        if not line.startswith("#"):
+            alias = name.removeprefix("@").replace("/", "-")
+            dependencies[f"{alias}-{version.partition('.')[0]}"] = f"npm:{name}@{version}"
+    with TemporaryDirectory() as place:
+        root = {"name": "uiproof-web", "private": True, "dependencies": dependencies}
+        (Path(place) / "package.json").write_text(json.dumps(root))
+        options = ("--package-lock-only", "--legacy-peer-deps", "--omit-lockfile-registry-resolved")
+        subprocess.run([npm, "install", *options], cwd=place, check=True)
+        BUILD_LOCK.write_bytes((Path(place) / "package-lock.json").read_bytes())
 
 
 def _font_wish(family: Family) -> list[str]:
@@ -82,4 +105,4 @@ def _entries(files: dict[str, bytes]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main()
+    lock_modules() if sys.argv[1:] == ["modules"] else main()
