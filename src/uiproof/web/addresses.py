@@ -87,6 +87,14 @@ def _decodes(path: str) -> bool:
     return True
 
 
+def query_pairs(query: str) -> list[tuple[str, str]]:
+    """Return the parts of a query, decoded; none where there are more than anybody needs."""
+    try:
+        return parse_qsl(query, keep_blank_values=True, max_num_fields=200)
+    except ValueError:
+        return []
+
+
 # --- versions -----------------------------------------------------------------------------------
 
 _VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:-([0-9A-Za-z.-]{1,64}))?(?:\+.*)?")
@@ -139,7 +147,7 @@ def choose_versions(available: Iterable[str], wanted: str) -> list[tuple[str, st
     same = [one for one in numbers if numbers[one][0] == asked[0]]
     later = sorted((one for one in same if numbers[one] > asked), key=lambda one: numbers[one])
     earlier = sorted(set(same) - set(later), key=lambda one: numbers[one], reverse=True)
-    return [(one, f"{one} instead of {wanted}") for one in (*later, *earlier)]
+    return [(one, f"{one} instead of {wanted[:40]}") for one in (*later, *earlier)]
 
 
 def _bounds(text: str) -> list[tuple[Number, Number]] | None:
@@ -280,7 +288,7 @@ def _unpkg(address: Address) -> list[Target | ModuleTarget]:
     spec = _spec(address.path[1:])
     if spec is None:
         return []
-    if "module" in dict(_pairs(address.query)) and not spec[2]:
+    if "module" in dict(query_pairs(address.query)) and not spec[2]:
         return [ModuleTarget(*spec)]
     return [Target(*spec, entries=("unpkg", "main"))]
 
@@ -293,7 +301,7 @@ def _esm_sh(address: Address) -> list[Target | ModuleTarget]:
         return []
     name, version, path = spec
     version = version.partition("&")[0]  # options may also be written behind the version
-    options = dict(_pairs(address.query))
+    options = dict(query_pairs(address.query))
     if {"css", "alias", "worker", "raw"} & options.keys():
         return []
     external = frozenset(filter(None, options.get("external", "").split(",")))
@@ -306,13 +314,6 @@ def _esm_sh(address: Address) -> list[Target | ModuleTarget]:
     path = re.sub(r"^(?:es\d+|esnext|X-[\w.]+)/", "", path)
     every = frozenset({"*"}) if star else external
     return [ModuleTarget(name, version, path, "esm.sh", every, tuple(deps))]
-
-
-def _pairs(query: str) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(query, keep_blank_values=True, max_num_fields=50)
-    except ValueError:
-        return []
 
 
 def _library(name: str, version: str, path: str) -> list[Target | ModuleTarget]:
@@ -378,7 +379,7 @@ def _kit(address: Address) -> list[Target | ModuleTarget]:
 def _tailwind(address: Address) -> list[Target | ModuleTarget]:
     if not re.fullmatch(r"/(?:3(?:\.\d+){0,2}/?)?", address.path):
         return []
-    asked = set(filter(None, dict(_pairs(address.query)).get("plugins", "").split(",")))
+    asked = set(filter(None, dict(query_pairs(address.query)).get("plugins", "").split(",")))
     known = {"forms", "typography", "aspect-ratio", "container-queries"}
     names = sorted(one.partition("@")[0] for one in asked if one.partition("@")[0] in known)
     suffix = "" if not names else f"-with-{names[0]}" if len(names) == 1 else "-with-all-plugins"

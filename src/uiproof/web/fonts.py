@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl
 
+from uiproof.web.addresses import query_pairs
 from uiproof.web.packages import Files
 
 FONT_VERSION = "5.3.0"  # of all @fontsource packages
@@ -148,7 +148,7 @@ def parse_query(path: str, query: str) -> list[Wish] | None:
     parse = {"/css": _wishes_1, "/icon": _wishes_1, "/css2": _wishes_2}.get(path.rstrip("/"))
     if parse is None:
         return None
-    families = [value for key, value in parse_qsl(query, max_num_fields=200) if key == "family"]
+    families = [value for key, value in query_pairs(query) if key == "family"]
     return [wish for one in families for wish in parse(one)][:50]
 
 

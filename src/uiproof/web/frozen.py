@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import parse_qsl
 
 from uiproof.settings import Settings
 from uiproof.web import addresses, fonts, placeholders
@@ -223,7 +222,7 @@ class FrozenWeb:
         wishes = fonts.parse_query(address.path, address.query)
         if not wishes:
             return None
-        options = dict(parse_qsl(address.query, max_num_fields=200))
+        options = dict(addresses.query_pairs(address.query))
         sheet = fonts.write_sheet(wishes, self._fonts, options.get("display", ""))
         if not sheet.css:
             return None

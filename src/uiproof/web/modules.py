@@ -101,9 +101,12 @@ class Modules:
         deps = dict(target.deps)
         needs = sorted({one[2] for one in _IMPORT.finditer(body)})
         versions = {name: self._needed(name, deps, manifest) for name in needs}
+        versions |= {target.package: version} if target.package in versions else {}
         own = self._own_address(target, version, entry, versions, deps)
         if address.path + (f"?{address.query}" if address.query else "") == own:
             return _IMPORT.sub(lambda one: _written(one, target, versions), body)
+        if address.host == "esm.run":
+            own = f"https://cdn.jsdelivr.net{own}"
         lines = [f'export * from "{own}";']
         lines += [f'export {{ default }} from "{own}";'] if found["default"] else []
         return "\n".join(lines) + "\n"
@@ -148,8 +151,6 @@ def _written(found: re.Match[str], target: ModuleTarget, versions: Mapping[str, 
     if {name, "*"} & target.external:
         return f"{mark}{name}{entry}{mark}"
     address = _address(name, versions[name], quote(entry), target.style)
-    if target.style == "jsdelivr":  # esm.run passes everything on to it
-        address = f"https://cdn.jsdelivr.net{address}"
     return f"{mark}{address}{mark}"
 
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, unquote_plus
+from urllib.parse import unquote_plus
 
-from uiproof.web.addresses import Address
+from uiproof.web.addresses import Address, query_pairs
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -154,10 +154,7 @@ _SIZE = r"(\d{1,5})(?:\s*[xX×/]\s*(\d{1,5}))?"
 
 
 def _query(address: Address) -> dict[str, str]:
-    try:
-        return dict(parse_qsl(address.query, keep_blank_values=True, max_num_fields=50))
-    except ValueError:
-        return {}
+    return dict(query_pairs(address.query))
 
 
 def _number(text: str | None) -> int:
@@ -230,7 +227,7 @@ def _placeholder(background: Colour, ink: Colour) -> Callable[[Address], Picture
 
     def route(address: Address) -> Picture | None:
         path, _, tail = address.path.partition("&")  # dummyimage.com has its text there
-        options = _query(address) | dict(parse_qsl(tail, max_num_fields=20))
+        options = _query(address) | dict(query_pairs(tail))
         path = re.sub(r"\.(png|jpe?g|gif|webp|svg|avif)\b", "", path)
         steps = [
             re.sub(r"@[23]x$", "", one)
