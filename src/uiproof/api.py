@@ -230,6 +230,7 @@ def score(
     A case without an answer is a failed case, never left out. Without `out` the run is made in a
     temporary directory that is removed when Python exits; an interrupted one is kept. With `out`,
     calling again continues what is there; failed cases are tried again only with `retry_failed`.
+    Further options are those of the benchmark, such as `viewport="390x844"` of design2code.
     """
     chosen = benchmarks().get(benchmark)
     if chosen is None:
@@ -240,6 +241,9 @@ def score(
     path, given = dataset_of(dataset), local(answers)
     if not given.exists():
         raise InputError(f"There is no file or folder {given}.")
+    replayed = {
+        name: judge_options[name] for name in chosen.replay_options if name in judge_options
+    }
     how = Execution(
         limit=limit,
         workers=workers,
@@ -247,9 +251,11 @@ def score(
         ray_address=ray_address,
         retry_failed=retry_failed,
         quiet=quiet,
-        judge=chosen.judge_options(**judge_options),
+        judge=chosen.judge_options(
+            **{name: judge_options[name] for name in judge_options if name not in replayed}
+        ),
     )
-    method = chosen.replay(path, given, quiet=quiet)
+    method = chosen.replay(path, given, quiet=quiet, **replayed)
     return score_answers(chosen, path, method, how, name=str(dataset), out=out)
 
 

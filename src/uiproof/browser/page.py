@@ -24,15 +24,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of time, size and memory for a page.
+    """The screen that a page is shown on, and its limits of time, size and memory.
 
+    - `viewport`: the window in CSS pixels; `scale`: device pixels for each of them
+    - `dark`: whether the page is told that its reader prefers dark colours
     - `load_seconds`: until its scripts are stopped and the page is taken as far as it came
     - `step_seconds`: for every single command, for example a screenshot
-    - `max_width`, `max_height`, `max_pixels`: the rest is cut off, and flagged
+    - `max_width`, `max_height`, `max_pixels`: of the picture, in device pixels; the rest is cut
+      off, and flagged
     - `memory_mb`: of any process of the browser; beyond it the process is ended
     """
 
     viewport: tuple[int, int] = (1280, 720)
+    scale: int = 1
+    dark: bool = False
     load_seconds: float = 12.0
     step_seconds: float = 20.0
     max_width: int = 8_192
@@ -129,7 +134,7 @@ class LivePage:
 
     @cached_property
     def size(self) -> tuple[int, int]:
-        """Return width and height of the whole page in pixels, within the limits."""
+        """Return width and height of the whole page in CSS pixels, within the limits."""
         return self._within_limits(self.run_script("page_size"))
 
     def forget_size(self) -> None:
@@ -139,8 +144,10 @@ class LivePage:
     def _within_limits(self, found: dict[str, int]) -> tuple[int, int]:
         width = found["width"] or self._limits.viewport[0]
         height = found["height"] or self._limits.viewport[1]
-        seen_width = min(width, self._limits.max_width)
-        seen_height = min(height, self._limits.max_height, self._limits.max_pixels // seen_width)
+        scale = self._limits.scale
+        seen_width = min(width, self._limits.max_width // scale)
+        most = self._limits.max_pixels // (seen_width * scale * scale)
+        seen_height = min(height, self._limits.max_height // scale, most)
         if seen_width < width:
             self.flags.add("cut_width")
         if seen_height < height:

@@ -19,6 +19,7 @@ _REFRESH = re.compile(rb"http-equiv(?=\s*=\s*[\"']?\s*refresh)", re.IGNORECASE)
 
 # A tab that shows page after page is replaced now and then, so that nothing can pile up in it.
 _PAGES_PER_TAB = 100
+_MOST_STILL_TABS = 4  # one for each screen; screenshots of many widths need many screens
 
 
 class Renderer:
@@ -40,7 +41,8 @@ class Renderer:
         self.limits = limits or Limits()
         self._running: RunningBrowser | None = None
         self._hung = False  # whether the last browser was ended because it took too long
-        self._still_tab: Tab | None = None  # for pages without scripts
+        # For pages without scripts, by their screens; the one that was used last comes last.
+        self._still_tabs: dict[Limits, Tab] = {}
 
     def __enter__(self) -> Renderer:
         return self
@@ -54,19 +56,21 @@ class Renderer:
         return None if self._running is None else self._running.pid
 
     @contextmanager
-    def open(self, source: PageSource) -> Iterator[LivePage]:
+    def open(self, source: PageSource, limits: Limits | None = None) -> Iterator[LivePage]:
         """Load a page, stop it, and yield it; it is gone after the `with` block.
 
+        `limits` may name another screen than that of the renderer.
         A browser that dies or hangs is replaced and the page loaded again. A page that takes two
         browsers down, or that leaves its document, is shown without scripts, and flagged.
         """
-        page, tab = self._load(source)
+        page, tab = self._load(source, limits or self.limits)
         try:
             yield page
         except BrowserError as error:
             raise self._as_render_error(error) from error
         finally:
-            if tab is not self._still_tab or tab.crashed or tab.pages_shown >= _PAGES_PER_TAB:
+            is_worn = tab.crashed or tab.pages_shown >= _PAGES_PER_TAB
+            if is_worn or tab not in self._still_tabs.values():
                 self._close(tab)
 
     @contextmanager
@@ -94,7 +98,7 @@ class Renderer:
 
     def close(self) -> None:
         """End the browser; a new one is started if the renderer is used again."""
-        self._still_tab = None
+        self._still_tabs = {}
         browser, self._running = self._running, None
         if browser is not None:
             self._hung = browser.watchdog.timed_out
@@ -113,12 +117,12 @@ class Renderer:
                 raise
         return stage
 
-    def _load(self, source: PageSource) -> tuple[LivePage, Tab]:
+    def _load(self, source: PageSource, limits: Limits) -> tuple[LivePage, Tab]:
         active = is_active(source)
         flag = ""
         for _ in range(2):
             try:
-                return self._attempt(source, scripts=active)
+                return self._attempt(source, limits, scripts=active)
             except _LeftDocument:
                 flag = "left_document"
                 break
@@ -129,7 +133,7 @@ class Renderer:
         # Without automatic refresh, which needs no scripts.
         inert = replace(source, html=_REFRESH.sub(b"data-was-http-equiv", source.html))
         try:
-            page, tab = self._attempt(inert, scripts=False)
+            page, tab = self._attempt(inert, limits, scripts=False)
         except _LeftDocument as second:
             raise RenderError(
                 "The page leaves itself even without scripts.",
@@ -140,16 +144,20 @@ class Renderer:
         page.flags |= {flag, "scripts_off"}
         return page, tab
 
-    def _attempt(self, source: PageSource, *, scripts: bool) -> tuple[LivePage, Tab]:
+    def _attempt(
+        self, source: PageSource, limits: Limits, *, scripts: bool
+    ) -> tuple[LivePage, Tab]:
         """Load a page once, up to the point where it stands still."""
         browser = self._browser()
         watchdog = browser.watchdog
-        with watchdog.limit(2 * self.limits.load_seconds + self.limits.step_seconds):
-            tab = None if scripts else self._still_tab
+        with watchdog.limit(2 * limits.load_seconds + limits.step_seconds):
+            tab = None if scripts else self._still_tabs.pop(limits, None)
             if tab is None or tab.crashed:
-                tab = Tab(browser, self.limits, scripts=scripts)
+                tab = Tab(browser, limits, scripts=scripts)
             if not scripts:
-                self._still_tab = tab
+                self._still_tabs[limits] = tab
+                if len(self._still_tabs) > _MOST_STILL_TABS:
+                    self._close(next(iter(self._still_tabs.values())))
             try:
                 page = tab.show(source)
                 # A navigation before everything is loaded stops the loading, even if refused.
@@ -181,8 +189,8 @@ class Renderer:
 
     def _close(self, shown: Stage | Tab) -> None:
         """Close a tab; a browser that cannot even do that is replaced."""
-        if shown is self._still_tab:
-            self._still_tab = None
+        kept = {limits: tab for limits, tab in self._still_tabs.items() if tab is not shown}
+        self._still_tabs = kept
         if self._running is None:
             return
         try:

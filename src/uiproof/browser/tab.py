@@ -100,7 +100,8 @@ class Tab:
         # Above the page are the bars of a browser, so screen and page coordinates differ.
         screen = {"screenWidth": width, "screenHeight": height + _BARS_HEIGHT}
         place = {"positionX": 0, "positionY": _BARS_HEIGHT}
-        window = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        window = {"width": width, "height": height, "mobile": False}
+        window["deviceScaleFactor"] = limits.scale
         self.session.send_all(
             [
                 ("Emulation.setDeviceMetricsOverride", {**window, **screen, **place}),
@@ -207,7 +208,8 @@ class Tab:
         yield "Emulation.setUserAgentOverride", {**self._tools.identity, "acceptLanguage": "en-US"}
         yield "Emulation.setLocaleOverride", {"locale": "en-US"}
         yield "Emulation.setTimezoneOverride", {"timezoneId": "UTC"}
-        features = [{"name": name, "value": value} for name, value in _MEDIA.items()]
+        media = {**_MEDIA, **({"prefers-color-scheme": "dark"} if self._limits.dark else {})}
+        features = [{"name": name, "value": value} for name, value in media.items()]
         yield "Emulation.setEmulatedMedia", {"media": "", "features": features}
         if self._scripts:
             for text, world in self._init_scripts():

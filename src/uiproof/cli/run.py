@@ -180,8 +180,9 @@ def run(
         "protocol": protocol,
         "settings": settings,
     }
+    chosen = context.meta.get(JUDGE_OPTIONS, {})
     if dry_run:
-        print_plans(uiproof.plan(dataset, method, **options), json)
+        print_plans(uiproof.plan(dataset, method, **options, **chosen), json)
         return
     budget = uiproof.Budget(max_cost=max_cost, max_requests=max_requests)
     matrix = uiproof.run_matrix(
@@ -190,7 +191,7 @@ def run(
         budget=budget,
         results_dir=output_dir,
         **options,
-        **context.meta.get(JUDGE_OPTIONS, {}),
+        **chosen,
     )
     print_matrix(matrix, json, quiet=quiet)
 

@@ -6,7 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from uiproof.cli.main import Verbs, group, installed_benchmarks, load_command, make_command
+from uiproof.cli.main import (
+    JUDGE_OPTIONS,
+    Verbs,
+    group,
+    installed_benchmarks,
+    load_command,
+    make_command,
+)
 from uiproof.cli.options import (
     Executor,
     Json,
@@ -45,6 +52,7 @@ def _verb(name: str, layout: str) -> Any:
     """Make the verb of a benchmark that has no options of its own."""
 
     def score(
+        context: typer.Context,
         dataset: Annotated[
             str, typer.Argument(metavar="DATASET", help="A folder, its URL, or a name.")
         ],
@@ -72,6 +80,7 @@ def _verb(name: str, layout: str) -> Any:
             ray_address=ray_address,
             retry_failed=retry_failed,
             quiet=quiet,
+            **context.meta.get(JUDGE_OPTIONS, {}),
         )
         print_result(finished, json)
         exit_for([finished], quiet=quiet)
