@@ -42,7 +42,7 @@ _SIGNATURES = {
     b"PAR1": "a Parquet table",
     b"SQLite format 3\x00": "a database",
 }
-_FENCED = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
+_FENCED = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _THOUGHTS = re.compile(r"\s*(?:<(?:think|thinking|thought|reasoning)>|◁think▷)", re.IGNORECASE)
 
 

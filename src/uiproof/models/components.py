@@ -73,20 +73,24 @@ _PACKAGES = {
 # Names that React's own modules export, for modules that import them from the page's instance.
 _SHARED = {"react": "React", "react-dom": "ReactDOM", "vue": "Vue"}
 
+# Code may be hostile and megabytes long: no pattern may look ahead without a bound.
 _IMPORT = re.compile(
-    r"""(?:^|[;\n])\s*(?:import|export)\b(?P<type>\s+type\b)?[^'";]*?\bfrom\s*["']([^"'\n]+)["']"""
-    r"""|(?:^|[;\n])\s*import\s*["']([^"'\n]+)["']"""
-    r"""|\b(?:require|import)\(\s*["']([^"'\n]+)["']\s*\)"""
+    r"""(?:^|[;\n])[ \t]*(?:import|export)\b(?P<type>\s{1,9}type\b)?"""
+    r"""[^'";]{0,2000}?\bfrom\s{0,9}["']([^"'\n]{1,200})["']"""
+    r"""|(?:^|[;\n])[ \t]*import\s{0,9}["']([^"'\n]{1,200})["']"""
+    r"""|\b(?:require|import)\(\s{0,9}["']([^"'\n]{1,200})["']\s{0,9}\)"""
 )
 _DECLARED = re.compile(
-    r"^(?:export\s+)?(?:async\s+)?(?:function|class|const|let|var)\s+([A-Z]\w*)", re.MULTILINE
+    r"^(?:export +)?(?:async +)?(?:function|class|const|let|var) +([A-Z]\w{0,99})", re.MULTILINE
 )
-_DEFAULT = re.compile(r"^\s*export\s+default\b|\bexport\s*\{[^}]*\bas\s+default\b", re.MULTILINE)
-_MOUNTS = re.compile(r"\b(?:createRoot|hydrateRoot)\s*\(|\bReactDOM\.render\s*\(")
+_DEFAULT = re.compile(
+    r"^[ \t]*export\s{1,9}default\b|\bexport\s{0,9}\{[^}]{0,2000}\bas\s{1,9}default\b", re.MULTILINE
+)
+_MOUNTS = re.compile(r"\b(?:createRoot|hydrateRoot)\(|\bReactDOM\.render\(")
 _STYLES = re.compile(r"\.(?:css|scss|sass|less)$")
-_BLOCK = re.compile(r"<(script|style)\b([^>]*)>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
-_TEMPLATE = re.compile(r"<template\b[^>]*>(.*)</template\s*>", re.DOTALL | re.IGNORECASE)
-_DEEP = re.compile(r":(?:deep|slotted|global)\(([^()]*)\)")
+_OPENING = re.compile(r"<(script|style)\b([^>]{0,500})>", re.IGNORECASE)
+_TEMPLATE = re.compile(r"<template\b[^>]{0,500}>", re.IGNORECASE)
+_DEEP = re.compile(r":(?:deep|slotted|global)\(([^()]{0,500})\)")
 
 
 def component_page(code: str, kind: Kind, *, styles: str = "") -> tuple[str, tuple[str, ...]]:
@@ -137,7 +141,7 @@ def component_page(code: str, kind: Kind, *, styles: str = "") -> tuple[str, tup
 def looks_like_component(code: str, kind: Kind) -> bool:
     """Return whether code declares something that can be shown."""
     if kind == "vue":
-        return _TEMPLATE.search(code) is not None
+        return _TEMPLATE.search(code) is not None and "</template" in code.lower()
     return "<" in code and bool(_DEFAULT.search(code) or _DECLARED.search(code))
 
 
@@ -151,14 +155,21 @@ def _react_parts(code: str) -> dict[str, Any]:
 
 
 def _vue_parts(code: str) -> dict[str, Any]:
-    template = _TEMPLATE.search(code)
-    around = code if template is None else code[: template.start()] + code[template.end() :]
-    parts: dict[str, Any] = {"template": template[1] if template else "", "styles": ""}
-    for name, attributes, content in _BLOCK.findall(around):
-        if name.lower() == "style":
+    parts: dict[str, Any] = {"template": "", "styles": ""}
+    opening, end = _TEMPLATE.search(code), code.lower().rfind("</template")
+    if opening is not None and end >= opening.end():
+        parts["template"] = code[opening.end() : end]
+        code = code[: opening.start()] + code[end + len("</template>") :]
+    lower, at = code.lower(), 0
+    while block := _OPENING.search(code, at):
+        end = lower.find(f"</{block[1].lower()}", block.end())
+        if end < 0:
+            break
+        content, at = code[block.end() : end], end
+        if block[1].lower() == "style":
             parts["styles"] += _DEEP.sub(r"\1", content) + "\n"
         else:
-            parts["setup" if re.search(r"\bsetup\b", attributes) else "script"] = content
+            parts["setup" if re.search(r"\bsetup\b", block[2]) else "script"] = content
     return parts
 
 

@@ -147,7 +147,9 @@ def test_a_page_beside_screenshots_may_not_show_them(judge, renderer, tmp_path):
     assert "generated:files_missing" in found.flags
     question = judge(tmp_path / "run").pose(case)
     assert "Opening hours" in question.texts
-    assert (decode(question.screenshot.read_bytes()) == decode((tmp_path / "1.png").read_bytes())).all()
+    assert (
+        decode(question.screenshot.read_bytes()) == decode((tmp_path / "1.png").read_bytes())
+    ).all()
 
 
 def test_references_of_requests_may_be_pictures_in_base64(renderer):
