@@ -205,7 +205,9 @@ def _option(flag: Flag, prefix: str) -> Any:
     holder.__annotations__ = {"chosen": Annotated[kind, option], "return": None}
     alone = typer.Typer(**_STYLE)
     alone.command()(holder)
-    return typer.main.get_command(alone).params[0]
+    made: Any = typer.main.get_command(alone).params[0]
+    made.name = f"judge_{flag.name}"  # values of one name would be taken for each other
+    return made
 
 
 app = group(

@@ -76,7 +76,7 @@ _SHARED = {"react": "React", "react-dom": "ReactDOM", "vue": "Vue"}
 # Code may be hostile and megabytes long: no pattern may look ahead without a bound.
 _IMPORT = re.compile(
     r"""(?:^|[;\n])[ \t]*(?:import|export)\b(?P<type>\s{1,9}type\b)?"""
-    r"""[^'";]{0,2000}?\bfrom\s{0,9}["']([^"'\n]{1,200})["']"""
+    r"""(?:(?!\b(?:im|ex)port\b)[^'";]){0,2000}?\bfrom\s{0,9}["']([^"'\n]{1,200})["']"""
     r"""|(?:^|[;\n])[ \t]*import\s{0,9}["']([^"'\n]{1,200})["']"""
     r"""|\b(?:require|import)\(\s{0,9}["']([^"'\n]{1,200})["']\s{0,9}\)"""
 )

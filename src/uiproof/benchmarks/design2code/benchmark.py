@@ -46,24 +46,24 @@ class Design2Code(Benchmark):
         Flag(
             "--viewport",
             "viewport",
-            "the window that pages are compared in, such as 390x844; may be repeated; auto takes "
+            "The window that pages are compared in, such as 390x844; may be repeated; auto takes "
             "the width of the reference screenshot. [default: 1280x720]",
             takes="WxH",
             repeats=True,
             verbs=_VERBS,
         ),
-        Flag("--dark", "dark", "pages are told to prefer dark colours.", verbs=_VERBS),
+        Flag("--dark", "dark", "Pages are told to prefer dark colours.", verbs=_VERBS),
         Flag(
             "--scale",
             "scale",
-            "device pixels for each CSS pixel: 1, 2 or 3. [default: 1]",
+            "Device pixels for each CSS pixel: 1, 2 or 3. [default: 1]",
             takes="N",
             verbs=_VERBS,
         ),
         Flag(
             "--build",
             "build",
-            'a command that builds each project folder of the answers, such as "npm run build"; it '
+            'A command that builds each project folder of the answers, such as "npm run build"; it '
             "runs on this machine, with your rights.",
             takes="COMMAND",
             verbs=("score",),
@@ -71,7 +71,7 @@ class Design2Code(Benchmark):
         Flag(
             "--build-output",
             "build_output",
-            "the folder that it builds into. [default: dist, build or out]",
+            "The folder that it builds into. [default: dist, build or out]",
             takes="DIR",
             verbs=("score",),
         ),

@@ -46,14 +46,14 @@ METRICS = (
 )
 # For references that are screenshots: another scale, in columns of its own.
 PICTURE_METRICS = (
-    Metric("picture.block_match", "Picture: Block"),
-    Metric("picture.text", "Text"),
-    Metric("picture.position", "Position"),
-    Metric("picture.color", "Color"),
-    Metric("picture.layout", "Layout"),
-    Metric("picture.ssim", "SSIM"),
-    Metric("picture.clip", "CLIP"),
-    Metric("picture.final", "Picture", ranks=True),
+    Metric("picture.block_match", "Picture block"),
+    Metric("picture.text", "Picture text"),
+    Metric("picture.position", "Picture position"),
+    Metric("picture.color", "Picture color"),
+    Metric("picture.layout", "Picture layout"),
+    Metric("picture.ssim", "Picture SSIM"),
+    Metric("picture.clip", "Picture CLIP"),
+    Metric("picture.final", "Picture final", ranks=True),
     Metric("picture.mean_without_clip", "Picture w/o CLIP", ranks=True),
 )
 

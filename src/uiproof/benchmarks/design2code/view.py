@@ -124,7 +124,8 @@ def _screens(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Table | None:
     if not lines:
         return None
     header = ("Method", "Screen", *(metric.label for metric in METRICS))
-    return Table("Each screen", header, tuple(lines), (INTERVALS,), 2)
+    remarks = (INTERVALS,) if any("[" in cell for line in lines for cell in line[2:]) else ()
+    return Table("Each screen", header, tuple(lines), remarks, 2)
 
 
 def _parts(board: Leaderboard) -> Table:
