@@ -28,8 +28,13 @@ Listener = Callable[[dict[str, Any]], None]
 
 _CHUNK = 1 << 20
 # An offline browser reports every step of every request. Requests are answered where they are
-# intercepted (Fetch), so these events are skipped unparsed.
-_NOT_NEEDED = b'{"method":"Network.'
+# intercepted (Fetch), so of these events only beginning and end are noted, unparsed.
+_NETWORK = b'{"method":"Network.'
+_REQUEST = re.compile(
+    rb'{"method":"Network\.(?:(requestWillBeSent)|loadingFinished|loadingFailed)"'
+    rb',"params":{"requestId":"([^"]+)"'
+)
+_SESSION = b'"sessionId":"'
 # Errors of a document that was replaced while it was asked something.
 _REPLACED = re.compile(
     "destroyed|navigated|cannot find context|promise was collected|uniqueContextId", re.IGNORECASE
@@ -61,6 +66,7 @@ class Session:
         self._id = session_id
         self.listeners: dict[str, Listener] = {}
         self.lost: str | None = None  # why the session ended
+        self.in_flight: set[bytes] = set()  # requests that have begun and not ended
 
     def on(self, event: str, listener: Listener) -> None:
         """Call a listener for every such event that arrives while an answer is awaited."""
@@ -191,7 +197,8 @@ class DevTools:
         while not self._messages:
             self._read(until)
         message = self._messages.popleft()
-        if message.startswith(_NOT_NEEDED):
+        if message.startswith(_NETWORK):
+            self._note_request(message)
             return
         content = json.loads(message)
         number = content.get("id")
@@ -202,6 +209,17 @@ class DevTools:
             listener = session.listeners.get(content["method"]) if session else None
             if listener is not None:
                 listener(content["params"])
+
+    def _note_request(self, message: bytes) -> None:
+        found = _REQUEST.match(message)
+        at = message.rfind(_SESSION) + len(_SESSION)
+        session = self._sessions.get(message[at : message.find(b'"', at)].decode())
+        if found is None or session is None:
+            return
+        if found[1]:
+            session.in_flight.add(found[2])
+        else:
+            session.in_flight.discard(found[2])
 
     def _read(self, until: float | None) -> None:
         if until is not None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from uiproof.browser.devtools import BrowserError
+from uiproof.browser.foreign import WebLog
 from uiproof.errors import PageTimeoutError, RenderError
 
 if TYPE_CHECKING:
@@ -87,8 +88,9 @@ class LivePage:
     """A loaded page whose own scripts no longer run.
 
     `flags` names what was unusual: `load_timeout`, `cut_height`, `cut_width`, `navigation_blocked`,
-    `requests_blocked`, `files_missing`, `left_document`, `crashed`, `timeout`, `scripts_off`,
-    `text_cut`; see `docs/rendering.md`.
+    `requests_blocked`, `incomplete`, `fonts_missing`, `integrity_mismatch`, `script_errors`,
+    `files_missing`, `left_document`, `crashed`, `timeout`, `scripts_off`, `text_cut`; see
+    `docs/rendering.md`. `web` says what it asked of other hosts.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class LivePage:
         flags: set[str] | None = None,
     ) -> None:
         self.flags: set[str] = set() if flags is None else flags
+        self.web = WebLog()  # the foreign addresses that it asked for, and its script errors
         self._session = session
         self._limits = limits
         self._watchdog = watchdog

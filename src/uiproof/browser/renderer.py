@@ -6,14 +6,19 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from uiproof.browser.devtools import BrowserError
+from uiproof.browser.foreign import WebCopies
 from uiproof.browser.page import Limits, LivePage
 from uiproof.browser.process import RunningBrowser
 from uiproof.browser.source import PageSource
 from uiproof.browser.stage import Stage
 from uiproof.browser.tab import Tab, is_active
 from uiproof.errors import BrowserDiedError, PageTimeoutError, RenderError
+
+if TYPE_CHECKING:
+    from uiproof.web import FrozenWeb
 
 _REFRESH = re.compile(rb"http-equiv(?=\s*=\s*[\"']?\s*refresh)", re.IGNORECASE)
 
@@ -25,7 +30,8 @@ _MOST_STILL_TABS = 4  # one for each screen; screenshots of many widths need man
 class Renderer:
     """A warm Chromium that opens pages one after the other, to look at them or to act on them.
 
-    It is started when it is first needed. A page that can run code gets a context of its own,
+    It is started when it is first needed. Foreign addresses that pages load are answered from
+    `web`; without one, all are refused. A page that can run code gets a context of its own,
     and a page that cannot (no scripts, no frames) a tab in which scripts are switched off.
 
     ```python
@@ -37,8 +43,9 @@ class Renderer:
     Not thread-safe: one renderer per thread or process.
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, *, web: FrozenWeb | None = None) -> None:
         self.limits = limits or Limits()
+        self._web = None if web is None else WebCopies(web)
         self._running: RunningBrowser | None = None
         self._hung = False  # whether the last browser was ended because it took too long
         # For pages without scripts, by their screens; the one that was used last comes last.
@@ -109,7 +116,7 @@ class Renderer:
     def _stage(self, source: PageSource, limits: Limits) -> Stage:
         browser = self._browser()
         with browser.watchdog.limit(2 * limits.load_seconds + limits.step_seconds):
-            stage = Stage(browser, limits, source)
+            stage = Stage(browser, limits, source, self._web)
             try:
                 stage.load()
             except BaseException:
@@ -153,7 +160,7 @@ class Renderer:
         with watchdog.limit(2 * limits.load_seconds + limits.step_seconds):
             tab = None if scripts else self._still_tabs.pop(limits, None)
             if tab is None or tab.crashed:
-                tab = Tab(browser, limits, scripts=scripts)
+                tab = Tab(browser, limits, self._web, scripts=scripts)
             if not scripts:
                 self._still_tabs[limits] = tab
                 if len(self._still_tabs) > _MOST_STILL_TABS:
