@@ -7,7 +7,7 @@ import html
 import re
 from base64 import b64encode
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -25,6 +25,7 @@ FONTS_MISSING = "fonts_missing"
 INTEGRITY = "integrity_mismatch"
 SCRIPT_ERRORS = "script_errors"
 
+MUTED = "Script error."  # all that a page may know of an error in a script of another host
 MAX_ADDRESSES = 40  # of each outcome that are written down for one page
 MAX_ADDRESS = 300  # characters
 MAX_ERRORS = 20  # of one page
@@ -123,8 +124,8 @@ class WebLog:
             self._lacks.add("requests_blocked")
         if outcome == "missing" and kind in ("style", "script"):
             self._lacks.add(INCOMPLETE)
-        elif kind == "font" and (outcome == "missing" or note):
-            self._lacks.add(FONTS_MISSING)
+        elif kind == "font" and (outcome == "missing" or (note and _names_fonts(url))):
+            self._lacks.add(FONTS_MISSING)  # the note of such a style sheet names them
         asked = (outcome, kind, url[:MAX_ADDRESS])
         if asked in self._asked:
             return
@@ -141,9 +142,20 @@ class WebLog:
         """Write down an error of a script, or one that a script printed."""
         if uncaught:
             self._lacks.add(SCRIPT_ERRORS)
-        text = text[:MAX_ERROR]
+        text = text.strip()[:MAX_ERROR]
         if len(self.errors) < MAX_ERRORS and text not in self.errors:
             self.errors.append(text)
+
+    @property
+    def is_muted(self) -> bool:
+        """Return whether a page was not told what went wrong in a script of another host."""
+        return MUTED in self.errors
+
+    def unmute(self, texts: Iterable[str]) -> None:
+        """Replace the error that says nothing by all that the browser knows."""
+        self.errors = [one for one in self.errors if one != MUTED]
+        for text in texts:
+            self.add_error(text, uncaught=True)
 
     def flags(self) -> set[str]:
         """Return the flags for what is missing, refused or broken."""
@@ -175,7 +187,14 @@ def kind_of(resource_type: str, url: str) -> Kind:
     The style sheet of a font service only names fonts: without it, fonts are missing.
     """
     kind = _KINDS.get(resource_type, "other")
-    return "font" if kind == "style" and urlsplit(url).hostname in _FONT_HOSTS else kind
+    return "font" if kind == "style" and _names_fonts(url) else kind
+
+
+def _names_fonts(url: str) -> bool:
+    try:
+        return urlsplit(url).hostname in _FONT_HOSTS
+    except ValueError:
+        return False
 
 
 def _unquoted(value: bytes) -> str:

@@ -165,6 +165,8 @@ class Stage:
         self._tab.navigate(self._guard.page_url, until)
         self._wait_for_load()
         self._settle(least=SETTLE_MS)
+        if self.web.is_muted:
+            self.web.unmute(self._tab.uncaught_errors(until))
         self.flags |= self._guard.flags()
         self._log.take({})
         self._evaluate("uiproof.take()")

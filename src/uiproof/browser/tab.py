@@ -11,6 +11,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from uiproof.browser.devtools import BrowserError, NoAnswerError, is_replaced
+from uiproof.browser.foreign import MAX_ERRORS
 from uiproof.browser.guard import Guard, Request
 from uiproof.browser.page import WORLD, Limits, LivePage, script
 
@@ -209,6 +210,28 @@ class Tab:
                 one.in_flight.clear()
         return True
 
+    def uncaught_errors(self, until: float) -> list[str]:
+        """Return the errors of the page so far, also those that its own scripts may not see.
+
+        The browser keeps them and reports them when it is asked to. While it does so, pages could
+        find out, so it is asked to for a moment only.
+        """
+        found: list[str] = []
+
+        def note(event: dict[str, Any]) -> None:
+            details = event["exceptionDetails"]
+            text = details.get("exception", {}).get("description") or details.get("text", "")
+            if len(found) < MAX_ERRORS:
+                found.append(str(text).partition("\n    at ")[0])
+
+        self.session.on("Runtime.exceptionThrown", note)
+        try:
+            self.session.send("Runtime.enable", until=until)
+        finally:
+            self.session.post("Runtime.disable")
+            del self.session.listeners["Runtime.exceptionThrown"]
+        return found
+
     def _settle(self, guard: Guard, until: float) -> None:
         """Let the page's own clock run a while, so that late content is there, always the same.
 
@@ -252,6 +275,8 @@ class Tab:
             self._rest(ask, until)
             for text, uncaught in ask("errors()") or ():
                 guard.log.add_error(str(text), uncaught=bool(uncaught))
+            if guard.log.is_muted:
+                guard.log.unmute(self.uncaught_errors(until))
         except NoAnswerError:
             raise
         except BrowserError as error:
