@@ -210,6 +210,9 @@ def number_at(scores: Any, key: str) -> float | None:
 class JudgeOptions:
     """Options of a judge; a benchmark that has some subclasses it."""
 
+    # An archive of what pages load from elsewhere, for judges that show pages.
+    web: Path | None = field(default=None, kw_only=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -341,6 +344,8 @@ class Benchmark(ABC):
     score_command: str = ""
     # Options of `score` that `replay` takes, not the judge.
     replay_options: ClassVar[tuple[str, ...]] = ()
+    # True where judges show pages, which may load files from elsewhere: their options have `web`.
+    shows_pages: ClassVar[bool] = False
     # True where `Method.name` says more than the name that a user has typed.
     labels_by_method: ClassVar[bool] = False
 

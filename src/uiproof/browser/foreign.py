@@ -61,7 +61,7 @@ class WebCopies:
     """The frozen web for one browser: each address is looked up and encoded once."""
 
     def __init__(self, web: FrozenWeb) -> None:
-        self._web = web
+        self._web, self.digest = web, web.digest
         self._copies: OrderedDict[str, Copy] = OrderedDict()
         self._bytes = 0
 
@@ -174,6 +174,12 @@ class WebLog:
         if self.errors:
             listed["errors"] = list(self.errors)
         return listed
+
+
+def web_details(**sides: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a record's details about what its pages asked of other hosts, by side."""
+    asked = {side: log for side, log in sides.items() if log}
+    return {"web": asked} if asked else {}
 
 
 def still_svg(content: bytes) -> bytes:

@@ -46,9 +46,10 @@ class Request:
         # A script may stand still until it is answered, and the page with it.
         self.may_block = event["resourceType"] == "XHR"
 
-    def fulfill(self, body: bytes, headers: Mapping[str, str]) -> None:
+    def fulfill(self, body: bytes, headers: Mapping[str, str], status: int = 200) -> None:
         """Answer with content."""
-        self._fulfill(b64encode(body).decode(), {**headers, "content-length": str(len(body))}, 200)
+        length = {"content-length": str(len(body))}
+        self._fulfill(b64encode(body).decode(), {**headers, **length}, status)
 
     def fulfill_copy(self, copy: Copy, headers: Mapping[str, str]) -> None:
         """Answer with a copy of the frozen web, which every origin may use."""
@@ -214,9 +215,10 @@ def _is_plain(address: str) -> bool:
     """Return whether an address has neither credentials nor a port: none that pages load has."""
     try:
         url = urlsplit(address)
-        return "@" not in url.netloc and url.port in (None, 443) and url.scheme == "https"
+        port = url.port
     except ValueError:
         return False
+    return url.scheme == "https" and port in (None, 443) and "@" not in url.netloc
 
 
 class StageGuard(Guard):

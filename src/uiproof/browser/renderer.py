@@ -58,6 +58,11 @@ class Renderer:
         self.close()
 
     @property
+    def web_digest(self) -> str:
+        """Return the digest of the frozen web that answers foreign addresses."""
+        return "" if self._web is None else self._web.digest
+
+    @property
     def pid(self) -> int | None:
         """Return the process id of the browser, if one is running."""
         return None if self._running is None else self._running.pid

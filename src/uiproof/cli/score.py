@@ -22,6 +22,7 @@ from uiproof.cli.options import (
     RayAddress,
     RetryFailed,
     RunOut,
+    Web,
     Where,
     Workers,
 )
@@ -64,6 +65,7 @@ def _verb(name: str, layout: str) -> Any:
         executor: Where = Executor.processes,
         ray_address: RayAddress = None,
         retry_failed: RetryFailed = False,
+        web: Web = None,
         quiet: Quiet = False,
     ) -> None:
         from uiproof.api import score as score_answers
@@ -81,6 +83,7 @@ def _verb(name: str, layout: str) -> Any:
             retry_failed=retry_failed,
             quiet=quiet,
             **context.meta.get(JUDGE_OPTIONS, {}),
+            **({} if web is None else {"web": web}),
         )
         print_result(finished, json)
         exit_for([finished], quiet=quiet)

@@ -58,6 +58,12 @@ def serve(
             min=1, metavar="SECONDS", help="Longest time to send a request or take an answer."
         ),
     ] = 20,
+    web: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ARCHIVE", help="What pages load from elsewhere, kept by `uiproof web record`."
+        ),
+    ] = None,
 ) -> None:
     """Score pages over HTTP, as a reward for training loops.
 
@@ -89,6 +95,6 @@ def serve(
         open_to_all=no_token,
         allowed_hosts=allow_host or (),
         client_timeout=client_timeout,
-        judge_options=context.meta.get(JUDGE_OPTIONS),
+        judge_options={**context.meta.get(JUDGE_OPTIONS, {}), **({"web": web} if web else {})},
         say=typer.echo,
     )

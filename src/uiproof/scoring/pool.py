@@ -27,7 +27,7 @@ from uiproof.errors import (
     WorkerStartError,
 )
 from uiproof.process_tree import known_descendants, resident_mb
-from uiproof.registry import benchmarks
+from uiproof.registry import benchmarks, judge_options_for
 from uiproof.scratch import ScratchFolder
 from uiproof.settings import Settings
 
@@ -92,8 +92,9 @@ def _judge_options(chosen: Mapping[str, Any]) -> dict[str, JudgeOptions]:
     found, unknown = {}, set(chosen)
     for benchmark in benchmarks().values():
         names = {flag.name for flag in benchmark.flags} - set(benchmark.replay_options)
+        names |= {"web"} if benchmark.shows_pages else set()
         own = {name: value for name, value in chosen.items() if name in names}
-        found[benchmark.name] = benchmark.judge_options(**own)
+        found[benchmark.name] = judge_options_for(benchmark, None, **own)
         unknown -= own.keys()
     if unknown:
         raise UsageError(f"No benchmark has an option {min(unknown)!r} for its judge.")
@@ -294,8 +295,11 @@ class ScoringJudge(Judge[str, Case[Any, Any], Any]):
 
     def _browser(self) -> Renderer:
         from uiproof.browser import Renderer
+        from uiproof.web import FrozenWeb
 
-        self._renderer = self._renderer or Renderer()
+        if self._renderer is None:
+            archive = next((one.web for one in self._options.values() if one.web), None)
+            self._renderer = Renderer(web=FrozenWeb.installed(archive))
         return self._renderer
 
     def _is_worn(self) -> bool:

@@ -77,6 +77,7 @@ class Design2Code(Benchmark):
         ),
     )
     replay_options = ("build", "build_output")
+    shows_pages = True
     examples: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "": (
             "uiproof score design2code reference/ generated/  your own pages",
@@ -196,9 +197,10 @@ class Design2Code(Benchmark):
     def judge(self, run: Path, options: JudgeOptions) -> Judge[Any, Any, Any]:
         """Make the judge of all profiles."""
         from uiproof.benchmarks.design2code.judge import Design2CodeJudge
+        from uiproof.web import FrozenWeb
 
         assert isinstance(options, Design2CodeOptions)
-        return Design2CodeJudge(run, options=options)
+        return Design2CodeJudge(run, options=options, web=FrozenWeb.installed(options.web))
 
     def served(self) -> Served:
         """Return how requests describe a reference."""
@@ -237,12 +239,14 @@ class Design2Code(Benchmark):
         return Annotation()
 
     def fingerprint(self, options: JudgeOptions) -> Mapping[str, Any]:
-        """Return the browser, the fonts, the screens and the weights of CLIP."""
+        """Return the browser, the fonts, the frozen web, the screens and the weights of CLIP."""
         from uiproof.browser.chromium import fingerprint
         from uiproof.vision.clip import weights_digest
+        from uiproof.web import FrozenWeb
 
         assert isinstance(options, Design2CodeOptions)
-        return {**fingerprint(), **options.facts, "clip": weights_digest()}
+        web = FrozenWeb.installed(options.web).digest
+        return {**fingerprint(), **options.facts, "web": web, "clip": weights_digest()}
 
 
 BENCHMARK = Design2Code()

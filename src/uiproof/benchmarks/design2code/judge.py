@@ -65,11 +65,13 @@ from uiproof.benchmarks.page_files import generated_page, reference_page
 from uiproof.benchmarks.withholding import SCRIPTS, Withheld
 from uiproof.browser import Limits, PageSource, Renderer
 from uiproof.browser.chromium import fingerprint
+from uiproof.browser.foreign import web_details
 from uiproof.browser.source import keep_page
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import InputError, MissingDependencyError
 from uiproof.vision.images import decode_screenshot
 from uiproof.vision.images import size as picture_size
+from uiproof.web import FrozenWeb
 
 MOST_REFERENCE_BYTES = 500_000_000  # of pictures of reference pages, where no run keeps them
 
@@ -93,13 +95,14 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         *,
         options: Design2CodeOptions | None = None,
         limits: Limits | None = None,
+        web: FrozenWeb | None = None,
         references: Path | None = None,
         renderer: Renderer | None = None,
     ) -> None:
         self._run = run
         self._options = options or Design2CodeOptions()
         self._references_folder = references
-        self._renderer = renderer or Renderer(limits)  # a thread can have only one
+        self._renderer = renderer or Renderer(limits, web=web)  # a thread can have only one
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="measure")
         self._blanks: dict[Colour, Any] = {}  # embeddings
 
@@ -219,7 +222,10 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             flags.append("generated:cleaned")
         score = Score(
             {"paper": paper, "strict": _strict_as_json(strict), "human": _human(seen)},
-            details=_details(matching, ours, theirs),
+            details={
+                **_details(matching, ours, theirs),
+                **web_details(generated=ours.web, reference=theirs.web),
+            },
             flags=tuple(flags),
         )
         return score, ours
@@ -253,8 +259,9 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
     def _references(self) -> ReferenceViews:
         if self._run is None:
             return ReferenceViews(self._references_folder, most_bytes=MOST_REFERENCE_BYTES)
-        # Pictures of another browser or other fonts are other pictures.
-        machine = json.dumps(fingerprint(), sort_keys=True).encode()
+        # Pictures of another browser, other fonts or another frozen web are other pictures.
+        here = {**fingerprint(), "web": self._renderer.web_digest}
+        machine = json.dumps(here, sort_keys=True).encode()
         return ReferenceViews(self._run / "references" / hashlib.sha256(machine).hexdigest()[:12])
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -63,6 +63,7 @@ class Photographs:
     inventory: Inventory
     flags: tuple[str, ...]
     scale: int = 1  # device pixels of the pictures for each CSS pixel of the inventory
+    web: Mapping[str, Any] = field(default_factory=dict)  # as `WebLog.as_json` has it
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class PageView:
     seen_texts: tuple[LegibleText, ...]  # of the inventory's, with the colours of their pixels
     flags: tuple[str, ...]
     scale: int = 1  # device pixels of the picture for each CSS pixel
+    web: Mapping[str, Any] = field(default_factory=dict)  # what it asked of other hosts
     # What was worked out of the page by those who look at it; goes when the page does.
     memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -110,7 +112,8 @@ def photograph(renderer: Renderer, source: PageSource, screen: Screen = _DEFAULT
             page.flags.add(MISSING_GLYPHS)
         capture = capture_text(page)
         flags = tuple(sorted(page.flags))
-        return Photographs(png, capture, _inventory(found), flags, screen.scale)
+        asked = page.web.as_json()
+        return Photographs(png, capture, _inventory(found), flags, screen.scale, asked)
 
 
 def measure(photographs: Photographs) -> PageView:
@@ -139,6 +142,7 @@ def measure(photographs: Photographs) -> PageView:
         ),
         flags=photographs.flags,
         scale=scale,
+        web=photographs.web,
     )
     view.__dict__["rgb"] = rgb
     return view
@@ -275,6 +279,7 @@ def _as_json(view: PageView) -> dict[str, Any]:
         "seen_texts": view.seen_texts,
         "flags": view.flags,
         "scale": view.scale,
+        "web": view.web,
     }
 
 
@@ -290,6 +295,7 @@ def _from_json(stored: dict[str, Any], png: bytes) -> PageView:
         ),
         flags=tuple(stored["flags"]),
         scale=int(stored.get("scale", 1)),
+        web=stored["web"],
     )
 
 

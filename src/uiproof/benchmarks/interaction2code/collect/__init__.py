@@ -92,10 +92,12 @@ def _explore(
     from uiproof.benchmarks.interaction2code.collect.explorer import Explorer
     from uiproof.browser.renderer import Renderer
     from uiproof.engine.progress import Progress
+    from uiproof.web import FrozenWeb
 
     progress = progress or Progress()
     findings: list[Finding] = []
-    with Renderer() as renderer, Explorer(renderer, page, viewport) as explorer:
+    renderer = Renderer(web=FrozenWeb.installed())
+    with renderer, Explorer(renderer, page, viewport) as explorer:
         progress.start(total=len(explorer.candidates), done=0, failed=0)
         try:
             for found in explorer.findings():
