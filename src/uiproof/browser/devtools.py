@@ -27,6 +27,7 @@ Parameters = dict[str, Any]
 Listener = Callable[[dict[str, Any]], None]
 
 _CHUNK = 1 << 20
+_SILENCE_SECONDS = 2.0
 # An offline browser reports every step of every request. Requests are answered where they are
 # intercepted (Fetch), so of these events only beginning and end are noted, unparsed.
 _NETWORK = b'{"method":"Network.'
@@ -134,6 +135,7 @@ class DevTools:
         self.awaited: set[int] = set()
         self.answers: dict[int, dict[str, Any]] = {}
         self._attached: dict[str, str] = {}  # new tabs with the ids of their sessions
+        self.on_silence: Callable[[], None] | None = None  # called while nothing arrives for long
         self.identity: Parameters = {"userAgent": ""}  # of the browser, as pages see it
         self.browser = self.session(None)
         self.browser.on("Target.attachedToTarget", self._note_tab)
@@ -222,10 +224,13 @@ class DevTools:
             session.in_flight.discard(found[2])
 
     def _read(self, until: float | None) -> None:
-        if until is not None:
-            left = max(until - time.monotonic(), 0)
-            if not self._poll.poll(left * 1000):
-                raise NoAnswerError("It takes too long.")
+        left = None if until is None else max(until - time.monotonic(), 0)
+        if self.on_silence is not None and (left is None or left > _SILENCE_SECONDS):
+            if not self._poll.poll(_SILENCE_SECONDS * 1000):
+                self.on_silence()
+                return
+        elif left is not None and not self._poll.poll(left * 1000):
+            raise NoAnswerError("It takes too long.")
         try:
             chunk = os.read(self._replies, _CHUNK)
         except OSError as error:

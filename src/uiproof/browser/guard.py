@@ -43,8 +43,6 @@ class Request:
         # Whether it would become a document: that of the page itself, or of a frame.
         self.is_document = event["resourceType"] == "Document"
         self.is_for_the_page = self.is_document and event.get("frameId") == main_frame
-        # A script may stand still until it is answered, and the page with it.
-        self.may_block = event["resourceType"] == "XHR"
 
     def fulfill(self, body: bytes, headers: Mapping[str, str], status: int = 200) -> None:
         """Answer with content."""

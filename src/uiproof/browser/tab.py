@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from uiproof.browser.source import PageSource
 
 SETTLE_MS = 1_000  # how long the page's own clock runs after loading
-# It runs in steps: requests that are made meanwhile are answered after the step. After a step with
-# requests there is another one, a few times, for what the page does with the answers.
+# It runs in steps: requests that are made meanwhile are answered after the step. Then there are some
+# more steps, for what the page does with the answers.
 STEP_MS = 250
-_MORE_STEPS = 4
+_STEPS_AFTER_ANSWERS = 2
+_MOST_STEPS = 8
 _MOST_ROUNDS = 20  # for which a page may go on changing without its clock
 _IDLE_SECONDS = 5.0  # for which requests that were answered are waited for
 _BARS_HEIGHT = 80  # pixels that the bars of a browser take above the page
@@ -185,14 +186,22 @@ class Tab:
 
     @contextmanager
     def clock_moving(self) -> Iterator[None]:
-        """Hold back answers while the page's clock moves: they always come at the same moment."""
+        """Hold back answers while the page's clock moves: they always come at the same moment.
+
+        A script that stands still until it is answered is answered when the browser falls silent.
+        """
         self._held = []
+        self._tools.on_silence = self._answer_held
         try:
             yield
         finally:
-            held, self._held = self._held, None
-            for request in held:
-                self.handler(request)
+            self._tools.on_silence = None
+            self._answer_held()
+            self._held = None
+
+    def _answer_held(self) -> None:
+        while self._held:
+            self.handler(self._held.pop(0))
 
     def wait_for_requests(self, until: float) -> bool:
         """Wait until the page has received all answers; return whether there were any to wait for.
@@ -264,14 +273,14 @@ class Tab:
                 return self._moves != moves
 
             self._rest(ask, until)
-            steps = more = 0
-            while steps * STEP_MS < SETTLE_MS + more * STEP_MS and not is_replaced_now():
-                steps += 1
+            done, last = 0, SETTLE_MS // STEP_MS
+            while done < last and not is_replaced_now():
+                done += 1
                 with self.clock_moving():
                     ask(f"advance({STEP_MS})")
                 if self.wait_for_requests(until):
                     self._rest(ask, until)
-                    more = min(max(more, steps - SETTLE_MS // STEP_MS + 1), _MORE_STEPS)
+                    last = min(max(last, done + _STEPS_AFTER_ANSWERS), _MOST_STEPS)
             self._rest(ask, until)
             for text, uncaught in ask("errors()") or ():
                 guard.log.add_error(str(text), uncaught=bool(uncaught))
@@ -346,7 +355,7 @@ class Tab:
         if request.url == self._records:
             self.on_record(request.body)
             request.refuse()
-        elif self._held is not None and not request.may_block:
+        elif self._held is not None:
             self._held.append(request)
         else:
             self.handler(request)

@@ -4,7 +4,8 @@
   const MOST_FRAMES = 50; // of one page, at each level
   let clock = null; // shared with steady.js, and with nothing else
   const MOST_ERRORS = 20; // of one frame
-  const TURNS = 5; // of the message queue that a page gets to finish what it has begun
+  const QUIET_TURNS = 5; // of the message queue without a change, after which a page is at rest
+  const MOST_TURNS = 500;
   let last = 0;
   const errors = [];
   const waiting = new Map();
@@ -77,13 +78,17 @@
     const due = Math.min(...(await Promise.all(clocks(window).map((one) => one.move(milliseconds)))));
     return Number.isFinite(due) ? due : null;
   };
-  // Wait until everything that needs no time is done and drawn; resolve to whether the page has
-  // changed meanwhile.
+  // Wait until everything that needs no time is done, then until it is drawn; resolve to whether the
+  // page has changed when it was drawn.
   const rest = async () => {
     let changed = false;
     const observer = new MutationObserver(() => (changed = true));
     observer.observe(document, { attributes: true, characterData: true, childList: true, subtree: true });
-    for (let i = 0; i < TURNS; i++) await turn();
+    for (let quiet = 0, all = 0; quiet < QUIET_TURNS && all < MOST_TURNS; all++) {
+      await turn();
+      quiet = changed ? 0 : quiet + 1;
+      changed = false;
+    }
     await drawn();
     observer.disconnect();
     return changed;
