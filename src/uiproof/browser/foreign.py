@@ -39,7 +39,7 @@ _KINDS: Mapping[str, Kind] = {
     "Font": "font",
     "Image": "picture",
 }
-_FONT_HOSTS = frozenset({"fonts.googleapis.com", "fonts.bunny.net", "use.typekit.net"})
+_FONT_HOSTS = ("fonts.googleapis.com", "fonts.bunny.net", "fonts.loli.net", "fonts.font.im")
 _HASHED_TAG = re.compile(rb"<(?:script|link)\b[^>]*?\sintegrity\s*=[^>]*>", re.IGNORECASE)
 _INTEGRITY = re.compile(rb"""\sintegrity\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
 _ADDRESS = re.compile(rb"""\s(?:src|href)\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)

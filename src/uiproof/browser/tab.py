@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from uiproof.browser.source import PageSource
 
 SETTLE_MS = 1_000  # how long the page's own clock runs after loading
-# It runs in steps: requests that are made meanwhile are answered after the step. Then there are some
-# more steps, for what the page does with the answers.
+# It runs in steps: requests that are made meanwhile are answered after the step. Then there are
+# some more steps, for what the page does with the answers.
 STEP_MS = 250
 _STEPS_AFTER_ANSWERS = 2
 _MOST_STEPS = 8

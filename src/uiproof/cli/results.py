@@ -266,7 +266,7 @@ def _print_missing(runs: Iterable[RunDirectory]) -> None:
         if (more := len(missing) - _SHOWN_ADDRESSES) > 0:
             typer.echo(f"  … and {more} more; the report shows them by case", err=True)
         if cases:
-            complete = one.summary.get("complete_only", {})
+            complete = one.summary.get("complete_pages", {})
             first = next((key for key in complete if key != "n" and complete[key] is not None), "")
             mean = f", {first} {complete[first]:.3f} on the other {complete['n']}" if first else ""
             pages = "1 page lacks" if cases == 1 else f"{cases} pages lack"

@@ -68,14 +68,15 @@ class CompletePages:
             self._sums[key] = None if so_far is None or value is None else so_far + value
 
     def as_json(self) -> dict[str, Any]:
-        """Return `incomplete`, the number of such cases, and `complete` ones; nothing without."""
+        """Return the number of such cases, and the means of the others; nothing without any."""
         if not self._incomplete:
             return {}
         means = {
             key: None if total is None or not self._complete else total / self._complete
             for key, total in self._sums.items()
         }
-        return {"incomplete": self._incomplete, "complete_only": {"n": self._complete, **means}}
+        complete = {"n": self._complete, **means}
+        return {"incomplete_pages": self._incomplete, "complete_pages": complete}
 
 
 class UsageTotals:

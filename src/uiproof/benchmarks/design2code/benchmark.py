@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _ROOM = "uiproof.benchmarks.design2code"
 _VERBS = ("run", "score", "serve")
+_DEMO = Path(__file__).parents[2] / "demo"
 
 
 class Design2Code(Benchmark):
@@ -103,7 +104,9 @@ class Design2Code(Benchmark):
         ),
     }
     bundled: ClassVar[Mapping[str, Path]] = {
-        "design2code-demo": Path(__file__).parents[2] / "demo" / "design2code" / "reference"
+        "design2code-demo": _DEMO / "design2code" / "reference",
+        # Pages that load Tailwind, React, Bootstrap, fonts and pictures from elsewhere.
+        "design2code-today": _DEMO / "design2code-today" / "reference",
     }
 
     metrics = deferred(f"{_ROOM}.summary:METRICS")
