@@ -178,6 +178,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         page = _without_the_truth(answer, reference)
         with self._renderer.open(page, screen.limits(self._renderer.limits)) as shown:
             png, flags = shown.screenshot(), tuple(sorted(shown.flags))
+            web = shown.web.as_json()
         ours = view_of(decode_screenshot(png), png, screen.scale, flags)
         if np.array_equal(ours.picture, theirs.picture):
             scores, matching = same_pictures(ours, clip=self._clip is not None)
@@ -186,7 +187,11 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             scores, matching = picture_scores(ours, theirs, clip=clip)
         score = Score(
             {"picture": scores.as_json()},
-            details={**_details(matching, ours, theirs), "profile": "picture"},
+            details={
+                **_details(matching, ours, theirs),
+                "profile": "picture",
+                **web_details(generated=web),
+            },
             flags=tuple(f"generated:{flag}" for flag in (*answer.notes, *ours.flags)),
         )
         return score, ours
