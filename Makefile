@@ -43,10 +43,10 @@ format: $(READY) ## format the code and mend what lint can mend
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-setup: $(READY) ## uv, the Python environment, a browser, fonts
+setup: $(READY) ## uv, the Python environment, a browser, fonts, the frozen web
 	@echo "Ready. Try: make demo"
 
-$(READY): requirements.lock pyproject.toml scripts/setup.sh
+$(READY): requirements.lock pyproject.toml scripts/setup.sh src/uiproof/web/lock.json
 	@scripts/setup.sh all
 	@touch $@
 

@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 EM = 96
 CHARACTERS = "".join(map(chr, range(33, 127))) + "…"
-FOLDER = Path(__file__).parents[1] / "src/uiproof/benchmarks/grounding/fonts"
+FOLDER = Path(__file__).parents[1] / "src/uiproof/fonts"
 
 
 def main(font_file: str) -> None:

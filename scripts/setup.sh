@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Sets up what uiproof needs on this machine and says what it does.
 #
-#   scripts/setup.sh all           uv, environment, browser, fonts
+#   scripts/setup.sh all           uv, environment, browser, fonts, frozen web
 #   scripts/setup.sh environment   only the Python environment, in .venv
 #   scripts/setup.sh browser       only a browser
 #   scripts/setup.sh fonts         only fonts, where there are none
+#   scripts/setup.sh web           only the frozen web: what pages load from elsewhere
 #   scripts/setup.sh lock          write requirements.lock anew
 #
 # Each step looks first and does nothing where nothing is missing.
@@ -122,10 +123,30 @@ set_up_fonts() {
   # elsewhere. A machine that has such fonts keeps exactly those, because fonts change how pages look.
   if have fc-match && [[ $(fc-match -f '%{family}' Arial) =~ Arial|Liberation|Arimo|Helvetica|Nimbus ]]; then
     say "fonts found: $(fc-list : family | sort -u | wc -l | tr -d ' ') families"
+  else
+    say "no fonts with the widths of Arial found; installing ${FONT_PACKAGES[*]} with apt"
+    apt_install "${FONT_PACKAGES[@]}" || say "fonts could not be installed; text will be drawn with whatever the browser finds"
+  fi
+  add_fonts zh-cn fonts-noto-cjk
+  add_fonts und-zsye fonts-noto-color-emoji
+}
+
+# Installs fonts for a language where no font has it.
+add_fonts() {
+  if have fc-list && [[ -n $(fc-list ":lang=$1" family) ]]; then
     return
   fi
-  say "no fonts with the widths of Arial found; installing ${FONT_PACKAGES[*]} with apt"
-  apt_install "${FONT_PACKAGES[@]}" || say "fonts could not be installed; text will be drawn with whatever the browser finds"
+  say "no fonts for $1 found; installing $2 with apt"
+  apt_install "$2" || say "$2 could not be installed; such text is drawn as boxes, and pages are flagged missing_glyphs"
+}
+
+set_up_web() {
+  say "getting the frozen web: what pages load from elsewhere"
+  if .venv/bin/uiproof web get --quiet >/dev/null; then
+    say "the frozen web is complete"
+  else
+    say "the frozen web could not be had; pages do without what they load from elsewhere until: uiproof web get"
+  fi
 }
 
 as_root() {
@@ -162,13 +183,15 @@ case "${1:-all}" in
     set_up_environment
     set_up_browser
     set_up_fonts
+    set_up_web
     ;;
   environment) set_up_environment ;;
   browser) set_up_browser ;;
   fonts) set_up_fonts ;;
+  web) set_up_web ;;
   lock) write_lock ;;
   *)
-    printf 'setup: unknown step %s; known: all, environment, browser, fonts, lock\n' "$1" >&2
+    printf 'setup: unknown step %s; known: all, environment, browser, fonts, web, lock\n' "$1" >&2
     exit 2
     ;;
 esac

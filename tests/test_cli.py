@@ -397,5 +397,5 @@ def test_the_demo_prints_a_table_and_writes_a_report_that_stands_alone(tmp_path)
     report = (tmp_path / "demo" / "report.html").read_text()
     assert report.lstrip().lower().startswith("<!doctype html>")
     assert not re.search(r"""(src|href)=["']https?://""", report)
-    for other in ("report-grounding.html", "report-interactions.html"):
+    for other in ("report-grounding.html", "report-interactions.html", "report-today.html"):
         assert (tmp_path / "demo" / other).is_file()

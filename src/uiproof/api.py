@@ -17,7 +17,13 @@ from uiproof.engine.progress import call_anywhere, make_progress
 from uiproof.engine.run_sync import kept_at_url, run_place
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import BudgetReachedError, InputError, StorageError, UiproofError, UsageError
-from uiproof.registry import PlannedRun, benchmarks, planned_runs, resolve_dataset
+from uiproof.registry import (
+    PlannedRun,
+    benchmarks,
+    judge_options_for,
+    planned_runs,
+    resolve_dataset,
+)
 from uiproof.remote.mirror import local, shown
 from uiproof.remote.store import is_url
 from uiproof.settings import RESULTS_DIR, Settings
@@ -94,7 +100,8 @@ def run(
     - `executor`: `processes`, `ray` (at `ray_address`, by default RAY_ADDRESS) or `inline`
     - `protocol`: the rules that a benchmark follows, where it has several
     - `results_dir`: the folder for result files, where a benchmark writes some
-    - `judge_options`: those of the benchmark's judge, where it has some
+    - `judge_options`: those of the benchmark's judge, where it has some; `web`, for benchmarks of
+      pages, is an archive of `uiproof web record`, by default that of the data set
     """
     matrix = run_matrix(
         dataset,
@@ -158,7 +165,7 @@ def run_matrix(
         ray_address=ray_address,
         retry_failed=retry_failed,
         quiet=quiet,
-        judge=benchmark.judge_options(**judge_options),
+        judge=judge_options_for(benchmark, path, **judge_options),
     )
     # All methods are made before the first one runs: a wrong name is noticed at once.
     planned = planned_runs(
@@ -230,6 +237,7 @@ def score(
     A case without an answer is a failed case, never left out. Without `out` the run is made in a
     temporary directory that is removed when Python exits; an interrupted one is kept. With `out`,
     calling again continues what is there; failed cases are tried again only with `retry_failed`.
+    Further options are those of the benchmark, such as `viewport="390x844"` of design2code.
     """
     chosen = benchmarks().get(benchmark)
     if chosen is None:
@@ -240,6 +248,9 @@ def score(
     path, given = dataset_of(dataset), local(answers)
     if not given.exists():
         raise InputError(f"There is no file or folder {given}.")
+    replayed = {
+        name: judge_options[name] for name in chosen.replay_options if name in judge_options
+    }
     how = Execution(
         limit=limit,
         workers=workers,
@@ -247,9 +258,13 @@ def score(
         ray_address=ray_address,
         retry_failed=retry_failed,
         quiet=quiet,
-        judge=chosen.judge_options(**judge_options),
+        judge=judge_options_for(
+            chosen,
+            path,
+            **{name: judge_options[name] for name in judge_options if name not in replayed},
+        ),
     )
-    method = chosen.replay(path, given, quiet=quiet)
+    method = chosen.replay(path, given, quiet=quiet, **replayed)
     return score_answers(chosen, path, method, how, name=str(dataset), out=out)
 
 

@@ -210,6 +210,9 @@ def number_at(scores: Any, key: str) -> float | None:
 class JudgeOptions:
     """Options of a judge; a benchmark that has some subclasses it."""
 
+    # An archive of what pages load from elsewhere, for judges that show pages.
+    web: Path | None = field(default=None, kw_only=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -256,11 +259,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A switch of `uiproof run` that sets one of the options of a judge."""
+    """An option of verbs for one of the options of a judge, or of `Benchmark.replay`."""
 
     option: str  # such as `--published-contours`
     name: str  # as `Benchmark.judge_options` takes it
     help: str
+    takes: str = ""  # what it is given, such as `WxH`; nothing for a switch
+    repeats: bool = False  # whether it may be given several times
+    verbs: tuple[str, ...] = ("run",)  # of `run`, `score` and `serve`
 
 
 def deferred(target: str) -> Any:
@@ -326,7 +332,7 @@ class Benchmark(ABC):
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """Return the switches of `uiproof run` for its judge."""
+        """Return its own options of `uiproof run`, `score` and `serve`."""
         return ()
 
     @property
@@ -336,6 +342,10 @@ class Benchmark(ABC):
 
     # The verb `uiproof score NAME` if it has its own options: "module:function", made with typer.
     score_command: str = ""
+    # Options of `score` that `replay` takes, not the judge.
+    replay_options: ClassVar[tuple[str, ...]] = ()
+    # True where judges show pages, which may load files from elsewhere: their options have `web`.
+    shows_pages: ClassVar[bool] = False
     # True where `Method.name` says more than the name that a user has typed.
     labels_by_method: ClassVar[bool] = False
 
@@ -386,11 +396,15 @@ class Benchmark(ABC):
             raise UsageError(f"{self.name} has no option {next(iter(chosen))!r} for its judge.")
         return JudgeOptions()
 
+    def columns(self, scores: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:  # noqa: ARG002
+        """Return the columns of a table of runs whose summaries have these scores."""
+        return self.metrics
+
     def replay(self, dataset: Path, answers: Path, *, quiet: bool = False) -> Method[Any, Any]:  # noqa: ARG002
         """Make a method that answers with what is in a folder or file, for `uiproof score`.
 
         Raise `UsageError` where the answers do not belong to the data set; unless `quiet`, warn
-        about answers that no case asks for.
+        about answers that no case asks for. It may take further options: see `replay_options`.
         """
         raise UsageError(f"{self.name} cannot score answers from files.")
 

@@ -14,7 +14,10 @@ from uiproof.settings import Settings
 if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
 
-_REPORTS = ("report.html", "report-grounding.html", "report-interactions.html")
+_REPORTS = (
+    *("report.html", "report-grounding.html", "report-interactions.html"),
+    "report-today.html",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ def demo(
     from uiproof.report import write_report
 
     _, reference = resolve_dataset("design2code-demo")
+    _, today = resolve_dataset("design2code-today")
     wanted = {
         "design2code-demo": {
             "blueprint": "blueprint",
@@ -51,6 +55,7 @@ def demo(
         },
         "grounding-demo": {"ocr": "ocr@none", "centre": "centre", "centre-fixed": "centre-fixed"},
         "interaction2code-shop": {"interactions": "blueprint"},
+        "design2code-today": {"today": f"replay:{today.parent / 'generated'}"},
     }
     runs_dir = Settings.from_environment().runs_dir
     usual = runs_dir if isinstance(runs_dir, Path) else Path("runs")  # it is to be looked at here

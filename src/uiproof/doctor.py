@@ -49,6 +49,7 @@ def examine(*, dev: bool = False) -> Iterator[Finding]:
     yield _python()
     yield from _browser()
     yield from _fonts()
+    yield _frozen_web()
     yield _text_recognition()
     yield _clip_weights()
     yield from _servers()
@@ -151,6 +152,23 @@ def _families(pattern: str) -> set[str]:
         ["fc-list", pattern, "family"], capture_output=True, text=True, check=False, timeout=60
     )
     return {line.split(",")[0].strip() for line in listed.stdout.splitlines() if line.strip()}
+
+
+def _frozen_web() -> Finding:
+    """Look for the copies of what pages load from elsewhere."""
+    from uiproof.settings import Settings
+    from uiproof.web.frozen import FrozenWeb, packaged_lock
+
+    folder = Settings.from_environment().web_dir
+    web, lock = FrozenWeb(folder), packaged_lock()
+    here, wanted = len(web.packages), len(lock.packages)
+    if not here:
+        missing = "pages do without what they load from elsewhere"
+        return Finding("frozen web", False, missing, "uiproof web get")
+    detail = f"{here} of {wanted} packages, {web.modules} modules, as of {lock.date}, at {folder}"
+    return Finding(
+        "frozen web", here == wanted, detail, "" if here == wanted else "uiproof web get"
+    )
 
 
 def _text_recognition() -> Finding:

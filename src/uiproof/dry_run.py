@@ -19,7 +19,7 @@ from uiproof.engine.shards import AnyCase, Shard
 from uiproof.errors import MissingDependencyError, StorageError, UiproofError, WorkerStartError
 from uiproof.models.catalogue import cost
 from uiproof.models.types import Usage
-from uiproof.registry import PlannedRun, planned_runs, resolve_dataset
+from uiproof.registry import PlannedRun, judge_options_for, planned_runs, resolve_dataset
 from uiproof.scratch import ScratchFolder
 from uiproof.settings import Settings
 
@@ -80,6 +80,7 @@ def plan(
     ray_address: str | None = None,
     protocol: str | None = None,
     settings: Settings | None = None,
+    **judge_options: Any,
 ) -> list[CostEstimate]:
     """Return what the same call of `run_matrix` would take, without asking any model.
 
@@ -104,7 +105,7 @@ def plan(
     tallies = [_Tally(run, planned, retry_failed) for run in runs]
     machine = Settings.from_environment(workers=workers)
     cases = list(_part(islice(benchmark.cases(path), limit), shard))
-    options = benchmark.judge_options()
+    options = judge_options_for(benchmark, path, **judge_options)
     with ScratchFolder() as scratch:
         pool = make_pool(
             executor,

@@ -38,7 +38,7 @@ def leaderboard(
         )
     benchmark = kinds.pop()
     summaries = [summary_of(run, running=running) for run in runs]
-    metrics = _metrics(benchmark, summaries[0])
+    metrics = _metrics(benchmark, summaries)
     rows = [
         _row(run.manifest, summary, name, metrics)
         for run, summary, name in zip(runs, summaries, _names(runs), strict=True)
@@ -84,12 +84,13 @@ def case_scores(records: Iterable[Record], metrics: Sequence[Metric]) -> CaseSco
     }
 
 
-def _metrics(benchmark: str, summary: Mapping[str, Any]) -> tuple[Metric, ...]:
+def _metrics(benchmark: str, summaries: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:
     known = benchmarks().get(benchmark)
+    scores = [summary.get("scores", {}) for summary in summaries]
     if known is not None and known.metrics:
-        return known.metrics
+        return known.columns(scores)
     # A run of a benchmark that is not installed here can still be looked at.
-    return tuple(Metric(key, key) for key in _summary_keys(summary.get("scores", {})))
+    return tuple(Metric(key, key) for key in _summary_keys(scores[0]))
 
 
 def _summary_keys(scores: Mapping[str, Any], prefix: str = "") -> Iterable[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uiproof.benchmark import Benchmark
+from uiproof.benchmark import Benchmark, JudgeOptions
 from uiproof.errors import InputError, MissingDependencyError, UsageError
 
 if TYPE_CHECKING:
@@ -122,6 +122,32 @@ def _benchmark_of(path: Path, known: Mapping[str, Benchmark]) -> Benchmark:
         f"{shown(path)} does not look like a data set of {' or '.join(known) or 'any benchmark'}.",
         remedy="\n  ".join(layouts),
     )
+
+
+def judge_options_for(
+    benchmark: Benchmark, dataset: Path | None, *, web: str | Path | None = None, **chosen: Any
+) -> JudgeOptions:
+    """Return the options for judges; `web` is by default the archive that a data set has beside it.
+
+    That is `web.zip`, or `web/` with an `index.json`, in the folder of the data set.
+    """
+    options = benchmark.judge_options(**chosen)
+    if benchmark.shows_pages:
+        from uiproof.remote.mirror import local
+
+        return replace(options, web=_archive_beside(dataset) if web is None else local(web))
+    if web is not None:
+        raise UsageError(f"{benchmark.name} shows no pages.", remedy="Drop --web.")
+    return options
+
+
+def _archive_beside(dataset: Path | None) -> Path | None:
+    if dataset is None:
+        return None
+    folder = dataset if dataset.is_dir() else dataset.parent
+    if (folder / "web.zip").is_file():
+        return folder / "web.zip"
+    return folder / "web" if (folder / "web" / "index.json").is_file() else None
 
 
 def planned_runs(

@@ -41,6 +41,7 @@ class Settings:
     """
 
     cache_dir: Path = field(default_factory=_default_cache)  # UIPROOF_CACHE: fetched data, answers
+    web: Path | None = None  # UIPROOF_WEB: the frozen web; by default `web` in the cache folder
     # UIPROOF_RUNS: where `run` puts a run without --out; a folder, or a URL as it was given
     runs_dir: Path | str = Path("runs")
     push_seconds: float = 15.0  # UIPROOF_PUSH_SECONDS: at least so long between pushes to a URL
@@ -61,6 +62,11 @@ class Settings:
     bbox_tolerance: float = 0.02  # EVAL_BBOX_TOLERANCE: around the target, of the picture's sides
     crop_sizes: tuple[int, ...] = (200, 300, 500)  # EVAL_CROP_SIZES: pixels, of fixed crops
     debug: bool = False  # UIPROOF_DEBUG: show tracebacks
+
+    @property
+    def web_dir(self) -> Path:
+        """Return the folder of the frozen web."""
+        return self.web or self.cache_dir / "web"
 
     @classmethod
     def from_environment(
@@ -171,6 +177,7 @@ def _switch(variable: str, text: str) -> bool:
 
 _VARIABLES: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "cache_dir": ("UIPROOF_CACHE", _path),
+    "web": ("UIPROOF_WEB", _path),
     "runs_dir": ("UIPROOF_RUNS", _place),
     "push_seconds": ("UIPROOF_PUSH_SECONDS", _seconds),
     "mirror_bytes": ("UIPROOF_MIRROR_SIZE", _size),

@@ -266,7 +266,7 @@ def test_what_the_provider_calls_a_refusal_is_one(text):
         "Sorry for the delay, here it comes.",
         "Put the words into a `<div>` and a `<p>`.",
         "```python\nprint('<p>hello</p>')\n```",
-        "```jsx\nexport const App = () => (\n<div>Hi</div>\n)\n```",
+        "```jsx\nconst app = () => (\n<div>Hi</div>\n)\n```",
         "export default function App() {\n  return (\n    <div>Hi</div>\n  );\n}",
         '{"error": {"message": "overloaded"}}',
         '{"html": "soon"}',

@@ -1,4 +1,4 @@
-"""Pages in files that may hold a Markdown fence, JSON or a picture instead.
+"""Pages in files that may hold a component, a Markdown fence, JSON or a picture instead.
 
 Whoever saves the answers of a model may save them as they came: in a Markdown fence, in JSON, after
 thoughts. Here their page is found as in a run that asks the model itself. Judges call this, so it
@@ -13,6 +13,13 @@ from dataclasses import replace
 from uiproof.browser.source import PageSource
 from uiproof.errors import InputError, UiproofError
 from uiproof.models.answers import FENCED, JSON_WRAPPED, page_in
+from uiproof.models.components import (
+    COMPONENT,
+    SUFFIXES,
+    Kind,
+    component_page,
+    looks_like_component,
+)
 from uiproof.models.types import Finish, Reply
 
 UNFENCED = "unfenced"  # the page was in a fence, in JSON or behind thoughts, and was taken out
@@ -35,6 +42,7 @@ _SIGNATURES = {
     b"PAR1": "a Parquet table",
     b"SQLite format 3\x00": "a database",
 }
+_FENCED = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _THOUGHTS = re.compile(r"\s*(?:<(?:think|thinking|thought|reasoning)>|◁think▷)", re.IGNORECASE)
 
 
@@ -43,6 +51,9 @@ def generated_page(source: PageSource) -> PageSource:
     if _what_else(source.html):
         return _noted(source, NOT_HTML)
     text = source.text
+    kind = None if source.path is None else SUFFIXES.get(source.path.suffix.lower())
+    if kind is not None and COMPONENT not in source.notes:
+        return _component(source, text, kind)
     start = text[:100].lstrip("\ufeff \t\r\n")
     thoughts = _THOUGHTS.match(text) is not None
     if not (thoughts or start.startswith("{") or "```" in text or "~~~" in text):
@@ -54,6 +65,23 @@ def generated_page(source: PageSource) -> PageSource:
     if not thoughts and not {FENCED, JSON_WRAPPED} & set(page.flags):
         return source
     return _noted(source.with_text(page.html), UNFENCED)
+
+
+def _component(source: PageSource, text: str, kind: Kind) -> PageSource:
+    """Return the page of a component's file, which may hold the whole answer of a model."""
+    notes: tuple[str, ...] = ()
+    if looks_like_component(text, kind) and not _FENCED.search(text):
+        html, notes = component_page(text, kind)
+    else:
+        try:
+            html = page_in(Reply(text, Finish.STOP)).html
+        except UiproofError:
+            html, notes = component_page(text, kind)
+        else:
+            notes = (COMPONENT, UNFENCED)
+    for note in notes:
+        source = _noted(source, note)
+    return source.with_text(html)
 
 
 def reference_page(source: PageSource) -> PageSource:

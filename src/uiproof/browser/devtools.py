@@ -27,9 +27,15 @@ Parameters = dict[str, Any]
 Listener = Callable[[dict[str, Any]], None]
 
 _CHUNK = 1 << 20
+_SILENCE_SECONDS = 2.0
 # An offline browser reports every step of every request. Requests are answered where they are
-# intercepted (Fetch), so these events are skipped unparsed.
-_NOT_NEEDED = b'{"method":"Network.'
+# intercepted (Fetch), so of these events only beginning and end are noted, unparsed.
+_NETWORK = b'{"method":"Network.'
+_REQUEST = re.compile(
+    rb'{"method":"Network\.(?:(requestWillBeSent)|loadingFinished|loadingFailed)"'
+    rb',"params":{"requestId":"([^"]+)"'
+)
+_SESSION = b'"sessionId":"'
 # Errors of a document that was replaced while it was asked something.
 _REPLACED = re.compile(
     "destroyed|navigated|cannot find context|promise was collected|uniqueContextId", re.IGNORECASE
@@ -61,6 +67,7 @@ class Session:
         self._id = session_id
         self.listeners: dict[str, Listener] = {}
         self.lost: str | None = None  # why the session ended
+        self.in_flight: set[bytes] = set()  # requests that have begun and not ended
 
     def on(self, event: str, listener: Listener) -> None:
         """Call a listener for every such event that arrives while an answer is awaited."""
@@ -128,6 +135,7 @@ class DevTools:
         self.awaited: set[int] = set()
         self.answers: dict[int, dict[str, Any]] = {}
         self._attached: dict[str, str] = {}  # new tabs with the ids of their sessions
+        self.on_silence: Callable[[], None] | None = None  # called while nothing arrives for long
         self.identity: Parameters = {"userAgent": ""}  # of the browser, as pages see it
         self.browser = self.session(None)
         self.browser.on("Target.attachedToTarget", self._note_tab)
@@ -191,7 +199,8 @@ class DevTools:
         while not self._messages:
             self._read(until)
         message = self._messages.popleft()
-        if message.startswith(_NOT_NEEDED):
+        if message.startswith(_NETWORK):
+            self._note_request(message)
             return
         content = json.loads(message)
         number = content.get("id")
@@ -203,11 +212,25 @@ class DevTools:
             if listener is not None:
                 listener(content["params"])
 
+    def _note_request(self, message: bytes) -> None:
+        found = _REQUEST.match(message)
+        at = message.rfind(_SESSION) + len(_SESSION)
+        session = self._sessions.get(message[at : message.find(b'"', at)].decode())
+        if found is None or session is None:
+            return
+        if found[1]:
+            session.in_flight.add(found[2])
+        else:
+            session.in_flight.discard(found[2])
+
     def _read(self, until: float | None) -> None:
-        if until is not None:
-            left = max(until - time.monotonic(), 0)
-            if not self._poll.poll(left * 1000):
-                raise NoAnswerError("It takes too long.")
+        left = None if until is None else max(until - time.monotonic(), 0)
+        if self.on_silence is not None and (left is None or left > _SILENCE_SECONDS):
+            if not self._poll.poll(_SILENCE_SECONDS * 1000):
+                self.on_silence()
+                return
+        elif left is not None and not self._poll.poll(left * 1000):
+            raise NoAnswerError("It takes too long.")
         try:
             chunk = os.read(self._replies, _CHUNK)
         except OSError as error:

@@ -1,32 +1,30 @@
-"""The requests of a page: its own document and the files of its own folder, nothing else."""
+"""The requests of a page: its own document, the files of its own folder, and frozen copies."""
 
 from __future__ import annotations
 
 import hashlib
 import mimetypes
-import re
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
+from uiproof.browser.foreign import SVG, WebLog, kind_of, still_svg
 from uiproof.browser.source import PageSource
 
 if TYPE_CHECKING:
     from uiproof.browser.devtools import Session
-
-# SVG pictures have clocks of their own: elements and properties that move them lose their names.
-_MOVEMENT = re.compile(rb"(?<=<)(?=animate|set\b)|(?<![<-])\b(?=animation)", re.IGNORECASE)
+    from uiproof.browser.foreign import Copy, WebCopies
 
 MAX_ASSET_BYTES = 32 * 1024 * 1024
 
 # The document may run its scripts, but opens no windows, shows no dialogs, starts no downloads and
-# submits no forms; and it has no workers, which would have a clock of their own.
-DOCUMENT_POLICY = "sandbox allow-scripts allow-same-origin; worker-src 'none'"
+# submits no forms; and it has no workers, which would have a clock of their own. A page on disk may
+# use addresses without encryption, which a page with this origin may not: they are upgraded.
+_NO_WORKERS = "worker-src 'none'; upgrade-insecure-requests"
+DOCUMENT_POLICY = f"sandbox allow-scripts allow-same-origin; {_NO_WORKERS}"
 # A page that is acted on may also submit forms and begin downloads: both are intercepted here.
-STAGE_POLICY = (
-    "sandbox allow-scripts allow-same-origin allow-forms allow-downloads; worker-src 'none'"
-)
+STAGE_POLICY = f"sandbox allow-scripts allow-same-origin allow-forms allow-downloads; {_NO_WORKERS}"
 MAX_DOCUMENTS = 20  # that one page may navigate to
 MAX_ADDRESS = 300  # characters of an address that are recorded
 LAST_MODIFIED = "Wed, 01 Jan 2025 00:00:00 GMT"
@@ -41,21 +39,32 @@ class Request:
         self.url: str = event["request"]["url"]
         self.method: str = event["request"]["method"]
         self.body: str = event["request"].get("postData", "")
-        # Whether it would replace the page itself, not a frame or a file of it.
-        self.is_for_the_page = (
-            event["resourceType"] == "Document" and event.get("frameId") == main_frame
-        )
+        self.kind = kind_of(event["resourceType"], self.url)
+        # Whether it would become a document: that of the page itself, or of a frame.
+        self.is_document = event["resourceType"] == "Document"
+        self.is_for_the_page = self.is_document and event.get("frameId") == main_frame
 
     def fulfill(self, body: bytes, headers: Mapping[str, str], status: int = 200) -> None:
         """Answer with content."""
-        answer = {**headers, "content-length": str(len(body)), **self._cors_headers()}
+        length = {"content-length": str(len(body))}
+        self._fulfill(b64encode(body).decode(), {**headers, **length}, status)
+
+    def fulfill_copy(self, copy: Copy, headers: Mapping[str, str]) -> None:
+        """Answer with a copy of the frozen web, which every origin may use."""
+        answer = copy.answer
+        shared = {"access-control-allow-origin": "*", **answer.headers}
+        length = {"content-length": str(len(answer.body))}
+        self._fulfill(copy.body, {**shared, **headers, **length}, answer.status)
+
+    def _fulfill(self, body: str, headers: Mapping[str, str], status: int) -> None:
+        answer = {**headers, **self._cors_headers()}
         self._session.post(
             "Fetch.fulfillRequest",
             {
                 "requestId": self._event["requestId"],
                 "responseCode": status,
                 "responseHeaders": [{"name": name, "value": answer[name]} for name in answer],
-                "body": b64encode(body).decode(),
+                "body": body,
             },
         )
 
@@ -76,20 +85,24 @@ class Request:
 
 
 class Guard:
-    """Answers the requests of one page from its folder, and counts those that it refuses.
+    """Answers the requests of one page, and writes down those that it refuses.
 
-    Pages that share a tab are numbered, so that none gets the files of another from a cache.
+    Own files come from the folder of the page, those of other hosts from the frozen web. Pages that
+    share a tab are numbered, so that none gets the files of another from a cache.
     """
 
     policy = DOCUMENT_POLICY
 
-    def __init__(self, source: PageSource, *, number: int | None = None) -> None:
+    def __init__(
+        self, source: PageSource, web: WebCopies | None = None, *, number: int | None = None
+    ) -> None:
         self._source = source
+        self._web = web
         self._origin = origin_of(source)
         self._root = "/" if number is None else f"/{number}/"
         self.page_url = f"{self._origin}{self._root}index.html"
         self._served = False
-        self.blocked = 0  # requests to anywhere but the page's own folder
+        self.log = WebLog()  # of requests to anywhere but the page's own folder
         self.missing = 0  # files that the page's own folder does not have
         self.left = False  # the page tried to become another page
 
@@ -98,9 +111,10 @@ class Guard:
         url = urlsplit(request.url)
         if request.is_for_the_page:
             self._navigate(request)
+        elif not self._is_shown:
+            request.refuse()  # of the page that the tab has shown before
         elif not self._is_own(url):
-            self.blocked += 1
-            request.refuse()
+            self._answer_foreign(request)
         elif (found := self._asset(url.path)) is None:
             self.missing += 0 if url.path.endswith("/favicon.ico") else 1
             request.refuse()
@@ -109,12 +123,33 @@ class Guard:
 
     def flags(self) -> set[str]:
         """Return the flags for what was refused so far."""
-        raised = {
-            "navigation_blocked": self.left,
-            "requests_blocked": self.blocked,
-            "files_missing": self.missing,
-        }
-        return {flag for flag, is_raised in raised.items() if is_raised}
+        raised = {"navigation_blocked": self.left, "files_missing": self.missing}
+        return {flag for flag, is_raised in raised.items() if is_raised} | self.log.flags()
+
+    @property
+    def _is_shown(self) -> bool:
+        """Return whether the document of this page was served."""
+        return self._served
+
+    def _answer_foreign(self, request: Request) -> None:
+        """Answer from the frozen web; documents, and anything that sends something, are refused."""
+        if request.is_document or request.method != "GET" or not _is_plain(request.url):
+            self.log.add("refused", request.kind, request.url)
+            request.refuse()
+            return
+        copy = None if self._web is None else self._web.get(request.url)
+        if copy is None:
+            self.log.add("missing", request.kind, request.url)
+            request.refuse()
+            return
+        answer = copy.answer
+        self.log.add(
+            answer.source if answer.status < 400 else "missing",
+            request.kind,
+            request.url,
+            answer.note,
+        )
+        request.fulfill_copy(copy, self._headers(answer.content_type))
 
     def _navigate(self, request: Request) -> None:
         """Serve the page once; refuse to let it become another one."""
@@ -127,12 +162,17 @@ class Guard:
 
     def _show(self, request: Request, source: PageSource) -> None:
         charset = f"; charset={source.charset}" if source.charset else ""
-        request.fulfill(source.html, self._headers(f"text/html{charset}"))
+        page = source.html
+        if self._web is not None and b"integrity" in page.lower():
+            page, mismatch = self._web.loadable(page)
+            if mismatch:
+                self.log.note_mismatch()
+        request.fulfill(page, self._headers(f"text/html{charset}"))
 
     def _fulfill(self, request: Request, name: str, content: bytes) -> None:
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        if kind == "image/svg+xml" and not request.is_for_the_page:
-            content = _MOVEMENT.sub(b"x-", content)
+        if kind == SVG and not request.is_for_the_page:
+            content = still_svg(content)
         request.fulfill(content, self._headers(kind))
 
     def _asset(self, url_path: str) -> tuple[str, bytes] | None:
@@ -169,13 +209,23 @@ def origin_of(source: PageSource) -> str:
     return f"https://www.{''.join(syllables)}.com"
 
 
+def _is_plain(address: str) -> bool:
+    """Return whether an address has neither credentials nor a port: none that pages load has."""
+    try:
+        url = urlsplit(address)
+        port = url.port
+    except ValueError:
+        return False
+    return url.scheme == "https" and port in (None, 443) and "@" not in url.netloc
+
+
 class StageGuard(Guard):
     """Lets a page navigate within its own folder, and records where it goes."""
 
     policy = STAGE_POLICY
 
-    def __init__(self, source: PageSource) -> None:
-        super().__init__(source)
+    def __init__(self, source: PageSource, web: WebCopies | None = None) -> None:
+        super().__init__(source, web)
         if source.path is not None:  # its links to itself are links to this name
             self.page_url = f"{self._origin}{self._root}{quote(source.path.name)}"
         self.navigations: list[str] = []  # addresses that the page went to or wanted to go to
@@ -197,6 +247,10 @@ class StageGuard(Guard):
     def short(self, address: str) -> str:
         """Return an address as the page would write it: relative within the page's own folder."""
         return address.removeprefix(f"{self._origin}{self._root}")[:MAX_ADDRESS] or "./"
+
+    @property
+    def _is_shown(self) -> bool:
+        return self.documents > 0
 
     def _navigate(self, request: Request) -> None:
         found = self._document(request.url) if request.method == "GET" else None

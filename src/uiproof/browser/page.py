@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from uiproof.browser.devtools import BrowserError
+from uiproof.browser.foreign import WebLog
 from uiproof.errors import PageTimeoutError, RenderError
 
 if TYPE_CHECKING:
@@ -24,15 +25,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of time, size and memory for a page.
+    """The screen that a page is shown on, and its limits of time, size and memory.
 
+    - `viewport`: the window in CSS pixels; `scale`: device pixels for each of them
+    - `dark`: whether the page is told that its reader prefers dark colours
     - `load_seconds`: until its scripts are stopped and the page is taken as far as it came
     - `step_seconds`: for every single command, for example a screenshot
-    - `max_width`, `max_height`, `max_pixels`: the rest is cut off, and flagged
+    - `max_width`, `max_height`, `max_pixels`: of the picture, in device pixels; the rest is cut
+      off, and flagged
     - `memory_mb`: of any process of the browser; beyond it the process is ended
     """
 
     viewport: tuple[int, int] = (1280, 720)
+    scale: int = 1
+    dark: bool = False
     load_seconds: float = 12.0
     step_seconds: float = 20.0
     max_width: int = 8_192
@@ -82,8 +88,9 @@ class LivePage:
     """A loaded page whose own scripts no longer run.
 
     `flags` names what was unusual: `load_timeout`, `cut_height`, `cut_width`, `navigation_blocked`,
-    `requests_blocked`, `files_missing`, `left_document`, `crashed`, `timeout`, `scripts_off`,
-    `text_cut`; see `docs/rendering.md`.
+    `requests_blocked`, `incomplete`, `fonts_missing`, `integrity_mismatch`, `script_errors`,
+    `files_missing`, `left_document`, `crashed`, `timeout`, `scripts_off`, `text_cut`; see
+    `docs/rendering.md`. `web` says what it asked of other hosts.
     """
 
     def __init__(
@@ -96,6 +103,7 @@ class LivePage:
         flags: set[str] | None = None,
     ) -> None:
         self.flags: set[str] = set() if flags is None else flags
+        self.web = WebLog()  # the foreign addresses that it asked for, and its script errors
         self._session = session
         self._limits = limits
         self._watchdog = watchdog
@@ -129,7 +137,7 @@ class LivePage:
 
     @cached_property
     def size(self) -> tuple[int, int]:
-        """Return width and height of the whole page in pixels, within the limits."""
+        """Return width and height of the whole page in CSS pixels, within the limits."""
         return self._within_limits(self.run_script("page_size"))
 
     def forget_size(self) -> None:
@@ -139,8 +147,10 @@ class LivePage:
     def _within_limits(self, found: dict[str, int]) -> tuple[int, int]:
         width = found["width"] or self._limits.viewport[0]
         height = found["height"] or self._limits.viewport[1]
-        seen_width = min(width, self._limits.max_width)
-        seen_height = min(height, self._limits.max_height, self._limits.max_pixels // seen_width)
+        scale = self._limits.scale
+        seen_width = min(width, self._limits.max_width // scale)
+        most = self._limits.max_pixels // (seen_width * scale * scale)
+        seen_height = min(height, self._limits.max_height // scale, most)
         if seen_width < width:
             self.flags.add("cut_width")
         if seen_height < height:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from uiproof.browser.devtools import BrowserError
+from uiproof.browser.foreign import WebCopies
 from uiproof.browser.page import Limits, LivePage
 from uiproof.browser.process import RunningBrowser
 from uiproof.browser.source import PageSource
@@ -15,16 +17,21 @@ from uiproof.browser.stage import Stage
 from uiproof.browser.tab import Tab, is_active
 from uiproof.errors import BrowserDiedError, PageTimeoutError, RenderError
 
+if TYPE_CHECKING:
+    from uiproof.web import FrozenWeb
+
 _REFRESH = re.compile(rb"http-equiv(?=\s*=\s*[\"']?\s*refresh)", re.IGNORECASE)
 
 # A tab that shows page after page is replaced now and then, so that nothing can pile up in it.
 _PAGES_PER_TAB = 100
+_MOST_STILL_TABS = 4  # one for each screen; screenshots of many widths need many screens
 
 
 class Renderer:
     """A warm Chromium that opens pages one after the other, to look at them or to act on them.
 
-    It is started when it is first needed. A page that can run code gets a context of its own,
+    It is started when it is first needed. Foreign addresses that pages load are answered from
+    `web`; without one, all are refused. A page that can run code gets a context of its own,
     and a page that cannot (no scripts, no frames) a tab in which scripts are switched off.
 
     ```python
@@ -36,11 +43,13 @@ class Renderer:
     Not thread-safe: one renderer per thread or process.
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, *, web: FrozenWeb | None = None) -> None:
         self.limits = limits or Limits()
+        self._web = None if web is None else WebCopies(web)
         self._running: RunningBrowser | None = None
         self._hung = False  # whether the last browser was ended because it took too long
-        self._still_tab: Tab | None = None  # for pages without scripts
+        # For pages without scripts, by their screens; the one that was used last comes last.
+        self._still_tabs: dict[Limits, Tab] = {}
 
     def __enter__(self) -> Renderer:
         return self
@@ -49,24 +58,31 @@ class Renderer:
         self.close()
 
     @property
+    def web_digest(self) -> str:
+        """Return the digest of the frozen web that answers foreign addresses."""
+        return "" if self._web is None else self._web.digest
+
+    @property
     def pid(self) -> int | None:
         """Return the process id of the browser, if one is running."""
         return None if self._running is None else self._running.pid
 
     @contextmanager
-    def open(self, source: PageSource) -> Iterator[LivePage]:
+    def open(self, source: PageSource, limits: Limits | None = None) -> Iterator[LivePage]:
         """Load a page, stop it, and yield it; it is gone after the `with` block.
 
+        `limits` may name another screen than that of the renderer.
         A browser that dies or hangs is replaced and the page loaded again. A page that takes two
         browsers down, or that leaves its document, is shown without scripts, and flagged.
         """
-        page, tab = self._load(source)
+        page, tab = self._load(source, limits or self.limits)
         try:
             yield page
         except BrowserError as error:
             raise self._as_render_error(error) from error
         finally:
-            if tab is not self._still_tab or tab.crashed or tab.pages_shown >= _PAGES_PER_TAB:
+            is_worn = tab.crashed or tab.pages_shown >= _PAGES_PER_TAB
+            if is_worn or tab not in self._still_tabs.values():
                 self._close(tab)
 
     @contextmanager
@@ -94,7 +110,7 @@ class Renderer:
 
     def close(self) -> None:
         """End the browser; a new one is started if the renderer is used again."""
-        self._still_tab = None
+        self._still_tabs = {}
         browser, self._running = self._running, None
         if browser is not None:
             self._hung = browser.watchdog.timed_out
@@ -105,7 +121,7 @@ class Renderer:
     def _stage(self, source: PageSource, limits: Limits) -> Stage:
         browser = self._browser()
         with browser.watchdog.limit(2 * limits.load_seconds + limits.step_seconds):
-            stage = Stage(browser, limits, source)
+            stage = Stage(browser, limits, source, self._web)
             try:
                 stage.load()
             except BaseException:
@@ -113,12 +129,12 @@ class Renderer:
                 raise
         return stage
 
-    def _load(self, source: PageSource) -> tuple[LivePage, Tab]:
+    def _load(self, source: PageSource, limits: Limits) -> tuple[LivePage, Tab]:
         active = is_active(source)
         flag = ""
         for _ in range(2):
             try:
-                return self._attempt(source, scripts=active)
+                return self._attempt(source, limits, scripts=active)
             except _LeftDocument:
                 flag = "left_document"
                 break
@@ -129,7 +145,7 @@ class Renderer:
         # Without automatic refresh, which needs no scripts.
         inert = replace(source, html=_REFRESH.sub(b"data-was-http-equiv", source.html))
         try:
-            page, tab = self._attempt(inert, scripts=False)
+            page, tab = self._attempt(inert, limits, scripts=False)
         except _LeftDocument as second:
             raise RenderError(
                 "The page leaves itself even without scripts.",
@@ -140,16 +156,20 @@ class Renderer:
         page.flags |= {flag, "scripts_off"}
         return page, tab
 
-    def _attempt(self, source: PageSource, *, scripts: bool) -> tuple[LivePage, Tab]:
+    def _attempt(
+        self, source: PageSource, limits: Limits, *, scripts: bool
+    ) -> tuple[LivePage, Tab]:
         """Load a page once, up to the point where it stands still."""
         browser = self._browser()
         watchdog = browser.watchdog
-        with watchdog.limit(2 * self.limits.load_seconds + self.limits.step_seconds):
-            tab = None if scripts else self._still_tab
+        with watchdog.limit(2 * limits.load_seconds + limits.step_seconds):
+            tab = None if scripts else self._still_tabs.pop(limits, None)
             if tab is None or tab.crashed:
-                tab = Tab(browser, self.limits, scripts=scripts)
+                tab = Tab(browser, limits, self._web, scripts=scripts)
             if not scripts:
-                self._still_tab = tab
+                self._still_tabs[limits] = tab
+                if len(self._still_tabs) > _MOST_STILL_TABS:
+                    self._close(next(iter(self._still_tabs.values())))
             try:
                 page = tab.show(source)
                 # A navigation before everything is loaded stops the loading, even if refused.
@@ -181,8 +201,8 @@ class Renderer:
 
     def _close(self, shown: Stage | Tab) -> None:
         """Close a tab; a browser that cannot even do that is replaced."""
-        if shown is self._still_tab:
-            self._still_tab = None
+        kept = {limits: tab for limits, tab in self._still_tabs.items() if tab is not shown}
+        self._still_tabs = kept
         if self._running is None:
             return
         try:

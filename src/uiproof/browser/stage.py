@@ -15,12 +15,13 @@ from uiproof.browser.guard import StageGuard
 from uiproof.browser.input import Actor, Keyboard, Mouse
 from uiproof.browser.page import MISSING_GLYPHS, Limits, LivePage, missing_glyphs
 from uiproof.browser.snapshots import Action, Element, Events, Ink, Snapshot
-from uiproof.browser.tab import SETTLE_MS, Tab
+from uiproof.browser.tab import SETTLE_MS, STEP_MS, Tab
 from uiproof.errors import PageTimeoutError
 from uiproof.geometry import PixelBox
 
 if TYPE_CHECKING:
     from uiproof.browser.devtools import Session
+    from uiproof.browser.foreign import WebCopies, WebLog
     from uiproof.browser.process import RunningBrowser
     from uiproof.browser.source import PageSource
 
@@ -28,7 +29,6 @@ MAX_ELEMENTS = 8_000  # in a snapshot
 
 # How long the page's own clock runs on after an act, in milliseconds: in steps, until nothing has
 # happened for a while. Where nothing at all has happened, a timer that is due gets longer.
-STEP_MS = 250
 QUIET_MS = 500
 PRESS_MS = 80  # how long a button is pressed
 LONGEST_MS = 3_000
@@ -66,17 +66,23 @@ class Stage:
     `docs/rendering.md` for what a page may do here.
     """
 
-    def __init__(self, browser: RunningBrowser, limits: Limits, source: PageSource) -> None:
+    def __init__(
+        self,
+        browser: RunningBrowser,
+        limits: Limits,
+        source: PageSource,
+        web: WebCopies | None = None,
+    ) -> None:
         self.flags: set[str] = set()
         self._limits = limits
         self._watchdog = browser.watchdog
-        self._guard = StageGuard(source)
+        self._guard = StageGuard(source, web)
         self._log = EventLog(self._guard)
         self._last_ref = 0
         self._listeners = _Listeners()
         self._live: LivePage | None = None
         self._shown = 0  # which of the page's documents `_live` is
-        self._tab = Tab(browser, limits, live=True)
+        self._tab = Tab(browser, limits, web, live=True)
         self._tab.handler = self._guard.handle
         self._tab.on_record = self._log.add_record
         self._tab.on_load = self._note_load
@@ -86,6 +92,11 @@ class Stage:
         self._actor = Actor(
             mouse, Keyboard(session), self._run, self.settle, self._hold, limits.viewport
         )
+
+    @property
+    def web(self) -> WebLog:
+        """Return the foreign addresses that the page asked for, and its script errors."""
+        return self._guard.log
 
     # --- looking
 
@@ -154,6 +165,8 @@ class Stage:
         self._tab.navigate(self._guard.page_url, until)
         self._wait_for_load()
         self._settle(least=SETTLE_MS)
+        if self.web.is_muted:
+            self.web.unmute(self._tab.uncaught_errors(until))
         self.flags |= self._guard.flags()
         self._log.take({})
         self._evaluate("uiproof.take()")
@@ -167,7 +180,9 @@ class Stage:
             while ran < LONGEST_MS:
                 try:
                     with _endless_as_timeout():
-                        due = self._page().evaluate(f"uiproofClock.advance({STEP_MS})")
+                        with self._tab.clock_moving():
+                            due = self._page().evaluate(f"uiproofClock.advance({STEP_MS})")
+                        self._tab.wait_for_requests(until)
                         moving = self._run("still", {"frames": 2})
                 except BrowserError as error:
                     if not is_replaced(error):
@@ -323,6 +338,9 @@ class EventLog:
             self._add("windows", self._guard.short(content))
         elif kind == "error":
             self._add("errors", content.removeprefix("Uncaught ").removeprefix("Error: "))
+            self._guard.log.add_error(content, uncaught=True)
+        elif kind == "console":
+            self._guard.log.add_error(content, uncaught=False)
         else:
             self._add("dialogs", f"{kind}: {content}")
 

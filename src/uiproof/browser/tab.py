@@ -6,19 +6,29 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from uiproof.browser.devtools import BrowserError, NoAnswerError, is_replaced
+from uiproof.browser.foreign import MAX_ERRORS
 from uiproof.browser.guard import Guard, Request
 from uiproof.browser.page import WORLD, Limits, LivePage, script
 
 if TYPE_CHECKING:
     from uiproof.browser.devtools import Parameters, Session
+    from uiproof.browser.foreign import WebCopies
     from uiproof.browser.process import RunningBrowser
     from uiproof.browser.source import PageSource
 
 SETTLE_MS = 1_000  # how long the page's own clock runs after loading
+# It runs in steps: requests that are made meanwhile are answered after the step. Then there are
+# some more steps, for what the page does with the answers.
+STEP_MS = 250
+_STEPS_AFTER_ANSWERS = 2
+_MOST_STEPS = 8
+_MOST_ROUNDS = 20  # for which a page may go on changing without its clock
+_IDLE_SECONDS = 5.0  # for which requests that were answered are waited for
 _BARS_HEIGHT = 80  # pixels that the bars of a browser take above the page
 
 # Markup that runs by itself in the page or in a frame of it, or navigates. Handlers of input events
@@ -70,7 +80,13 @@ class Tab:
     """
 
     def __init__(
-        self, browser: RunningBrowser, limits: Limits, *, scripts: bool = True, live: bool = False
+        self,
+        browser: RunningBrowser,
+        limits: Limits,
+        web: WebCopies | None = None,
+        *,
+        scripts: bool = True,
+        live: bool = False,
     ) -> None:
         self.pages_shown = 0
         self.handler: Callable[[Request], None] = Request.refuse  # of every request
@@ -78,13 +94,15 @@ class Tab:
         self.on_load: Callable[[], None] = lambda: None
         self.documents = 0  # that the page was, one after the other
         self._tools, self._watchdog = browser.tools, browser.watchdog
-        self._limits = limits
+        self._limits, self._web = limits, web
         self._scripts, self._live = scripts, live
+        self._held: list[Request] | None = None  # requests that wait until the clock stands
         self._guard: Guard | None = None
         # The address that live pages send their records to; no page can guess it.
         self._records = f"https://{token_hex(16)}.invalid/"
         self._document = ""  # the id of the document that is shown
         self._loaded = ""  # the id of the last one that was complete
+        self._frames: list[Session] = []  # that have a process of their own
         self._moves = 0  # how often a document of the page or of a frame was replaced
         made = self._tools.browser.send("Target.createBrowserContext", {"disposeOnDetach": True})
         self._context = {"browserContextId": str(made["browserContextId"])}
@@ -100,7 +118,8 @@ class Tab:
         # Above the page are the bars of a browser, so screen and page coordinates differ.
         screen = {"screenWidth": width, "screenHeight": height + _BARS_HEIGHT}
         place = {"positionX": 0, "positionY": _BARS_HEIGHT}
-        window = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        window = {"width": width, "height": height, "mobile": False}
+        window["deviceScaleFactor"] = limits.scale
         self.session.send_all(
             [
                 ("Emulation.setDeviceMetricsOverride", {**window, **screen, **place}),
@@ -128,7 +147,7 @@ class Tab:
     def show(self, source: PageSource) -> LivePage:
         """Load a page and stop it; check `LivePage.is_itself` before use."""
         # Pages that share a tab have addresses of their own, so that none gets another's files.
-        guard = Guard(source, number=None if self._scripts else self.pages_shown)
+        guard = Guard(source, self._web, number=None if self._scripts else self.pages_shown)
         self._guard, self.handler = guard, guard.handle
         self.pages_shown += 1
         page = LivePage(self.session, self._limits, self._watchdog, guard.page_url)
@@ -136,12 +155,13 @@ class Tab:
         try:
             self.load(guard.page_url, until)
             if self._scripts:
-                self._settle(until)
+                self._settle(guard, until)
         except NoAnswerError:
             page.flags.add("load_timeout")
             page.stop_scripts()
         page.freeze(scripts_running=self._scripts)
         page.flags |= guard.flags()
+        page.web = guard.log
         return page
 
     def close(self) -> None:
@@ -164,7 +184,64 @@ class Tab:
         self.session.wait(lambda: self._document == document, until=until)
         return document
 
-    def _settle(self, until: float) -> None:
+    @contextmanager
+    def clock_moving(self) -> Iterator[None]:
+        """Hold back answers while the page's clock moves: they always come at the same moment.
+
+        A script that stands still until it is answered is answered when the browser falls silent.
+        """
+        self._held = []
+        self._tools.on_silence = self._answer_held
+        try:
+            yield
+        finally:
+            self._tools.on_silence = None
+            self._answer_held()
+            self._held = None
+
+    def _answer_held(self) -> None:
+        while self._held:
+            self.handler(self._held.pop(0))
+
+    def wait_for_requests(self, until: float) -> bool:
+        """Wait until the page has received all answers; return whether there were any to wait for.
+
+        Requests that end unnoticed are forgotten after some seconds.
+        """
+        sessions = (self.session, *self._frames)
+        if not any(one.in_flight for one in sessions):
+            return False
+        until = min(until, time.monotonic() + _IDLE_SECONDS)
+        try:
+            self.session.wait(lambda: not any(one.in_flight for one in sessions), until=until)
+        except NoAnswerError:
+            for one in sessions:
+                one.in_flight.clear()
+        return True
+
+    def uncaught_errors(self, until: float) -> list[str]:
+        """Return the errors of the page so far, also those that its own scripts may not see.
+
+        The browser keeps them and reports them when it is asked to. While it does so, pages could
+        find out, so it is asked to for a moment only.
+        """
+        found: list[str] = []
+
+        def note(event: dict[str, Any]) -> None:
+            details = event["exceptionDetails"]
+            text = details.get("exception", {}).get("description") or details.get("text", "")
+            if len(found) < MAX_ERRORS:
+                found.append(str(text).partition("\n    at ")[0])
+
+        self.session.on("Runtime.exceptionThrown", note)
+        try:
+            self.session.send("Runtime.enable", until=until)
+        finally:
+            self.session.post("Runtime.disable")
+            del self.session.listeners["Runtime.exceptionThrown"]
+        return found
+
+    def _settle(self, guard: Guard, until: float) -> None:
         """Let the page's own clock run a while, so that late content is there, always the same.
 
         A frame that is replaced takes its clock along; then the wait ends.
@@ -173,25 +250,54 @@ class Tab:
         try:
             # The browser makes the page's own world, and runs our first scripts, when it is needed.
             self.session.send("Runtime.evaluate", {"expression": "0"}, until=until)
-            world = self.session.send(
+            made = self.session.send(
                 "Page.createIsolatedWorld",
                 {"frameId": self._target, "worldName": WORLD},
                 until=until,
             )
-            asked = self.session.ask(
-                "Runtime.evaluate",
-                {
-                    "expression": f"uiproofClock.settle({SETTLE_MS})",
-                    "awaitPromise": True,
-                    "contextId": world["executionContextId"],
-                },
-            )
-            self.session.answer(asked, until=until, unless=lambda: self._moves != moves)
+
+            def ask(call: str) -> Any:
+                asked = self.session.ask(
+                    "Runtime.evaluate",
+                    {
+                        "expression": f"uiproofClock.{call}",
+                        "awaitPromise": True,
+                        "returnByValue": True,
+                        "contextId": made["executionContextId"],
+                    },
+                )
+                answer = self.session.answer(asked, until=until, unless=is_replaced_now)
+                return answer.get("result", {}).get("value")
+
+            def is_replaced_now() -> bool:
+                return self._moves != moves
+
+            self._rest(ask, until)
+            done, last = 0, SETTLE_MS // STEP_MS
+            while done < last and not is_replaced_now():
+                done += 1
+                with self.clock_moving():
+                    ask(f"advance({STEP_MS})")
+                if self.wait_for_requests(until):
+                    self._rest(ask, until)
+                    last = min(max(last, done + _STEPS_AFTER_ANSWERS), _MOST_STEPS)
+            self._rest(ask, until)
+            for text, uncaught in ask("errors()") or ():
+                guard.log.add_error(str(text), uncaught=bool(uncaught))
+            if guard.log.is_muted:
+                guard.log.unmute(self.uncaught_errors(until))
         except NoAnswerError:
             raise
         except BrowserError as error:
             if self.crashed or (self._moves == moves and not is_replaced(error)):
                 raise
+
+    def _rest(self, ask: Callable[[str], Any], until: float) -> None:
+        """Wait until the page is drawn and changes no more while its clock stands."""
+        for _ in range(_MOST_ROUNDS):
+            changed = ask("rest()")
+            if not self.wait_for_requests(until) and not changed:
+                return
 
     def _rules(self) -> Iterator[tuple[str, Parameters]]:
         """Yield the settings of the page and of every frame that has a process of its own."""
@@ -207,7 +313,8 @@ class Tab:
         yield "Emulation.setUserAgentOverride", {**self._tools.identity, "acceptLanguage": "en-US"}
         yield "Emulation.setLocaleOverride", {"locale": "en-US"}
         yield "Emulation.setTimezoneOverride", {"timezoneId": "UTC"}
-        features = [{"name": name, "value": value} for name, value in _MEDIA.items()]
+        media = {**_MEDIA, **({"prefers-color-scheme": "dark"} if self._limits.dark else {})}
+        features = [{"name": name, "value": value} for name, value in media.items()]
         yield "Emulation.setEmulatedMedia", {"media": "", "features": features}
         if self._scripts:
             for text, world in self._init_scripts():
@@ -237,6 +344,7 @@ class Tab:
     def _set_up_frame(self, event: dict[str, Any]) -> None:
         """Set up a frame that got a process of its own and waits for its rules."""
         frame = self._tools.session(event["sessionId"])
+        self._frames.append(frame)
         self._listen(frame)
         for rule in self._rules():
             frame.post(*rule)
@@ -247,6 +355,8 @@ class Tab:
         if request.url == self._records:
             self.on_record(request.body)
             request.refuse()
+        elif self._held is not None:
+            self._held.append(request)
         else:
             self.handler(request)
 

@@ -29,7 +29,7 @@ SCORE, RUN, DATA, PUBLISH, MACHINE = HEADINGS = (
     *("Score and look", "Run models", "Make data"),
     *("Publish", "This machine"),
 )
-JUDGE_OPTIONS = "uiproof.judge_options"  # in the context of `run`: what its flags have set
+JUDGE_OPTIONS = "uiproof.judge_options"  # in the context of a verb: what its flags have set
 
 _VERBS = (
     Command("score", "uiproof.cli.score:score_app", "Score answers that exist already.", SCORE),
@@ -54,6 +54,9 @@ _VERBS = (
         "list", "uiproof.cli.machine:list_", "List data sets, methods, prompts, models.", MACHINE
     ),
     Command("data", "uiproof.cli.machine:data_app", "List or fetch published data.", MACHINE),
+    Command(
+        "web", "uiproof.cli.web:web_app", "Show, get or record what pages load elsewhere.", MACHINE
+    ),
     Command("cache", "uiproof.cli.machine:cache_app", "Show or prune answers of models.", MACHINE),
 )
 # Files or folders that a user has named can fail with these, wherever that is noticed.
@@ -144,11 +147,13 @@ def make_command(name: str, found: Any) -> TyperCommand | TyperGroup:
         command = typer.main.get_command(alone)
     command.name = name.split()[-1]
     command.help = with_examples(command.help or "", name)
-    if name == "run":
+    verb, _, of = name.partition(" ")  # `score NAME` has the options of that benchmark alone
+    if verb in ("run", "serve") or (verb == "score" and of):
         command.params += [
-            _option(flag, benchmark.name)
+            _option(flag, "" if of else f"{benchmark.name}: ")
             for benchmark in installed_benchmarks()
             for flag in benchmark.flags
+            if verb in flag.verbs and of in ("", benchmark.name)
         ]
     return command  # type: ignore[no-any-return]
 
@@ -178,21 +183,31 @@ def _verbs() -> Iterator[Command]:
         yield from benchmark.commands
 
 
-def _option(flag: Flag, benchmark: str) -> Any:
-    def note(ctx: typer.Context, value: bool) -> None:
+def _option(flag: Flag, prefix: str) -> Any:
+    def note(ctx: typer.Context, value: Any) -> None:
         if value:
             ctx.meta.setdefault(JUDGE_OPTIONS, {})[flag.name] = value
 
-    def holder(chosen: bool = False) -> None:
+    def holder(chosen: Any = None) -> None:
         pass
 
     option = typer.Option(
-        flag.option, help=f"{benchmark}: {flag.help}", callback=note, expose_value=False
+        flag.option,
+        help=prefix + flag.help,
+        metavar=flag.takes or None,
+        callback=note,
+        expose_value=False,
     )
-    holder.__annotations__ = {"chosen": Annotated[bool, option], "return": None}
+    kind: Any = str if flag.takes else bool
+    if not flag.takes:
+        holder.__defaults__ = (False,)
+    kind = list[kind] | None if flag.repeats else kind | None if flag.takes else kind
+    holder.__annotations__ = {"chosen": Annotated[kind, option], "return": None}
     alone = typer.Typer(**_STYLE)
     alone.command()(holder)
-    return typer.main.get_command(alone).params[0]
+    made: Any = typer.main.get_command(alone).params[0]
+    made.name = f"judge_{flag.name}"  # values of one name would be taken for each other
+    return made
 
 
 app = group(

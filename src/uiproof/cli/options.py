@@ -60,6 +60,14 @@ ModelNames = Annotated[
         help="How to call a model in what is shown, such as openai/gpt-4o=GPT-4o. May be repeated.",
     ),
 ]
+Web = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ARCHIVE",
+        help="What pages load from elsewhere, kept by `uiproof web record`. [default: web.zip or "
+        "web/ of the data set]",
+    ),
+]
 Runs = Annotated[list[str], typer.Argument(metavar="RUN", help="Directories or URLs of runs.")]
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
 
 _SHOWN_FAILURES = 5
+_SHOWN_ADDRESSES = 8
 
 
 def compare(
@@ -209,6 +210,7 @@ def exit_for(runs: Iterable[RunDirectory], *, quiet: bool) -> None:
     runs = list(runs)
     if not quiet:
         _print_flags(runs)
+        _print_missing(runs)
     failed = [one for one in runs if one.summary["failed"]]
     for one in failed:
         errors = ((record.id, record.error) for record in one.records() if record.error)
@@ -244,3 +246,33 @@ def _print_flags(runs: Iterable[RunDirectory]) -> None:
         if number := counts[flag]:
             pages = "1 page has" if number == 1 else f"{number} pages have"
             typer.echo(f"{flag}: {pages} {what}.", err=True)
+
+
+def _print_missing(runs: Iterable[RunDirectory]) -> None:
+    """Print which addresses pages asked for in vain, on how many cases, and the remedy."""
+    from uiproof.views.requests import missing_addresses
+
+    for one in runs:
+        flags = one.summary.get("flags", {})
+        if not any(flag.endswith((":requests_blocked", ":fonts_missing")) for flag in flags):
+            continue
+        missing = missing_addresses(one.records())
+        if not missing:
+            continue
+        cases = sum(flags.get(flag, 0) for flag in flags if flag.endswith(":incomplete"))
+        typer.echo("Pages asked for addresses that have no copy here:", err=True)
+        for kind, address, count in missing[:_SHOWN_ADDRESSES]:
+            typer.echo(f"  {count:>5} × {kind:<7} {address}", err=True)
+        if (more := len(missing) - _SHOWN_ADDRESSES) > 0:
+            typer.echo(f"  … and {more} more; the report shows them by case", err=True)
+        if cases:
+            complete = one.summary.get("complete_pages", {})
+            first = next((key for key in complete if key != "n" and complete[key] is not None), "")
+            mean = f", {first} {complete[first]:.3f} on the other {complete['n']}" if first else ""
+            pages = "1 page lacks" if cases == 1 else f"{cases} pages lack"
+            typer.echo(f"incomplete: {pages} a style sheet or script{mean}.", err=True)
+        typer.echo(
+            "Get the usual files with `uiproof web get`, any others with `uiproof web record PAGES "
+            "--out ARCHIVE` and --web ARCHIVE.",
+            err=True,
+        )

@@ -25,6 +25,7 @@ from uiproof.cli.options import (
     TallPictures,
     Temperature,
     Timeout,
+    Web,
     Where,
     Workers,
     on_this_machine,
@@ -137,6 +138,7 @@ def run(
             help="The rules that methods follow: see `uiproof list`. [default: the first]",
         ),
     ] = None,
+    web: Web = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -180,17 +182,20 @@ def run(
         "protocol": protocol,
         "settings": settings,
     }
+    chosen = context.meta.get(JUDGE_OPTIONS, {})
     if dry_run:
-        print_plans(uiproof.plan(dataset, method, **options), json)
+        print_plans(uiproof.plan(dataset, method, **options, **chosen), json)
         return
     budget = uiproof.Budget(max_cost=max_cost, max_requests=max_requests)
+    judge_options: dict[str, Any] = {} if web is None else {"web": web}
     matrix = uiproof.run_matrix(
         dataset,
         method,
         budget=budget,
         results_dir=output_dir,
         **options,
-        **context.meta.get(JUDGE_OPTIONS, {}),
+        **judge_options,
+        **chosen,
     )
     print_matrix(matrix, json, quiet=quiet)
 

@@ -6,7 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from uiproof.cli.main import Verbs, group, installed_benchmarks, load_command, make_command
+from uiproof.cli.main import (
+    JUDGE_OPTIONS,
+    Verbs,
+    group,
+    installed_benchmarks,
+    load_command,
+    make_command,
+)
 from uiproof.cli.options import (
     Executor,
     Json,
@@ -15,6 +22,7 @@ from uiproof.cli.options import (
     RayAddress,
     RetryFailed,
     RunOut,
+    Web,
     Where,
     Workers,
 )
@@ -45,6 +53,7 @@ def _verb(name: str, layout: str) -> Any:
     """Make the verb of a benchmark that has no options of its own."""
 
     def score(
+        context: typer.Context,
         dataset: Annotated[
             str, typer.Argument(metavar="DATASET", help="A folder, its URL, or a name.")
         ],
@@ -56,6 +65,7 @@ def _verb(name: str, layout: str) -> Any:
         executor: Where = Executor.processes,
         ray_address: RayAddress = None,
         retry_failed: RetryFailed = False,
+        web: Web = None,
         quiet: Quiet = False,
     ) -> None:
         from uiproof.api import score as score_answers
@@ -72,6 +82,8 @@ def _verb(name: str, layout: str) -> Any:
             ray_address=ray_address,
             retry_failed=retry_failed,
             quiet=quiet,
+            **context.meta.get(JUDGE_OPTIONS, {}),
+            **({} if web is None else {"web": web}),
         )
         print_result(finished, json)
         exit_for([finished], quiet=quiet)

@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
+from uiproof.cli.main import JUDGE_OPTIONS
 from uiproof.cli.options import Port, Workers
 from uiproof.errors import UsageError
 
 
 def serve(
+    context: typer.Context,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Port = 8720,
     workers: Workers = None,
@@ -56,6 +58,12 @@ def serve(
             min=1, metavar="SECONDS", help="Longest time to send a request or take an answer."
         ),
     ] = 20,
+    web: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ARCHIVE", help="What pages load from elsewhere, kept by `uiproof web record`."
+        ),
+    ] = None,
 ) -> None:
     """Score pages over HTTP, as a reward for training loops.
 
@@ -87,5 +95,6 @@ def serve(
         open_to_all=no_token,
         allowed_hosts=allow_host or (),
         client_timeout=client_timeout,
+        judge_options={**context.meta.get(JUDGE_OPTIONS, {}), **({"web": web} if web else {})},
         say=typer.echo,
     )

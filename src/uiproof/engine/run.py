@@ -108,7 +108,7 @@ def execute(
             workers=workers,
             case_timeout=case_timeout,
             log=log,
-            folders=(dataset, *method.folders),
+            folders=(dataset, *method.folders, *([options.web] if options.web else [])),
             fingerprint=partial(benchmark.fingerprint, options),
             ray_address=ray_address,
         )

@@ -1,4 +1,4 @@
-"""The summary of a run: its benchmark's, with failures and the usage of models."""
+"""The summary of a run: its benchmark's, with failures, incomplete pages and usage of models."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from uiproof.benchmark import Record
+from uiproof.benchmark import Record, number_at
 
 if TYPE_CHECKING:
     from uiproof.benchmark import Benchmark
 
+INCOMPLETE = ":incomplete"  # ends the flag of a page that lacks a style sheet or script
 _ALWAYS = ("input_tokens", "output_tokens")
 _THIS_TIME = ("attempts", "network_seconds", "queue_seconds")  # not of answers from the cache
 
@@ -20,6 +21,7 @@ def summarise(records: Iterable[Record], benchmark: Benchmark) -> dict[str, Any]
     n = 0
     errors: Counter[str] = Counter()
     usage = UsageTotals()
+    complete = CompletePages(benchmark)
 
     def counted() -> Iterator[Record]:
         nonlocal n
@@ -28,6 +30,7 @@ def summarise(records: Iterable[Record], benchmark: Benchmark) -> dict[str, Any]
             if record.error:
                 errors[record.error.code] += 1
             usage.add(record)
+            complete.add(record)
             yield record
 
     seen = counted()
@@ -39,8 +42,41 @@ def summarise(records: Iterable[Record], benchmark: Benchmark) -> dict[str, Any]
         "n": n,
         "failed": errors.total(),
         "errors": dict(sorted(errors.items())),
+        **complete.as_json(),
         "usage": usage.as_json(),
     }
+
+
+class CompletePages:
+    """Means without the cases of pages that did not get all style sheets and scripts."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._sums: dict[str, float | None] = {metric.key: 0.0 for metric in benchmark.metrics}
+        self._complete = self._incomplete = 0
+
+    def add(self, record: Record) -> None:
+        """Add one case; failed ones count with the scores of a failure, and 0 where it has none."""
+        if any(flag.endswith(INCOMPLETE) for flag in record.flags):
+            self._incomplete += 1
+            return
+        self._complete += 1
+        for key, so_far in self._sums.items():
+            value = number_at(record.scores, key)
+            if value is None and record.status == "failed":
+                value = 0.0
+            # A score that some cases do not have has no mean.
+            self._sums[key] = None if so_far is None or value is None else so_far + value
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the number of such cases, and the means of the others; nothing without any."""
+        if not self._incomplete:
+            return {}
+        means = {
+            key: None if total is None or not self._complete else total / self._complete
+            for key, total in self._sums.items()
+        }
+        complete = {"n": self._complete, **means}
+        return {"incomplete_pages": self._incomplete, "complete_pages": complete}
 
 
 class UsageTotals:

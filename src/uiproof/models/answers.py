@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from uiproof.errors import (
@@ -17,6 +17,7 @@ from uiproof.errors import (
     NotHtmlAnswerError,
     RefusedAnswerError,
 )
+from uiproof.models.components import Kind, component_page, looks_like_component
 from uiproof.models.types import Finish, Reply
 
 FENCED = "answer:fenced"  # in a Markdown code fence
@@ -26,6 +27,7 @@ SEVERAL = "answer:several_pages"  # one of several: the longest complete one is 
 TRUNCATED = "answer:truncated"  # the model was cut off
 UNTERMINATED = "answer:unterminated"  # no </html>, though the model was done
 FRAGMENT = "answer:fragment"  # HTML without an <html> tag
+AS_COMPONENT = "answer:component"  # a React or Vue component in a fence: a page was made of it
 
 _SHORT = 2_000  # characters; a longer text is more than a refusal
 
@@ -77,6 +79,9 @@ def page_in(reply: Reply) -> PageAnswer:
     while (inner := _string_in_json(text)) is not None:
         text, flags = inner.strip(_BLANK), [JSON_WRAPPED]
     found = _find_page(text)
+    if found is None and (component := _component(text)) is not None:
+        cut_off = reply.finish is Finish.LENGTH
+        return replace(component, flags=(*component.flags, *((TRUNCATED,) if cut_off else ())))
     if found is None:
         raise _unusable(text, reply.finish)
     fragment = not _HTML_TAG.search(found.html)
@@ -198,6 +203,11 @@ _BLOCK_ON_NEW_LINE = re.compile(rf"^[ \t]*(<(?:{_BLOCK_NAMES})(?=[\s/>]))", _FLA
 
 # A line that opens or closes a fence, and the language that it names. A page may follow at once.
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+.#-]*)", _FLAGS)
+_COMPONENT_LANGUAGES: Mapping[str, Kind] = {
+    **dict.fromkeys(("jsx", "tsx", "react", "javascriptreact", "typescriptreact"), "react"),
+    **dict.fromkeys(("javascript", "js", "typescript", "ts"), "react"),
+    "vue": "vue",
+}
 _HTML_LANGUAGES = frozenset({"", "html", "html5", "htm", "xhtml", "xml", "svg", "markup"})
 
 # Tokens that decide where a page ends; everything else of it is skipped.
@@ -399,6 +409,42 @@ def _fenced(text: str) -> Iterator[_Span | None]:
             opening = None
     if opening:
         yield _piece(text, opening, len(text))
+
+
+def _component(text: str) -> PageAnswer | None:
+    """Return the page of the longest React or Vue component in fences, with the CSS beside it."""
+    found: list[tuple[str, Kind]] = []
+    styles = []
+    for language, code in _code_fences(text):
+        kind = _COMPONENT_LANGUAGES.get(language)
+        if kind is not None and looks_like_component(code, kind):
+            found.append((code, kind))
+        elif language == "css":
+            styles.append(code)
+    if not found:
+        return None
+    code, kind = max(found, key=lambda one: len(one[0]))
+    html, _ = component_page(code, kind, styles="\n".join(styles))
+    several = (SEVERAL,) if len(found) > 1 else ()
+    return PageAnswer(html, (AS_COMPONENT, *several))
+
+
+def _code_fences(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the language and the content of every fence; the last may be cut off."""
+    opening: re.Match[str] | None = None
+    for line in _FENCE.finditer(text):
+        if opening is None:
+            opening = line
+        elif line[1].startswith(opening[1]) and not line[2]:
+            yield opening[2].lower(), text[_line_end(text, opening) : line.start()]
+            opening = None
+    if opening is not None:
+        yield opening[2].lower(), text[_line_end(text, opening) :]
+
+
+def _line_end(text: str, opening: re.Match[str]) -> int:
+    end = text.find("\n", opening.end())
+    return len(text) if end < 0 else end + 1
 
 
 def _piece(text: str, opening: re.Match[str], end: int) -> _Span | None:

@@ -27,7 +27,7 @@ from uiproof.errors import (
     WorkerStartError,
 )
 from uiproof.process_tree import known_descendants, resident_mb
-from uiproof.registry import benchmarks
+from uiproof.registry import benchmarks, judge_options_for
 from uiproof.scratch import ScratchFolder
 from uiproof.settings import Settings
 
@@ -87,6 +87,20 @@ def find_case(
     )
 
 
+def _judge_options(chosen: Mapping[str, Any]) -> dict[str, JudgeOptions]:
+    """Return the options of every benchmark's judge; those chosen are for those that have them."""
+    found, unknown = {}, set(chosen)
+    for benchmark in benchmarks().values():
+        names = {flag.name for flag in benchmark.flags} - set(benchmark.replay_options)
+        names |= {"web"} if benchmark.shows_pages else set()
+        own = {name: value for name, value in chosen.items() if name in names}
+        found[benchmark.name] = judge_options_for(benchmark, None, **own)
+        unknown -= own.keys()
+    if unknown:
+        raise UsageError(f"No benchmark has an option {min(unknown)!r} for its judge.")
+    return found
+
+
 class WarmPool:
     """Workers, each with a judge that stays warm, started as they are needed.
 
@@ -94,7 +108,13 @@ class WarmPool:
     queue; what a worker has begun it finishes: cancelling never kills a browser.
     """
 
-    def __init__(self, *, workers: int | None = None, case_timeout: float | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        workers: int | None = None,
+        case_timeout: float | None = None,
+        judge_options: Mapping[str, Any] | None = None,
+    ) -> None:
         settings = Settings.from_environment(workers=workers, case_timeout=case_timeout)
         self.workers = settings.workers or default_workers()
         self.waiting = 0  # for their turn
@@ -103,7 +123,7 @@ class WarmPool:
         self._scratch = ScratchFolder()
         self.folder = self._scratch.path
         self._log = self.folder / "workers.log"
-        options = {one.name: one.judge_options() for one in benchmarks().values()}
+        options = _judge_options(judge_options or {})
         self._pool = make_pool(
             "processes",
             partial(ScoringJudge, self.folder / "references", options),
@@ -155,7 +175,9 @@ class WarmPool:
         try:
             score = await self.score(case, trace)
         except Exception as raised:  # noqa: BLE001 - every page gets its record
-            record = self.failed(as_error(raised), case.benchmark, case_id, stage="score")
+            record = self.failed(
+                as_error(raised), case.benchmark, case_id, stage="score", case=case.case
+            )
         else:
             record = Record(
                 id=case_id or case.case.id,
@@ -174,11 +196,12 @@ class WarmPool:
         case_id: str,
         *,
         stage: Literal["load", "answer", "score"],
+        case: Case[Any, Any] | None = None,
     ) -> Record:
         """Return the record of an answer without a score; raises what is wrong with the machine."""
         if isinstance(error, MACHINE_ERRORS):
             raise error
-        failure = self._here.failure_of(benchmark)
+        failure = self._here.failure_of(benchmark, case)
         details = dict(failure.details)
         if isinstance(error, InternalError) and error.traceback:
             details["traceback"] = error.traceback
@@ -251,11 +274,11 @@ class ScoringJudge(Judge[str, Case[Any, Any], Any]):
     def failure(self, case: Case[str, Case[Any, Any]] | None) -> Score:
         """Return what the benchmark of a case gives to a failure."""
         assert case is not None
-        return self.failure_of(case.question)
+        return self.failure_of(case.question, case.truth)
 
-    def failure_of(self, benchmark: str) -> Score:
-        """Return what a benchmark gives to a failure."""
-        return self._judge(benchmark).failure(None)
+    def failure_of(self, benchmark: str, case: Case[Any, Any] | None = None) -> Score:
+        """Return what a benchmark gives to a failure; `case` is what is known of it."""
+        return self._judge(benchmark).failure(case)
 
     def close(self) -> None:
         """End the browser and forget what was seen; the next answer begins anew."""
@@ -272,8 +295,11 @@ class ScoringJudge(Judge[str, Case[Any, Any], Any]):
 
     def _browser(self) -> Renderer:
         from uiproof.browser import Renderer
+        from uiproof.web import FrozenWeb
 
-        self._renderer = self._renderer or Renderer()
+        if self._renderer is None:
+            archive = next((one.web for one in self._options.values() if one.web), None)
+            self._renderer = Renderer(web=FrozenWeb.installed(archive))
         return self._renderer
 
     def _is_worn(self) -> bool:

@@ -35,11 +35,13 @@ class Scorer:
         records = scorer.score_many([(reference, html) for html in generated])
     ```
 
-    A reference is a page (a `str` is HTML, a `Path` is a file), or an interaction: `Path(FOLDER/N)`
+    A reference is a page (a `str` is HTML, a `Path` is a file), a screenshot (`bytes`, or a `Path`
+    to a PNG or JPEG), or an interaction: `Path(FOLDER/N)`
     for interaction N of a page's folder, or an `InteractionReference`. A generated page is HTML, a
     file, or a `Completion`. With `benchmark`, references and answers are those of any other
     benchmark, such as the cases of its data sets. Further options are those of the benchmark, such
-    as `form="all"` for a page that was made for all interactions of its data set's page.
+    as `form="all"` for a page that was made for all interactions of its data set's page. Those of
+    judges are given to the scorer itself: `Scorer(viewport=["1280x720", "390x844"], dark=True)`.
 
     Calls may come from any thread and from inside asyncio and notebooks. Nothing starts before the
     first page; up to `workers` processes do (default: one for each core). They end with `close`,
@@ -52,6 +54,7 @@ class Scorer:
         benchmark: str | None = None,
         workers: int | None = None,
         case_timeout: float | None = None,
+        **judge_options: Any,
     ) -> None:
         if workers is not None and workers < 1:
             raise UsageError(f"workers is {workers}; it must be at least 1.")
@@ -59,7 +62,9 @@ class Scorer:
         self._process = os.getpid()
         self._closed = False
         self._lock = threading.Lock()
-        self._pool = WarmPool(workers=workers, case_timeout=case_timeout)
+        self._pool = WarmPool(
+            workers=workers, case_timeout=case_timeout, judge_options=judge_options
+        )
         # A daemon, because executors of the standard library end before exit handlers are called.
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="uiproof scorer", daemon=True)
@@ -179,7 +184,8 @@ class Scorer:
             error = as_error(raised)
             stage: Literal["answer", "load"]
             stage = "answer" if isinstance(error, MethodError) else "load"
-            return self._pool.failed(error, benchmark.name, number, stage=stage)
+            known = None if isinstance(case, Exception) else case
+            return self._pool.failed(error, benchmark.name, number, stage=stage, case=known)
         return await self._pool.record(scored, number)
 
 

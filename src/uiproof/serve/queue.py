@@ -70,6 +70,7 @@ class _Order:
     benchmark: str
     deadline: float
     case: ScoredCase | None = None
+    known: Case[Any, Any] | None = None  # the case of an answer with an error
     error: UiproofError | None = None
     stage: Literal["load", "answer"] = "load"  # of the error
 
@@ -164,7 +165,9 @@ class ScoreQueue:
             answer = benchmark.answer(generated, **options)
         except Exception as raised:  # noqa: BLE001 - an answer fails by itself, whatever is in it
             error = as_error(raised)
-            return _Order(item.id, benchmark.name, deadline, error=error, stage="answer")
+            return _Order(
+                item.id, benchmark.name, deadline, known=case, error=error, stage="answer"
+            )
         return _Order(item.id, benchmark.name, deadline, ScoredCase(benchmark.name, case, answer))
 
     def _case(self, item: Item) -> tuple[Benchmark, Case[Any, Any] | Exception]:
@@ -230,7 +233,9 @@ class ScoreQueue:
         if order.case is not None:
             return await self._pool.record(order.case)
         assert order.error is not None
-        return self._pool.failed(order.error, order.benchmark, "", stage=order.stage)
+        return self._pool.failed(
+            order.error, order.benchmark, "", stage=order.stage, case=order.known
+        )
 
     def _as_result(self, order: _Order, record: Record) -> Result:
         if (taken := record.seconds.get("score")) is not None:

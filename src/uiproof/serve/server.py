@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from uiproof.errors import MissingDependencyError, UsageError
 from uiproof.sockets import HostNames, address, listen
@@ -24,6 +25,7 @@ def serve_scores(
     open_to_all: bool = False,
     allowed_hosts: Sequence[str] = (),
     client_timeout: float = 20.0,
+    judge_options: Mapping[str, Any] | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve scores until SIGTERM or Ctrl-C; `say` gets the address when it can be asked.
@@ -34,7 +36,7 @@ def serve_scores(
     signal what was taken is finished, for up to `drain` seconds; the second ends everything at
     once. Requests must name this machine by its loopback names, by `host` or by one of
     `allowed_hosts`. A client that takes longer than `client_timeout` seconds to send a request or
-    to read its answer is disconnected.
+    to read its answer is disconnected. `judge_options` are those of benchmarks, such as `viewport`.
     """
     if host not in _LOOPBACK and not token and not open_to_all:
         raise UsageError(
@@ -57,7 +59,7 @@ def serve_scores(
     limits = Limits(queue, deadline)
     listener = listen(host, port, who="The service")
     # No request waits longer than the deadline, so no case needs to be scored for longer.
-    pool = WarmPool(workers=workers, case_timeout=limits.deadline)
+    pool = WarmPool(workers=workers, case_timeout=limits.deadline, judge_options=judge_options)
     taking = ScoreQueue(pool, limits, opened, Metrics(pool))
 
     async def serve() -> None:

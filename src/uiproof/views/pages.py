@@ -12,6 +12,7 @@ from uiproof.engine.rundir import RunDirectory
 from uiproof.geometry import PixelBox
 from uiproof.views.base import Leaderboard, asset, safe_json, shortened
 from uiproof.views.pictures import Crop, Limits, Pictures
+from uiproof.views.requests import requests_of
 
 _LONGEST_TEXT = 160  # of a block; the whole text of a page is not the point of a report
 _SIDES = ("reference", "generated")
@@ -93,6 +94,7 @@ def _detail(record: Record) -> dict[str, Any]:
             [*match[:2], *(round(float(value), 4) for value in match[2:])]
             for match in record.details.get("matches") or ()
         ],
+        "requests": requests_of(record),
         "seconds": {stage: round(taken, 3) for stage, taken in record.seconds.items()},
         "attempts": record.attempts,
     }

@@ -145,10 +145,20 @@ function drawFacts() {
     facts.push(make("h3", {}, `Text blocks${detail.profile ? ` (${detail.profile} profile)` : ""}`), make("p", {}, counts), legend(),
       make("div", { id: "hover", class: "hover", "aria-live": "polite" }), blockTable());
   }
+  facts.push(...detail.requests.flatMap(requestFacts));
   const seconds = Object.entries(detail.seconds).map(([name, taken]) => `${name} ${taken.toFixed(2)} s`);
   if (seconds.length) facts.push(make("p", { class: "quiet" }, seconds.join(" · ")));
   byId("facts").replaceChildren(...facts);
   drawHover(null);
+}
+
+// What a page asked of other hosts with the outcome, and the errors of its scripts.
+function requestFacts({ side, groups, errors }) {
+  const item = ([kind, address, note]) => make("li", { dir: "auto" }, `${kind} ${address}${note ? ` (${note})` : ""}`);
+  const list = (title, items) => make("details", {}, make("summary", {}, `${title} (${items.length})`), make("ul", { class: "requests" }, ...items));
+  const parts = groups.map(({ outcome, files }) => list(outcome, files.map(item)));
+  if (errors.length) parts.push(list("Script errors", errors.map((text) => make("li", { dir: "auto" }, text))));
+  return parts.length ? [make("h3", {}, `What the ${side} page asked for`), ...parts] : [];
 }
 
 function scoreTable(scores) {

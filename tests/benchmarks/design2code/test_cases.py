@@ -35,7 +35,7 @@ def test_other_files_and_folders_are_not_taken_for_pages(tmp_path):
     made = folder(tmp_path / "set", "1.png", "notes.txt", "2.HTM")
     (made / "3.html").mkdir()
     assert list(pages_in(made)) == ["2"]
-    assert not recognises(made / "1.png")
+    assert [case.id for case in cases(made)] == ["2"]  # beside a page, a picture is a part of it
     assert not recognises(tmp_path / "absent")
     assert not recognises(folder(tmp_path / "empty"))
 
@@ -57,4 +57,33 @@ def test_names_of_any_kind_are_ids(tmp_path):
 
 def test_a_folder_without_pages_is_an_error_that_says_what_is_expected(tmp_path):
     with pytest.raises(InputError, match=r"no pages.*N\.html"):
-        cases(folder(tmp_path / "set", "1.png"))
+        cases(folder(tmp_path / "set", "notes.txt", "rick.jpg"))
+
+
+def test_screenshots_are_cases_where_there_is_no_page_beside_them(tmp_path):
+    made = folder(tmp_path / "set", "10.png", "2.jpg", "rick.jpg")
+    assert recognises(made)
+    assert [(case.id, case.truth.is_picture) for case in cases(made)] == [("2", True), ("10", True)]
+    assert [case.id for case in cases(made / "2.jpg")] == ["2"]
+    assert not recognises(folder(made, "annotations.json"))  # data of another benchmark
+
+
+def test_pages_of_subfolders_are_cases_and_parts_of_pages_are_not(tmp_path):
+    made = folder(tmp_path / "set", "1.html")
+    (made / "1.html").write_text('<iframe src="frames/ad.html"></iframe>')
+    for place in ("a", "sub", "frames", "images", "1_files", "shots", "old", "page"):
+        folder(made / place)
+    for name in ("a/index", "sub/2", "sub/10", "frames/ad", "images/x", "1_files/y", "old/z"):
+        (made / f"{name}.html").write_text("<p>x</p>")
+    (made / "shots/3.png").write_bytes(b"")
+    (made / "old/run.json").write_text("{}")
+    (made / "page/action.json").write_text("{}")
+    (made / "page/4.png").write_bytes(b"")
+    assert [case.id for case in cases(made)] == ["1", "a/index", "shots/3", "sub/2", "sub/10"]
+
+
+def test_components_are_answers_and_a_page_of_the_same_name_comes_first(tmp_path):
+    made = folder(tmp_path / "set", "1.html", "1.jsx", "2.tsx", "3.vue")
+    assert list(pages_in(made)) == ["1", "1.jsx", "2", "3"]
+    assert pages_in(made)["1"].suffix == ".html"
+    assert [case.id for case in cases(made)] == ["1"]

@@ -33,11 +33,12 @@ class CountingRenderer:
 
     def __init__(self, renderer):
         self._renderer = renderer
+        self.limits = renderer.limits
         self.opened = 0
 
-    def open(self, source):
+    def open(self, source, limits=None):
         self.opened += 1
-        return self._renderer.open(source)
+        return self._renderer.open(source, limits)
 
     def close(self):
         """The renderer stays for other judges."""

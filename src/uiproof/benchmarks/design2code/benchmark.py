@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,29 +11,74 @@ from uiproof.benchmark import (
     Benchmark,
     Case,
     ChatTask,
+    Flag,
     Judge,
     JudgeOptions,
     Method,
+    Metric,
     Served,
     deferred,
 )
+from uiproof.benchmarks.design2code.screens import Design2CodeOptions
 from uiproof.errors import UsageError
 
 if TYPE_CHECKING:
     from uiproof.annotation import Annotation
     from uiproof.benchmark import Connect
     from uiproof.browser import Renderer
+    from uiproof.engine.rundir import RunDirectory
     from uiproof.settings import Settings
 
 _ROOM = "uiproof.benchmarks.design2code"
+_VERBS = ("run", "score", "serve")
+_DEMO = Path(__file__).parents[2] / "demo"
 
 
 class Design2Code(Benchmark):
     """Rebuild a page from its screenshot."""
 
     name = "design2code"
-    layout = "a folder with N.html and the images it uses, such as rick.jpg; N.png may be there."
+    layout = (
+        "a folder with N.html and the images it uses, such as rick.jpg, or with screenshots N.png; "
+        "or folders of such."
+    )
     claims_references = True
+    flags = (
+        Flag(
+            "--viewport",
+            "viewport",
+            "The window that pages are compared in, such as 390x844; may be repeated; auto takes "
+            "the width of the reference screenshot. [default: 1280x720]",
+            takes="WxH",
+            repeats=True,
+            verbs=_VERBS,
+        ),
+        Flag("--dark", "dark", "Pages are told to prefer dark colours.", verbs=_VERBS),
+        Flag(
+            "--scale",
+            "scale",
+            "Device pixels for each CSS pixel: 1, 2 or 3. [default: 1]",
+            takes="N",
+            verbs=_VERBS,
+        ),
+        Flag(
+            "--build",
+            "build",
+            'A command that builds each project folder of the answers, such as "npm run build"; it '
+            "runs on this machine, with your rights.",
+            takes="COMMAND",
+            verbs=("score",),
+        ),
+        Flag(
+            "--build-output",
+            "build_output",
+            "The folder that it builds into. [default: dist, build or out]",
+            takes="DIR",
+            verbs=("score",),
+        ),
+    )
+    replay_options = ("build", "build_output")
+    shows_pages = True
     examples: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "": (
             "uiproof score design2code reference/ generated/  your own pages",
@@ -43,6 +88,9 @@ class Design2Code(Benchmark):
             "uiproof score design2code reference.html generated.html",
             "uiproof score design2code reference/ generated/ --json scores.json",
             "uiproof score design2code reference/ generated/ --out runs/mine",
+            "uiproof score design2code screenshot.png generated.html",
+            "uiproof score design2code reference/ generated/ --viewport auto --viewport 390x844",
+            'uiproof score design2code reference/ projects/ --build "npm ci && npm run build"',
         ),
         "run": (
             "uiproof run --dataset design2code-demo --method blueprint",
@@ -56,7 +104,9 @@ class Design2Code(Benchmark):
         ),
     }
     bundled: ClassVar[Mapping[str, Path]] = {
-        "design2code-demo": Path(__file__).parents[2] / "demo" / "design2code" / "reference"
+        "design2code-demo": _DEMO / "design2code" / "reference",
+        # Pages that load Tailwind, React, Bootstrap, fonts and pictures from elsewhere.
+        "design2code-today": _DEMO / "design2code-today" / "reference",
     }
 
     metrics = deferred(f"{_ROOM}.summary:METRICS")
@@ -83,18 +133,57 @@ class Design2Code(Benchmark):
 
         return method(name) if prompt is None else Prompted(connect(name), prompt)
 
-    def replay(self, dataset: Path, answers: Path, *, quiet: bool = False) -> Method[Any, Any]:
-        """Make a method that answers with the pages of the same names."""
-        from uiproof.benchmarks.design2code.cases import pages_in
+    def columns(self, scores: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:
+        """Return the columns of the profiles that the runs have: of pages, of screenshots."""
+        from uiproof.benchmarks.design2code.summary import columns
+
+        return columns(scores)
+
+    def shown(self, run: RunDirectory) -> str:
+        """Return a row for each screen, where pages were compared on several."""
+        from uiproof.benchmarks.design2code.view import shown
+
+        return shown(run)
+
+    def judge_options(self, **chosen: Any) -> Design2CodeOptions:
+        """Return the screens: `viewport` (one or several), `dark` and `scale`."""
+        screens = {
+            name: chosen.pop(name) for name in ("viewport", "dark", "scale") if name in chosen
+        }
+        super().judge_options(**chosen)  # has no others
+        return Design2CodeOptions.of(**screens)
+
+    def replay(
+        self,
+        dataset: Path,
+        answers: Path,
+        *,
+        quiet: bool = False,
+        build: str | None = None,
+        build_output: str | None = None,
+    ) -> Method[Any, Any]:
+        """Make a method that answers with the pages of the same names.
+
+        `build` is a command that is run in each project folder before; what it leaves in
+        `build_output`, by default `dist`, `build` or `out`, are the answers.
+        """
+        from uiproof.benchmarks.design2code.cases import pages_in, references_in, same_page
         from uiproof.benchmarks.design2code.methods import Replay
         from uiproof.remote.mirror import shown
 
+        if build is not None:
+            from uiproof.benchmarks.design2code.projects import built
+
+            return Replay(answers, built(dataset, answers, build, build_output, quiet=quiet))
+        if build_output is not None:
+            raise UsageError("--build-output goes with --build.", remedy="Give the command, too.")
         if dataset.is_dir() != answers.is_dir():
             raise UsageError(
                 f"{shown(dataset)} and {shown(answers)} are a file and a folder.",
                 remedy="Give two files, or two folders that hold pages of the same names.",
             )
-        wanted, given = set(pages_in(dataset)), set(pages_in(answers))
+        wanted, given = set(references_in(dataset)), set(pages_in(answers))
+        given = {same_page(name, wanted) for name in given}
         if dataset.is_dir() and wanted and given and not wanted & given:
             raise UsageError(
                 f"No page of {shown(answers)} has the name of one of {shown(dataset)}.",
@@ -108,11 +197,13 @@ class Design2Code(Benchmark):
             )
         return Replay(answers)
 
-    def judge(self, run: Path, options: JudgeOptions) -> Judge[Any, Any, Any]:  # noqa: ARG002
-        """Make the judge of both profiles."""
+    def judge(self, run: Path, options: JudgeOptions) -> Judge[Any, Any, Any]:
+        """Make the judge of all profiles."""
         from uiproof.benchmarks.design2code.judge import Design2CodeJudge
+        from uiproof.web import FrozenWeb
 
-        return Design2CodeJudge(run)
+        assert isinstance(options, Design2CodeOptions)
+        return Design2CodeJudge(run, options=options, web=FrozenWeb.installed(options.web))
 
     def served(self) -> Served:
         """Return how requests describe a reference."""
@@ -123,13 +214,14 @@ class Design2Code(Benchmark):
     def scoring_judge(
         self,
         folder: Path,
-        options: JudgeOptions,  # noqa: ARG002
+        options: JudgeOptions,
         renderer: Callable[[], Renderer],
     ) -> Judge[Any, Any, Any]:
-        """Make a judge that also takes pages as references."""
+        """Make a judge that also takes pages and pictures as references."""
         from uiproof.benchmarks.design2code.serving import PageJudge
 
-        return PageJudge(references=folder, renderer=renderer())
+        assert isinstance(options, Design2CodeOptions)
+        return PageJudge(references=folder, renderer=renderer(), options=options)
 
     def warm_up(self) -> tuple[Case[Any, Any], Any]:
         """Return a page that is compared with itself."""
@@ -149,12 +241,15 @@ class Design2Code(Benchmark):
 
         return Annotation()
 
-    def fingerprint(self, options: JudgeOptions) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return the browser, the fonts and the weights of CLIP."""
+    def fingerprint(self, options: JudgeOptions) -> Mapping[str, Any]:
+        """Return the browser, the fonts, the frozen web, the screens and the weights of CLIP."""
         from uiproof.browser.chromium import fingerprint
         from uiproof.vision.clip import weights_digest
+        from uiproof.web import FrozenWeb
 
-        return {**fingerprint(), "clip": weights_digest()}
+        assert isinstance(options, Design2CodeOptions)
+        web = FrozenWeb.installed(options.web).digest
+        return {**fingerprint(), **options.facts, "web": web, "clip": weights_digest()}
 
 
 BENCHMARK = Design2Code()

@@ -198,9 +198,10 @@ class Glyphs:
     moved: NDArray[np.uint8]  # by how much each channel differs
     screenshot: Rgb  # the ordinary picture
     size: tuple[int, int]  # of the recoloured pictures
+    scale: int = 1  # device pixels for each CSS pixel; all places here are in device pixels
 
     @classmethod
-    def read(cls, capture: TextCapture, screenshot: Rgb) -> Glyphs:
+    def read(cls, capture: TextCapture, screenshot: Rgb, scale: int = 1) -> Glyphs:
         """Find the pixels in which the pictures of each pair differ."""
         found = [
             _changed(*pair, group * POOL)
@@ -209,14 +210,14 @@ class Glyphs:
         ]
         if not found:
             none = _NONE, _NONE, _NONE.astype(np.int32), np.empty((0, 3), np.uint8)
-            return cls(*none, screenshot, (0, 0))
+            return cls(*none, screenshot, (0, 0), scale)
         arrays = [np.concatenate(parts) for parts in zip(*found, strict=True)]
         if len(found) > 1:
             order = np.argsort(arrays[0], kind="stable")
             arrays = [array[order] for array in arrays]
         rows, columns, numbers, moved = arrays
         size = screenshot_size(capture.pairs[0][0])
-        return cls(rows, columns, numbers, moved, screenshot, size)
+        return cls(rows, columns, numbers, moved, screenshot, size, scale)
 
     @cached_property
     def inside(self) -> NDArray[np.bool_]:
@@ -370,11 +371,11 @@ class Glyphs:
     ) -> _Candidate | None:
         """Return a text that may be read, with its pixels; without pixels if there are too few."""
         box, text, _ = listed
-        if place.lines and not _is_readable(place.lines, text):
+        if place.lines and not _is_readable(place.lines, text, self.scale):
             return None
         if not place.lines:
             text = text[: _fitting(box, place.font_size)]
-        parts = self.within(_search_area(box, place))
+        parts = self.within(_search_area(box, place, PSEUDO_REACH * self.scale))
         pixels, ink, least = self._own(np.concatenate([_NONE, *parts]), place, lines, taken)
         letter = max(MIN_INK * place.font_size**2, 1.0)
         if ink < letter * _share_inside(place.lines, box) * len("".join(text.split())):
@@ -621,12 +622,12 @@ def _numbers(a: NDArray[np.uint8], b: NDArray[np.uint8], base: int) -> NDArray[n
     return numbers
 
 
-def _is_readable(lines: Sequence[PixelRect], text: str) -> bool:
+def _is_readable(lines: Sequence[PixelRect], text: str, scale: int) -> bool:
     """Return whether lines are high enough, and wide enough for so many characters."""
     height = max(h for _, _, _, h in lines)
     characters = len(" ".join(text.split()))
     return (
-        height >= MIN_LINE_HEIGHT
+        height >= MIN_LINE_HEIGHT * scale
         and sum(w for _, _, w, _ in lines) >= MIN_ADVANCE * height * characters
     )
 
@@ -647,13 +648,13 @@ def _fitting(box: PixelRect, font_size: float) -> int:
     return (int(w / (FITTING_ADVANCE * size)) + 1) * max(int(h / size), 1)
 
 
-def _search_area(box: PixelRect, place: TextPlace) -> list[PixelRect]:
+def _search_area(box: PixelRect, place: TextPlace, reach: int) -> list[PixelRect]:
     """Return where the pixels of a text can be."""
     if place.lines:
         return [part for line in place.lines if (part := _overlap(line, box))[2] > 0 < part[3]]
     if place.kind == "pseudo":
         x, y, w, h = box
-        return [(x - PSEUDO_REACH, y - PSEUDO_REACH, w + 2 * PSEUDO_REACH, h + 2 * PSEUDO_REACH)]
+        return [(x - reach, y - reach, w + 2 * reach, h + 2 * reach)]
     return [box]
 
 

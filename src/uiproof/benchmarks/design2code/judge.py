@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from uiproof.benchmark import Judge, Score
 from uiproof.benchmarks.design2code.blocks import TextBlock, blocks_as_json
-from uiproof.benchmarks.design2code.cases import PLACEHOLDER, Design2CodeCase, Question, Truth
+from uiproof.benchmarks.design2code.cases import (
+    PLACEHOLDER,
+    Design2CodeCase,
+    Question,
+    Screenshot,
+    Truth,
+    beside,
+)
 from uiproof.benchmarks.design2code.cleanup import clean_generated
 from uiproof.benchmarks.design2code.matching import (
     Matching,
@@ -29,6 +39,14 @@ from uiproof.benchmarks.design2code.pages import (
     measure,
     photograph,
 )
+from uiproof.benchmarks.design2code.picture import (
+    PictureScores,
+    PictureView,
+    PictureViews,
+    picture_scores,
+    same_pictures,
+    view_of,
+)
 from uiproof.benchmarks.design2code.scores import (
     BlockScores,
     block_scores,
@@ -36,6 +54,7 @@ from uiproof.benchmarks.design2code.scores import (
     human_score,
     positions,
 )
+from uiproof.benchmarks.design2code.screens import AUTO, Design2CodeOptions, Screen
 from uiproof.benchmarks.design2code.strict import (
     StrictScores,
     above_blank,
@@ -46,15 +65,20 @@ from uiproof.benchmarks.page_files import generated_page, reference_page
 from uiproof.benchmarks.withholding import SCRIPTS, Withheld
 from uiproof.browser import Limits, PageSource, Renderer
 from uiproof.browser.chromium import fingerprint
+from uiproof.browser.foreign import web_details
 from uiproof.browser.source import keep_page
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import InputError, MissingDependencyError
+from uiproof.vision.images import decode_screenshot
+from uiproof.vision.images import size as picture_size
+from uiproof.web import FrozenWeb
 
 MOST_REFERENCE_BYTES = 500_000_000  # of pictures of reference pages, where no run keeps them
 
 
 Colour = tuple[int, int, int]
 _MOST_BLANKS = 200
+_ANY_SCREENSHOT = rf"(?!{PLACEHOLDER.split('.')[0]}$).*"  # all pictures of a folder of screenshots
 
 
 class Design2CodeJudge(Judge[Question, Truth, PageSource]):
@@ -62,51 +86,125 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
 
     With a `run` directory the pictures are kept in it. Without one nothing is written, but for
     what was seen of reference pages if there is a folder for that; workers may share it, and it
-    does not grow beyond a size.
+    does not grow beyond a size. `options` say on which screens pages are compared.
     """
 
     def __init__(
         self,
         run: Path | None = None,
         *,
+        options: Design2CodeOptions | None = None,
         limits: Limits | None = None,
+        web: FrozenWeb | None = None,
         references: Path | None = None,
         renderer: Renderer | None = None,
     ) -> None:
         self._run = run
+        self._options = options or Design2CodeOptions()
         self._references_folder = references
-        self._renderer = renderer or Renderer(limits)  # a thread can have only one
+        self._renderer = renderer or Renderer(limits, web=web)  # a thread can have only one
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="measure")
         self._blanks: dict[Colour, Any] = {}  # embeddings
 
     def pose(self, case: Design2CodeCase) -> Question:
-        """Render the page for the method: its screenshot and its texts, nothing else of it."""
-        source = reference_page(PageSource.from_file(case.truth.page))
-        view = self._reference(source).result()
+        """Show the page to the method: its screenshot and its texts, nothing else of it.
+
+        On several screens, that of the first.
+        """
+        source = _loaded(case.truth)
+        if isinstance(source, Screenshot):
+            # The texts that can be read; a method may not see more than the picture shows.
+            shown = self._picture_reference(source)
+            return Question(
+                self._pictures.path(source, shown), tuple(text for _, text, *_ in shown.texts)
+            )
+        screen = self._screens(source)[0]
+        view = self._reference(source, screen).result()
         texts = tuple(" ".join(text.split()) for _, text, _ in view.inventory.texts)
-        return Question(self._references.picture(source), texts)
+        return Question(self._references.picture(source, screen), texts)
 
     def score(self, case: Design2CodeCase, answer: PageSource) -> Score:
-        """Compare a generated page with the page of a case."""
-        reference = reference_page(PageSource.from_file(case.truth.page))
-        score, generated = self.compare(reference, answer)
-        if self._run is None:
+        """Compare a generated page with the page or the screenshot of a case."""
+        return self.score_against(_loaded(case.truth), answer, case.id)
+
+    def score_against(
+        self, reference: PageSource | Screenshot, answer: PageSource, case_id: str
+    ) -> Score:
+        """Compare a generated page with a reference, on every screen."""
+        run = None if self._run is None else RunDirectory(self._run)
+        if isinstance(reference, Screenshot):
+            score, shown = self.compare_with_picture(reference, answer)
+            if run is None:
+                return score
+            picture = self._pictures.path(reference, self._picture_reference(reference))
+            page = _without_the_truth(generated_page(answer), reference)
+            return replace(score, artifacts=_keep(run, case_id, page, [("", picture, shown.png)]))
+        screens = self._screens(reference)
+        compared = [self.compare(reference, answer, screen) for screen in screens]
+        score = on_screens(
+            {screen: one for screen, (one, _) in zip(screens, compared, strict=True)}
+        )
+        if run is None:
             return score
-        kept = self._keep(RunDirectory(self._run), case.id, reference, answer, generated)
-        return replace(score, artifacts=kept)
+        pictures = [
+            # The first screen is what reports show.
+            ("" if screen is screens[0] else f"-{screen.name}", path, view.png)
+            for screen, (_, view) in zip(screens, compared, strict=True)
+            for path in [self._references.picture(reference_page(reference), screen)]
+        ]
+        answer = generated_page(answer)
+        # Without withheld files, so that the report shows what was scored.
+        seen = answer if answer.folder is None else _without_the_truth(answer, reference)
+        return replace(score, artifacts=_keep(run, case_id, seen, pictures))
 
     def picture(self, case: Design2CodeCase, answer: PageSource) -> bytes:
         """Return a screenshot of a generated page, the very one that its scores are taken from."""
-        reference = reference_page(PageSource.from_file(case.truth.page))
-        with self._renderer.open(_as_scored(generated_page(answer), reference)) as page:
-            return page.screenshot()
+        reference, answer = _loaded(case.truth), generated_page(answer)
+        if isinstance(reference, Screenshot):
+            screen = self._options.screen_of(_size(reference))
+            page = _without_the_truth(answer, reference)
+        else:
+            screen, page = self._screens(reference)[0], _as_scored(answer, reference)
+        with self._renderer.open(page, screen.limits(self._renderer.limits)) as shown:
+            return shown.screenshot()
 
-    def compare(self, reference: PageSource, answer: PageSource) -> tuple[Score, PageView]:
-        """Score one page against another, both as sources; also returns what was seen."""
+    def compare_with_picture(
+        self, reference: Screenshot, answer: PageSource
+    ) -> tuple[Score, PictureView]:
+        """Score a page against a screenshot; also returns what was seen of the page."""
+        theirs = self._picture_reference(reference)
+        screen = self._options.screen_of(_size(reference))
+        answer = generated_page(answer)
+        page = _without_the_truth(answer, reference)
+        with self._renderer.open(page, screen.limits(self._renderer.limits)) as shown:
+            png, flags = shown.screenshot(), tuple(sorted(shown.flags))
+            web = shown.web.as_json()
+        ours = view_of(decode_screenshot(png), png, screen.scale, flags)
+        if np.array_equal(ours.picture, theirs.picture):
+            scores, matching = same_pictures(ours, clip=self._clip is not None)
+        else:
+            _, clip = self._seen_clip(ours, theirs)
+            scores, matching = picture_scores(ours, theirs, clip=clip)
+        score = Score(
+            {"picture": scores.as_json()},
+            details={
+                **_details(matching, ours, theirs),
+                "profile": "picture",
+                **web_details(generated=web),
+            },
+            flags=tuple(f"generated:{flag}" for flag in (*answer.notes, *ours.flags)),
+        )
+        return score, ours
+
+    def compare(
+        self, reference: PageSource, answer: PageSource, screen: Screen | None = None
+    ) -> tuple[Score, PageView]:
+        """Score one page against another on one screen; also returns what was seen."""
         reference, answer = reference_page(reference), generated_page(answer)
-        theirs_later = self._reference(reference)
+        screen = screen or self._screens(reference)[0]
+        theirs_later = self._reference(reference, screen)
         generated = _as_scored(answer, reference)
-        ours = measure(photograph(self._renderer, generated))
+        ours = measure(photograph(self._renderer, generated, screen))
         theirs = theirs_later.result()
         similarity = TextSimilarity()
         if ours.png == theirs.png and ours.blocks == theirs.blocks:
@@ -129,21 +227,33 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             flags.append("generated:cleaned")
         score = Score(
             {"paper": paper, "strict": _strict_as_json(strict), "human": _human(seen)},
-            details=_details(matching, ours, theirs),
+            details={
+                **_details(matching, ours, theirs),
+                **web_details(generated=ours.web, reference=theirs.web),
+            },
             flags=tuple(flags),
         )
         return score, ours
 
-    def failure(self, case: Design2CodeCase | None) -> Score:  # noqa: ARG002 - all score the same
+    def failure(self, case: Design2CodeCase | None) -> Score:
         """Return a score of 0 in everything."""
+        truth = None if case is None else case.truth
+        if isinstance(truth, Screenshot) or (isinstance(truth, Truth) and truth.is_picture):
+            nothing = PictureScores(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, None)
+            return Score({"picture": nothing.as_json()})
         paper = paper_scores(BlockScores(0.0, 0.0, 0.0, 0.0), None)
         strict = StrictScores(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, None)
-        return Score({"paper": paper, "strict": _strict_as_json(strict), "human": 0.0})
+        scores = {"paper": paper, "strict": _strict_as_json(strict), "human": 0.0}
+        fixed = [one for one in self._options.viewports if one != AUTO]
+        if len(self._options.viewports) > 1 and len(fixed) == len(self._options.viewports):
+            screens = self._options.screens()
+            return Score({**scores, "viewports": {screen.name: scores for screen in screens}})
+        return Score(scores)
 
     @property
     def references_made(self) -> int:
         """Return how many reference pages had to be rendered so far; others were known already."""
-        return self._references.rendered
+        return self._references.rendered + self._pictures.read
 
     def close(self) -> None:
         """End the browser."""
@@ -154,15 +264,28 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
     def _references(self) -> ReferenceViews:
         if self._run is None:
             return ReferenceViews(self._references_folder, most_bytes=MOST_REFERENCE_BYTES)
-        # Pictures of another browser or other fonts are other pictures.
-        machine = json.dumps(fingerprint(), sort_keys=True).encode()
+        # Pictures of another browser, other fonts or another frozen web are other pictures.
+        here = {**fingerprint(), "web": self._renderer.web_digest}
+        machine = json.dumps(here, sort_keys=True).encode()
         return ReferenceViews(self._run / "references" / hashlib.sha256(machine).hexdigest()[:12])
 
-    def _reference(self, source: PageSource) -> Future[PageView]:
-        return self._references.get(source, self._photograph, self._threads)
+    @cached_property
+    def _pictures(self) -> PictureViews:
+        return PictureViews(None if self._run is None else self._run / "references")
 
-    def _photograph(self, source: PageSource) -> Photographs:
-        return photograph(self._renderer, source)
+    def _picture_reference(self, reference: Screenshot) -> PictureView:
+        return self._pictures.get(reference, self._options.scale)
+
+    def _screens(self, reference: PageSource) -> tuple[Screen, ...]:
+        """Return the screens for a page; a screenshot beside it tells how wide it is meant."""
+        taken = None if reference.path is None else beside(reference.path)
+        return self._options.screens(None if taken is None else picture_size(taken))
+
+    def _reference(self, source: PageSource, screen: Screen) -> Future[PageView]:
+        return self._references.get(source, screen, self._photograph, self._threads)
+
+    def _photograph(self, source: PageSource, screen: Screen) -> Photographs:
+        return photograph(self._renderer, source, screen)
 
     @cached_property
     def _clip(self) -> Any:
@@ -183,7 +306,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         return _alike(a.embedding, b.embedding)
 
     def _seen_clip(
-        self, ours: PageView, theirs: PageView
+        self, ours: PageView | PictureView, theirs: PageView | PictureView
     ) -> tuple[float, float] | tuple[None, None]:
         """Return the same without the texts that are seen; and so that a blank page has 0."""
         if self._clip is None:
@@ -198,7 +321,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         )
         return similarity, above_blank(similarity, blank)
 
-    def _glance(self, view: PageView, blocks: tuple[TextBlock, ...]) -> _Glance:
+    def _glance(self, view: PageView | PictureView, blocks: tuple[TextBlock, ...]) -> _Glance:
         """Return a page's embedding, stored with the page because references are compared often."""
         from uiproof.vision.clip import inpainted_view
 
@@ -221,26 +344,62 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             self._blanks[colour] = self._clip.embed(np.full((SIDE, SIDE, 3), colour, np.uint8))
         return self._blanks[colour]
 
-    def _keep(
-        self,
-        run: RunDirectory,
-        case_id: str,
-        reference: PageSource,
-        answer: PageSource,
-        generated: PageView,
-    ) -> Mapping[str, str]:
-        """Write what a report shows of a case; returns where it is, inside the run."""
-        folder = run.artifact_dir(case_id)
-        (folder / "generated.png").write_bytes(generated.png)
-        # Without withheld files, so that the report shows what was scored.
-        seen = answer if answer.folder is None else _without_the_truth(answer, reference)
-        keep_page(seen, folder / "generated.html")
-        kept = {
-            "reference": self._references.picture(reference),
-            "generated": folder / "generated.png",
-            "html": folder / "generated.html",
-        }
-        return {name: path.relative_to(run.path).as_posix() for name, path in kept.items() if path}
+
+def _keep(
+    run: RunDirectory,
+    case_id: str,
+    page: PageSource,
+    pictures: Sequence[tuple[str, Path | None, bytes]],
+) -> Mapping[str, str]:
+    """Write what a report shows of a case; returns where it is, inside the run.
+
+    `pictures` are those of each screen: its suffix, the file of the reference's, the page's own.
+    """
+    folder = run.artifact_dir(case_id)
+    kept: dict[str, Path | None] = {}
+    for suffix, reference, generated in pictures:
+        (folder / f"generated{suffix}.png").write_bytes(generated)
+        kept[f"reference{suffix}"] = reference
+        kept[f"generated{suffix}"] = folder / f"generated{suffix}.png"
+    keep_page(page, folder / "generated.html")
+    kept["html"] = folder / "generated.html"
+    return {name: path.relative_to(run.path).as_posix() for name, path in kept.items() if path}
+
+
+def on_screens(compared: Mapping[Screen, Score]) -> Score:
+    """Return the score of a page over its screens: the mean, and each by itself.
+
+    On one screen, that score as it is.
+    """
+    first, *others = compared.values()
+    if not others:
+        return first
+    named = {screen.name: score.scores for screen, score in compared.items()}
+    flags = dict.fromkeys(flag for score in compared.values() for flag in score.flags)
+    scores = {**_means([score.scores for score in compared.values()]), "viewports": named}
+    return replace(first, scores=scores, flags=tuple(flags))
+
+
+def _means(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the mean of every score, None where one is missing."""
+    found: dict[str, Any] = {}
+    for name, value in scores[0].items():
+        values = [one[name] for one in scores]
+        if isinstance(value, Mapping):
+            found[name] = _means(values)
+        else:
+            found[name] = None if None in values else fmean(values)
+    return found
+
+
+def _loaded(truth: Truth) -> PageSource | Screenshot:
+    if truth.is_picture:
+        return Screenshot.from_file(truth.page)
+    return reference_page(PageSource.from_file(truth.page))
+
+
+def _size(reference: Screenshot) -> tuple[int, int]:
+    return picture_size(BytesIO(reference.data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +443,9 @@ def _human(paper: Mapping[str, Any]) -> float:
     return human_score(**{name: paper[name] for name in names})
 
 
-def _details(matching: Matching, ours: PageView, theirs: PageView) -> dict[str, Any]:
+def _details(
+    matching: Matching, ours: PageView | PictureView, theirs: PageView | PictureView
+) -> dict[str, Any]:
     """Return what a report draws: the merged blocks and which of them were matched."""
     kept = matching.kept()
     matches = [
@@ -307,7 +468,7 @@ def _details(matching: Matching, ours: PageView, theirs: PageView) -> dict[str, 
     }
 
 
-def _side(view: PageView, blocks: Any) -> dict[str, Any]:
+def _side(view: PageView | PictureView, blocks: Any) -> dict[str, Any]:
     width, height = view.size
     return {"width": width, "height": height, "blocks": blocks_as_json(blocks)}
 
@@ -318,16 +479,21 @@ def _as_scored(answer: PageSource, reference: PageSource) -> PageSource:
     return _without_the_truth(answer.with_text(cleaned), reference)
 
 
-def _without_the_truth(answer: PageSource, reference: PageSource) -> PageSource:
+def _without_the_truth(answer: PageSource, reference: PageSource | Screenshot) -> PageSource:
     """Return the generated page, kept from showing reference pages.
 
     A page from a model has no folder: it may use the placeholder image of the reference's. A page
     in, above or below the folder of the reference may use the assets there, but no page, no
     screenshot of one, and no script of the reference.
     """
+    path = reference.path
     if answer.folder is None:
-        return replace(answer, folder=reference.folder, only=frozenset({PLACEHOLDER}))
-    if reference.path is None or reference.path == answer.path:
+        folder = reference.folder if isinstance(reference, PageSource) else path and path.parent
+        return replace(answer, folder=folder, only=frozenset({PLACEHOLDER}))
+    if path is None or path == answer.path:
         return answer
-    withheld = Withheld(reference.path.parent, (reference.path,), parts=SCRIPTS)
+    if isinstance(reference, Screenshot):
+        withheld = Withheld(path.parent, (), parts=SCRIPTS, pictures=_ANY_SCREENSHOT)
+    else:
+        withheld = Withheld(path.parent, (path,), parts=SCRIPTS)
     return replace(answer, withheld=withheld)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from uiproof.benchmark import Method
-from uiproof.benchmarks.design2code.cases import PLACEHOLDER, Question, pages_in
+from uiproof.benchmarks.design2code.cases import PLACEHOLDER, Question, pages_in, same_page
 from uiproof.browser.source import PageSource
 from uiproof.engine.context import Context
 from uiproof.errors import (
@@ -29,13 +29,15 @@ from uiproof.models.types import Image, Message, Reply, Request
 from uiproof.remote.mirror import local, name_of, shown
 
 if TYPE_CHECKING:
+    from uiproof.benchmarks.design2code.projects import Build
     from uiproof.models.answers import PageAnswer
     from uiproof.models.chat import ChatModel
 
 
 METHODS: Mapping[str, str] = {
     "blueprint": "traces the screenshot with OCR and rectangles; needs no model",
-    "replay:FOLDER": "predictions that exist already: a folder of pages with the same names",
+    "replay:FOLDER": "predictions that exist already: a folder of pages or components (.jsx, .tsx, "
+    ".vue) with the same names",
 }
 
 
@@ -52,16 +54,19 @@ def method(name: str) -> Method[Question, PageSource]:
 
 
 class Replay(Method[Question, PageSource]):
-    """Answers with the pages of a folder, found by name; or with the one page that a file is."""
+    """Answers with the pages of a folder, found by name; or with the one page that a file is.
+
+    `builds` are what was built of project folders, in place of the pages of the folder.
+    """
 
     needs_question: ClassVar[bool] = False
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, builds: Mapping[str, Build] | None = None) -> None:
         if not path.exists():
             raise InputError(f"There is no file or folder {path}.")
-        self._path = path
-        self._pages = pages_in(path)
-        if not self._pages:
+        self._path, self._builds = path, builds or {}
+        self._pages = pages_in(path) if builds is None else _pages_of(builds)
+        if not self._pages and not builds:
             raise InputError(
                 f"There are no pages in {shown(path)}.",
                 remedy="Predictions are files named N.html.",
@@ -98,6 +103,9 @@ class Replay(Method[Question, PageSource]):
     ) -> PageSource:
         """Return the prediction for a case; its name decides, or it is the only one."""
         page = self._page(case_id)
+        build = self._builds.get(same_page(case_id, self._builds))
+        if page is None and build is not None:
+            raise MethodError(build.error, remedy=f"Repair the build in {shown(build.folder)}.")
         if page is None:
             raise MethodError(
                 f"{shown(self._path)} has no prediction for {case_id}.",
@@ -108,7 +116,11 @@ class Replay(Method[Question, PageSource]):
     def _page(self, case_id: str) -> Path | None:
         if self._path.is_file():
             return self._path
-        return self._pages.get(case_id)
+        return self._pages.get(same_page(case_id, self._pages))
+
+
+def _pages_of(builds: Mapping[str, Build]) -> dict[str, Path]:
+    return {name: build.page for name, build in builds.items() if build.page is not None}
 
 
 class Blueprint(Method[Question, PageSource]):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import cv2
+import numpy as np
 
 from uiproof.benchmarks.design2code.blocks import (
     Glyphs,
@@ -21,11 +24,13 @@ from uiproof.benchmarks.design2code.blocks import (
     find_blocks,
     seen_blocks,
 )
+from uiproof.benchmarks.design2code.screens import Screen
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.page import (
     FAULT_FLAGS,
     MISSING_GLYPHS,
     TextCapture,
+    TextPlace,
     capture_text,
     missing_glyphs,
 )
@@ -36,6 +41,7 @@ from uiproof.vision.images import Rgb, decode_screenshot
 
 MOST_PIXELS_KEPT = 60_000_000  # of reference pages in memory: about twenty-five ordinary ones
 MOST_THINGS = 20_000  # texts, pictures, controls and surfaces that are listed of one page
+_DEFAULT = Screen()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +62,13 @@ class Photographs:
     capture: TextCapture
     inventory: Inventory
     flags: tuple[str, ...]
+    scale: int = 1  # device pixels of the pictures for each CSS pixel of the inventory
+    web: Mapping[str, Any] = field(default_factory=dict)  # as `WebLog.as_json` has it
 
 
 @dataclass(frozen=True)
 class PageView:
-    """A page, measured."""
+    """A page, measured in CSS pixels."""
 
     png: bytes
     blocks: tuple[TextBlock, ...]  # as the paper finds them
@@ -68,13 +76,15 @@ class PageView:
     inventory: Inventory
     seen_texts: tuple[LegibleText, ...]  # of the inventory's, with the colours of their pixels
     flags: tuple[str, ...]
+    scale: int = 1  # device pixels of the picture for each CSS pixel
+    web: Mapping[str, Any] = field(default_factory=dict)  # what it asked of other hosts
     # What was worked out of the page by those who look at it; goes when the page does.
     memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def rgb(self) -> Rgb:
-        """Return the pixels of the page."""
-        return decode_screenshot(self.png)
+        """Return the CSS pixels of the page."""
+        return reduced(decode_screenshot(self.png), self.scale)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -82,9 +92,17 @@ class PageView:
         return self.rgb.shape[1], self.rgb.shape[0]
 
 
-def photograph(renderer: Renderer, source: PageSource) -> Photographs:
-    """Load a page once and take everything from it that scores need."""
-    with renderer.open(source) as page:
+def reduced(rgb: Rgb, scale: int) -> Rgb:
+    """Return a picture in CSS pixels: limits and distances of scores are counted in those."""
+    if scale == 1:
+        return rgb
+    size = max(round(rgb.shape[1] / scale), 1), max(round(rgb.shape[0] / scale), 1)
+    return np.asarray(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def photograph(renderer: Renderer, source: PageSource, screen: Screen = _DEFAULT) -> Photographs:
+    """Load a page once on a screen and take everything from it that scores need."""
+    with renderer.open(source, screen.limits(renderer.limits)) as page:
         png = page.screenshot()
         width, height = page.size
         found = page.run_listing(
@@ -93,17 +111,21 @@ def photograph(renderer: Renderer, source: PageSource) -> Photographs:
         if missing_glyphs(page.run_script, (text for _, text, _ in found["texts"])):
             page.flags.add(MISSING_GLYPHS)
         capture = capture_text(page)
-        return Photographs(png, capture, _inventory(found), tuple(sorted(page.flags)))
+        flags = tuple(sorted(page.flags))
+        asked = page.web.as_json()
+        return Photographs(png, capture, _inventory(found), flags, screen.scale, asked)
 
 
 def measure(photographs: Photographs) -> PageView:
     """Find the text blocks in the photographs of a page."""
-    rgb = decode_screenshot(photographs.png)
+    scale = photographs.scale
+    picture = decode_screenshot(photographs.png)
+    rgb = reduced(picture, scale)
     capture, inventory = photographs.capture, photographs.inventory
-    glyphs = Glyphs.read(capture, rgb)
-    seen = glyphs.seen_texts(inventory.texts, capture.places)
+    glyphs = Glyphs.read(capture, picture, scale)
+    seen = glyphs.seen_texts(*_in_device_pixels(inventory.texts, capture.places, scale))
     if (end := end_of_page(rgb)) < len(rgb):
-        seen = tuple(text for text in seen if text.box[1] < end)
+        seen = tuple(text for text in seen if text.box[1] < end * scale)
         inventory = Inventory(
             texts=tuple(one for one in inventory.texts if one[0][1] < end),
             images=tuple(box for box in inventory.images if box[1] < end),
@@ -112,14 +134,40 @@ def measure(photographs: Photographs) -> PageView:
         )
     view = PageView(
         png=photographs.png,
-        blocks=tuple(find_blocks(capture, rgb, glyphs)),
+        blocks=tuple(find_blocks(capture, picture, glyphs)),
         seen_blocks=tuple(seen_blocks(capture, glyphs, seen)),
         inventory=inventory,
-        seen_texts=tuple((one.box, one.text, one.color, one.legibility) for one in seen),
+        seen_texts=tuple(
+            (_scaled(one.box, 1 / scale), one.text, one.color, one.legibility) for one in seen
+        ),
         flags=photographs.flags,
+        scale=scale,
+        web=photographs.web,
     )
     view.__dict__["rgb"] = rgb
     return view
+
+
+def _in_device_pixels(
+    texts: tuple[ListedText, ...], places: tuple[TextPlace, ...], scale: int
+) -> tuple[tuple[ListedText, ...], tuple[TextPlace, ...]]:
+    if scale == 1:
+        return texts, places
+    return tuple((_scaled(box, scale), text, color) for box, text, color in texts), tuple(
+        replace(
+            place,
+            font_size=place.font_size * scale,
+            lines=tuple(_scaled(line, scale) for line in place.lines),
+        )
+        for place in places
+    )
+
+
+def _scaled(box: PixelRect, scale: float) -> PixelRect:
+    if scale == 1:
+        return box
+    x, y, w, h = box
+    return x * scale, y * scale, w * scale, h * scale
 
 
 class ReferenceViews:
@@ -136,18 +184,20 @@ class ReferenceViews:
     def get(
         self,
         source: PageSource,
-        take: Callable[[PageSource], Photographs],
+        screen: Screen,
+        take: Callable[[PageSource, Screen], Photographs],
         threads: ThreadPoolExecutor,
     ) -> Future[PageView]:
         """Return the view of a page; a thread measures it while the caller renders the next."""
-        if source.key in self._views:
-            self._views.move_to_end(source.key)
-            return self._views[source.key]
-        if (stored := self._read(source.key)) is not None:
+        key = source.key + screen.suffix
+        if key in self._views:
+            self._views.move_to_end(key)
+            return self._views[key]
+        if (stored := self._read(key)) is not None:
             view: Future[PageView] = Future()
             view.set_result(stored)
         else:
-            photographs = take(source)
+            photographs = take(source, screen)
             if faults := FAULT_FLAGS.intersection(photographs.flags):
                 # Kept, it would spoil every later score against this page.
                 raise ReferenceRenderError(
@@ -156,8 +206,8 @@ class ReferenceViews:
                     "busy; if it stays so, the page never comes to an end.",
                 )
             self.rendered += 1
-            view = threads.submit(self._measure_and_store, source.key, photographs)
-        self._views[source.key] = view
+            view = threads.submit(self._measure_and_store, key, photographs)
+        self._views[key] = view
         while len(self._views) > 1 and self._pixels() > MOST_PIXELS_KEPT:
             self._views.popitem(last=False)
         return view
@@ -166,9 +216,9 @@ class ReferenceViews:
         done = (view for view in self._views.values() if view.done() and not view.exception())
         return sum(view.result().size[0] * view.result().size[1] for view in done)
 
-    def picture(self, source: PageSource) -> Path | None:
+    def picture(self, source: PageSource, screen: Screen) -> Path | None:
         """Return where the page's screenshot is kept."""
-        return None if self._folder is None else self._folder / f"{source.key}.png"
+        return None if self._folder is None else self._folder / f"{source.key}{screen.suffix}.png"
 
     def _measure_and_store(self, key: str, photographs: Photographs) -> PageView:
         view = measure(photographs)
@@ -228,6 +278,8 @@ def _as_json(view: PageView) -> dict[str, Any]:
         },
         "seen_texts": view.seen_texts,
         "flags": view.flags,
+        "scale": view.scale,
+        "web": view.web,
     }
 
 
@@ -242,6 +294,8 @@ def _from_json(stored: dict[str, Any], png: bytes) -> PageView:
             for box, text, color, legibility in stored["seen_texts"]
         ),
         flags=tuple(stored["flags"]),
+        scale=int(stored.get("scale", 1)),
+        web=stored["web"],
     )
 
 

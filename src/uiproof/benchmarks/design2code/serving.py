@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
 from uiproof.benchmark import Benchmark, Case, ChatTask, Completion, Score, Served
-from uiproof.benchmarks.design2code.cases import Truth
+from uiproof.benchmarks.design2code.cases import PICTURES, Screenshot, Truth
 from uiproof.benchmarks.design2code.judge import Design2CodeJudge
 from uiproof.benchmarks.design2code.methods import Prompted
 from uiproof.benchmarks.design2code.summary import KEYS
 from uiproof.benchmarks.generated import generated_page, page_and_flags, reference_page
 from uiproof.browser.source import PageSource
+from uiproof.errors import InputError
 from uiproof.vision.clip import find_weights
 
 SERVED = Served(
     reference=str,
-    takes="the HTML of the reference page",
+    takes="the HTML of the reference page, or a screenshot (PNG or JPEG) in base64",
     examples={
         "page": {
             "summary": "A page against the HTML of its reference",
@@ -25,6 +28,10 @@ SERVED = Served(
         "case": {
             "summary": "A page against a case of a data set on the server",
             "value": {"dataset": "demo", "case": "landing", "generated": "<h1>Hello</h1>"},
+        },
+        "screenshot": {
+            "summary": "A page against a screenshot, in base64 or as a data URL",
+            "value": {"reference": "iVBORw0KGgo…", "generated": "<h1>Hello</h1>"},
         },
         "batch": {
             "summary": "Several pages at once",
@@ -37,26 +44,49 @@ SERVED = Served(
         },
     },
 )
+# The first bytes of PNG and JPEG files in base64, as such or in a data URL.
+_BASE64 = re.compile(
+    r"\s*(?:data:image/(?:png|jpe?g);base64,)?\s*(?=iVBORw0KGgo|/9j/)", re.IGNORECASE
+)
 WARM_UP = PageSource.from_html("<p>Warm</p>")
 
 
 class PageJudge(Design2CodeJudge):
-    """The judge for cases of a data set, and for pages that are given as they are."""
+    """The judge for cases of a data set, and for references that are given as they are."""
 
     def score(self, case: Case[Any, Any], answer: PageSource) -> Score:
         """Compare a generated page with its reference."""
-        if isinstance(case.truth, PageSource):
-            return self.compare(case.truth, answer)[0]
+        if isinstance(case.truth, PageSource | Screenshot):
+            return self.score_against(case.truth, answer, case.id)
         return super().score(case, answer)
 
 
 def reference_case(reference: Any, case_id: str) -> Case[Any, Any] | None:
-    """Return the case of a page: HTML, a file, or a case of a data set."""
+    """Return the case of a reference: HTML, a picture, a file, or a case of a data set.
+
+    A picture is a PNG or JPEG as bytes, its file, or base64, which HTML never looks like.
+    """
     if isinstance(reference, Case):
-        return reference if isinstance(reference.truth, Truth | PageSource) else None
+        known = Truth | PageSource | Screenshot
+        return reference if isinstance(reference.truth, known) else None
+    if isinstance(reference, Path) and reference.suffix.lower() in PICTURES:
+        return Case(case_id, None, Screenshot.from_file(reference))
+    if isinstance(reference, str) and (encoded := _BASE64.match(reference)):
+        reference = _decoded(reference[encoded.end() :])
+    if isinstance(reference, bytes):
+        return Case(case_id, None, Screenshot(reference))
     if not isinstance(reference, str | Path | PageSource):
         return None
     return Case(case_id, None, reference_page(reference))
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return b64decode("".join(text.split()), validate=True)
+    except ValueError as error:
+        raise InputError(
+            f"The screenshot is not valid base64: {error}.", remedy="Encode the whole file."
+        ) from None
 
 
 def answer(

@@ -103,7 +103,7 @@ def strict_scores(
     blocks = _block_scores(ours, theirs, width, height, similarity or TextSimilarity())
     layout = layout_overlap(ours.classes, theirs.classes, width, height)
     our_height, their_height = (
-        min(contents.bottom, _painted_height(gray))
+        min(contents.bottom, painted_height(gray))
         for contents, gray in ((ours, our_gray), (theirs, their_gray))
     )
     # The height of a page that shows something else is nothing to be paid for.
@@ -114,7 +114,7 @@ def strict_scores(
         position=blocks.position,
         color=blocks.color,
         layout=layout,
-        page_height=_ratio(our_height, their_height) * matched,
+        page_height=ratio(our_height, their_height) * matched,
         ssim=structure(our_gray, their_gray) if empty in (0, 2) else 0.0,
         clip=clip,
     )
@@ -151,7 +151,7 @@ def _painted(gray: Gray) -> PixelRect | None:
     return left, top, float(xs.max()) + 1 - left, float(ys.max()) + 1 - top
 
 
-def _painted_height(gray: Gray) -> float:
+def painted_height(gray: Gray) -> float:
     """Return where the empty end of a page begins: rows of its commonest brightness alone."""
     background = _commonest(gray)
     lightest, darkest = (
@@ -178,7 +178,7 @@ def layout_overlap(
     """
     shared = either = 0
     for our_boxes, their_boxes in zip(ours, theirs, strict=True):
-        a, b = _grid(our_boxes, width, height), _grid(their_boxes, width, height)
+        a, b = layout_cells(our_boxes, width, height), layout_cells(their_boxes, width, height)
         shared += int(np.count_nonzero(a & b))
         either += int(np.count_nonzero(a | b))
     return shared / either if either else 1.0
@@ -231,11 +231,13 @@ def _text_blocks(contents: Contents, width: int, height: int) -> list[TextBlock]
     ]
 
 
-def _ratio(a: float, b: float) -> float:
+def ratio(a: float, b: float) -> float:
+    """Return the smaller of two numbers over the larger; 1 for nothing over nothing."""
     return min(a, b) / max(a, b) if max(a, b) > 0 else 1.0
 
 
-def _grid(boxes: Iterable[PixelRect], width: int, height: int) -> npt.NDArray[np.bool_]:
+def layout_cells(boxes: Iterable[PixelRect], width: int, height: int) -> npt.NDArray[np.bool_]:
+    """Return which cells of a grid over the canvas some boxes cover."""
     cells = np.zeros((height // LAYOUT_CELL + 1, width // LAYOUT_CELL + 1), np.bool_)
     for x, y, w, h in boxes:
         cells[_span(y, h, cells.shape[0]), _span(x, w, cells.shape[1])] = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from uiproof.benchmark import Metric, Record, look_up
@@ -23,7 +23,9 @@ STRICT = (
     *("block_match", "text", "position", "color", "layout", "page_height", "ssim"),
     *("clip", "final", "mean_without_clip"),
 )
+PICTURE = STRICT  # the same names, but read off pixels
 KEYS = (*(f"paper.{name}" for name in PAPER), *(f"strict.{name}" for name in STRICT), "human")
+PICTURE_KEYS = tuple(f"picture.{name}" for name in PICTURE)
 _UNIT, _SIGNED = (0.0, 1.0), (-1.0, 1.0)
 _CAN_BE_NEGATIVE = (
     *("paper.clip", "paper.final", "human"),
@@ -42,11 +44,32 @@ METRICS = (
     Metric("strict.mean_without_clip", "Strict w/o CLIP", bounds=(-1.0, 1.0), ranks=True),
     Metric("human", "Human", bounds=(-1.0, 1.0)),
 )
+# For references that are screenshots: another scale, in columns of its own.
+PICTURE_METRICS = (
+    Metric("picture.block_match", "Picture block"),
+    Metric("picture.text", "Picture text"),
+    Metric("picture.position", "Picture position"),
+    Metric("picture.color", "Picture color"),
+    Metric("picture.layout", "Picture layout"),
+    Metric("picture.ssim", "Picture SSIM"),
+    Metric("picture.clip", "Picture CLIP"),
+    Metric("picture.final", "Picture final", ranks=True),
+    Metric("picture.mean_without_clip", "Picture w/o CLIP", ranks=True),
+)
+
+
+def columns(scores: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:
+    """Return the columns of the profiles that some of the summaries have."""
+    pictures = any(one.get("picture") for one in scores)
+    pages = not pictures or any(look_up(one, "paper.text") for one in scores)
+    return (*(METRICS if pages else ()), *(PICTURE_METRICS if pictures else ()))
 
 
 def summarise(records: Iterable[Record]) -> dict[str, Any]:
     """Return the content of `summary.json`; reads the records once and keeps only their numbers."""
-    columns = {key: array("d") for key in KEYS}
+    columns = {key: array("d") for key in (*KEYS, *PICTURE_KEYS)}
+    screens: dict[str, dict[str, array[float]]] = {}  # by viewport, where there are several
+    failed_on: defaultdict[str, array[int]] = defaultdict(lambda: array("b"))
     failed = array("b")
     flags: Counter[str] = Counter()
     errors: Counter[str] = Counter()
@@ -56,6 +79,12 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
         for key, column in columns.items():
             value = look_up(record.scores, key)
             column.append(float("nan") if value is None else float(value))
+        for name, scores in (record.scores.get("viewports") or {}).items():
+            own = screens.setdefault(name, {key: array("d") for key in KEYS})
+            failed_on[name].append(record.status == "failed")
+            for key, column in own.items():
+                value = look_up(scores, key)
+                column.append(float("nan") if value is None else float(value))
         failed.append(record.status == "failed")
         flags.update(record.flags)
         if record.error is not None:
@@ -67,24 +96,47 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
             variants[variant(look_up(record.scores, "paper.clip"))] += 1
     import numpy as np  # not above: naming a benchmark must not cost what summing it up does
 
-    limits = {key: _SIGNED if key in _CAN_BE_NEGATIVE else _UNIT for key in KEYS}
     means = {
-        key: _mean(np.array(column), np.array(failed), limits[key])
+        key: _mean(np.array(column), np.array(failed), _within(key))
         for key, column in columns.items()
+    }
+    picture = {name: means[f"picture.{name}"] for name in PICTURE}
+    viewports = {
+        # Only cases that were compared on this screen count: `auto` has many.
+        name: _profiles(
+            {
+                key: _mean(np.array(column), np.array(failed_on[name]), _within(key))
+                for key, column in own.items()
+            },
+            variants,
+        )
+        for name, own in screens.items()
     }
     return {
         "benchmark": "design2code",
         "n": len(failed),
         "failed": sum(failed),
         "scores": {
-            "paper": {name: means[f"paper.{name}"] for name in PAPER},
-            "strict": {name: means[f"strict.{name}"] for name in STRICT},
-            "human": _with_variant(means["human"], variants),
+            **_profiles(means, variants),
+            **({"picture": picture} if any(picture.values()) else {}),
+            **({"viewports": viewports} if viewports else {}),
         },
         "flags": dict(sorted(flags.items())),
         "errors": dict(sorted(errors.items())),
         "seconds": {stage: round(taken, 3) for stage, taken in sorted(seconds.items())},
     }
+
+
+def _profiles(means: Mapping[str, Any], variants: Counter[str]) -> dict[str, Any]:
+    return {
+        "paper": {name: means[f"paper.{name}"] for name in PAPER},
+        "strict": {name: means[f"strict.{name}"] for name in STRICT},
+        "human": _with_variant(means["human"], variants),
+    }
+
+
+def _within(key: str) -> tuple[float, float]:
+    return _SIGNED if key in _CAN_BE_NEGATIVE else _UNIT
 
 
 def _mean(

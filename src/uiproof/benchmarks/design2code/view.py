@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uiproof.benchmark import look_up, number_at
+from uiproof.benchmarks.design2code.summary import METRICS
 from uiproof.charts import COLOURS, MARKERS, draw, drawable, tidy
 from uiproof.engine.rundir import RunDirectory
 from uiproof.stats.intervals import Interval, bounds_text, clustered_mean
-from uiproof.tables import MISSING, Table
+from uiproof.tables import MISSING, Table, console
 from uiproof.views.base import INTERVALS, Analyses, Leaderboard
 
 if TYPE_CHECKING:
@@ -29,12 +30,14 @@ _PARTS = {
     "ssim": "SSIM",
     "mean_without_clip": "Mean w/o CLIP",
 }
+_PROFILES = ("paper", "strict", "picture")
 _MOST_NUMBERS = 40  # more would touch each other
 
 
 def analyses(board: Leaderboard, runs: Sequence[RunDirectory]) -> Analyses:
     """Return the tables of the report, and a chart of the means of all metrics."""
-    tables = [_parts(board), _by_text(board, runs)]
+    rows = [(row.name, row.scores) for row in board.rows]
+    tables = [_screens(rows), _parts(board), _by_text(board, runs)]
     return Analyses(
         [table for table in tables if table is not None],
         {"scores": "Scores, means with 95 % intervals"},
@@ -102,12 +105,38 @@ def _points(axes: Axes, board: Leaderboard, measured: Sequence[int]) -> None:
     tidy(axes)
 
 
+def shown(run: RunDirectory) -> str:
+    """Return a table with a row for each screen and their mean; empty for one screen."""
+    table = _screens([(str(run.manifest["method"]), run.summary["scores"])])
+    return "" if table is None else console([table])
+
+
+def _screens(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Table | None:
+    """Return the scores on each screen, where pages were compared on several, and their mean."""
+    lines = []
+    for name, scores in rows:
+        screens = {**(scores.get("viewports") or {})}
+        if not screens:
+            continue
+        for place, (screen, own) in enumerate([*screens.items(), ("responsive mean", scores)]):
+            means = [_shown(look_up(own, metric.key)) for metric in METRICS]
+            lines.append((name if place == 0 else "", screen, *means))
+    if not lines:
+        return None
+    header = ("Method", "Screen", *(metric.label for metric in METRICS))
+    remarks = (INTERVALS,) if any("[" in cell for line in lines for cell in line[2:]) else ()
+    return Table("Each screen", header, tuple(lines), remarks, 2)
+
+
 def _parts(board: Leaderboard) -> Table:
     rows = []
     for row in board.rows:
-        for profile in ("paper", "strict"):
+        profiles = [name for name in _PROFILES if row.scores.get(name)]
+        if look_up(row.scores, "paper.text") is None and "picture" in profiles:
+            profiles = ["picture"]
+        for place, profile in enumerate(profiles):
             means = [_shown(look_up(row.scores, f"{profile}.{name}")) for name in _PARTS]
-            rows.append((row.name if profile == "paper" else "", profile, *means))
+            rows.append((row.name if place == 0 else "", profile, *means))
     return Table(
         "Parts of the scores, both profiles",
         ("Method", "Profile", *_PARTS.values()),

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from PIL import Image
 
 FULL = 16
-_FONTS = Path(__file__).parent / "fonts"
+_FONTS = Path(__file__).parents[2] / "fonts"
 _CORNER_DETAIL = 8  # samples per pixel and axis at rounded corners
 _PALETTE_SIZE = 256
 _COMPRESSION = 6

@@ -14,7 +14,7 @@ from uiproof.benchmarks.interaction2code.graph import read_dataset
 from uiproof.benchmarks.interaction2code.methods import Replay, all_variants
 from uiproof.engine.run_sync import holds_run, run_place
 from uiproof.errors import InputError, UsageError
-from uiproof.registry import slug
+from uiproof.registry import judge_options_for, slug
 from uiproof.remote.mirror import local
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def score_interactions(
     variant: str | None = None,
     names: Mapping[str, str] | None = None,
     contours: bool = False,
+    web: str | Path | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
     **execution: Any,
@@ -44,12 +45,13 @@ def score_interactions(
     what follows the number; `score_variants` scores all of them. `names` are display names of
     models, for files that are named `K-PROMPT_prompt-MODEL.html`. An interaction without a page is
     a failed case, never left out. With `contours` the `paper` positions follow the published rules,
-    to compare with published numbers; they mostly miss the marks. The rest is as for
-    `uiproof.score`: limit, workers, executor, ray_address, retry_failed.
+    to compare with published numbers; they mostly miss the marks. `web` is an archive of what pages
+    load from elsewhere, by default that of the data set. The rest is as for `uiproof.score`:
+    limit, workers, executor, ray_address, retry_failed.
     """
     path = dataset_of(dataset)
     (method,) = replayed(path, local(generated), [variant], names=names, quiet=quiet)
-    how = _execution(contours, quiet, execution)
+    how = _execution(path, contours, web, quiet, execution)
     return score_answers(BENCHMARK, path, method, how, name=str(dataset), out=out)
 
 
@@ -59,6 +61,7 @@ def score_variants(
     *,
     names: Mapping[str, str] | None = None,
     contours: bool = False,
+    web: str | Path | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
     **execution: Any,
@@ -84,7 +87,7 @@ def score_variants(
         score_answers,
         BENCHMARK,
         path,
-        how=_execution(contours, quiet, execution),
+        how=_execution(path, contours, web, quiet, execution),
         name=str(dataset),
     )
     if len(methods) == 1:
@@ -117,8 +120,15 @@ def replayed(
     return methods
 
 
-def _execution(contours: bool, quiet: bool, execution: Mapping[str, Any]) -> Execution:
-    options = BENCHMARK.judge_options(**({"contours": True} if contours else {}))
+def _execution(
+    dataset: Path,
+    contours: bool,
+    web: str | Path | None,
+    quiet: bool,
+    execution: Mapping[str, Any],
+) -> Execution:
+    chosen = {"contours": True} if contours else {}
+    options = judge_options_for(BENCHMARK, dataset, web=web, **chosen)
     return Execution(judge=options, quiet=quiet, **execution)
 
 

@@ -45,6 +45,7 @@ class Interaction2Code(Benchmark):
     name = "interaction2code"
     layout = "a folder for each page with action.json, N.png and N_mark.png."
     claims_references = True
+    shows_pages = True
     score_command = f"{_ROOM}.commands:score"
     commands = (
         Command(
@@ -143,9 +144,12 @@ class Interaction2Code(Benchmark):
     def judge(self, run: Path, options: JudgeOptions) -> Judge[Any, Any, Any]:
         """Make the judge, which acts on pages."""
         from uiproof.benchmarks.interaction2code.judge import Interaction2CodeJudge
+        from uiproof.web import FrozenWeb
 
         assert isinstance(options, Interaction2CodeOptions)
-        return Interaction2CodeJudge(run, contours=options.contours)
+        return Interaction2CodeJudge(
+            run, web=FrozenWeb.installed(options.web), contours=options.contours
+        )
 
     def served(self) -> Served:
         """Return how requests describe a reference."""
@@ -181,15 +185,17 @@ class Interaction2Code(Benchmark):
         return InteractionEditor(path) if self.recognises(path) else None
 
     def fingerprint(self, options: JudgeOptions) -> Mapping[str, Any]:
-        """Return the browser, the fonts, the weights of CLIP, OCR, and the rules for positions."""
+        """Return the browser, fonts, frozen web, weights of CLIP, OCR, and rules for positions."""
         from importlib.metadata import version
 
         from uiproof.browser.chromium import fingerprint
         from uiproof.vision.clip import weights_digest
+        from uiproof.web import FrozenWeb
 
         assert isinstance(options, Interaction2CodeOptions)
         return {
             **fingerprint(),
+            "web": FrozenWeb.installed(options.web).digest,
             "clip": weights_digest(),
             "ocr": f"rapidocr {version('rapidocr')}",
             "opencv": version("opencv-python-headless"),  # reads pictures as gray

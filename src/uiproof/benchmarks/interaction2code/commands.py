@@ -23,6 +23,7 @@ from uiproof.cli.options import (
     RunOut,
     Runs,
     Timeout,
+    Web,
     Where,
     Workers,
     model_names,
@@ -73,6 +74,7 @@ def score(
     executor: Where = Executor.processes,
     ray_address: RayAddress = None,
     retry_failed: RetryFailed = False,
+    web: Web = None,
     quiet: Quiet = False,
 ) -> None:
     """Act on generated pages and score their interactions against a data set.
@@ -100,6 +102,7 @@ def score(
         "executor": executor.value,
         "ray_address": ray_address,
         "retry_failed": retry_failed,
+        "web": web,
         "quiet": quiet,
     }
     if variant is None:

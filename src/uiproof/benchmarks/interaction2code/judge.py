@@ -51,6 +51,7 @@ from uiproof.benchmarks.interaction2code.verifier import (
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask
 from uiproof.benchmarks.page_files import generated_page
 from uiproof.browser import Limits, PageSource, Renderer
+from uiproof.browser.foreign import web_details
 from uiproof.browser.source import keep_page
 from uiproof.browser.stage import Stage
 from uiproof.engine.rundir import RunDirectory
@@ -59,6 +60,7 @@ from uiproof.files import write_atomic
 from uiproof.geometry import PixelBox
 from uiproof.settings import Settings
 from uiproof.vision.images import Rgb, encode_png
+from uiproof.web import FrozenWeb
 
 
 @dataclass(slots=True)
@@ -85,6 +87,7 @@ class _JudgedAct:
     verdict: Verdict
     way: PathResult | None  # of the interactions that lead to it
     flags: tuple[str, ...]
+    web: Mapping[str, Any] = field(default_factory=dict)  # what the page asked of other hosts
 
 
 class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
@@ -100,12 +103,13 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         run: Path | None = None,
         *,
         limits: Limits | None = None,
+        web: FrozenWeb | None = None,
         readings: Path | None = None,
         renderer: Renderer | None = None,
         contours: bool = False,
     ) -> None:
         self._run, self._contours = run, contours
-        self._renderer = renderer or Renderer(limits)  # a thread can have only one
+        self._renderer = renderer or Renderer(limits, web=web)  # a thread can have only one
         self._readings = readings
         self._references = References()
 
@@ -133,6 +137,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
                 "reference": _reference_as_json(reference),
                 "generated": _generated_as_json(played, ours),
                 **_sequence_as_json(graph, interaction, answer, played),
+                **web_details(generated=played.web),
                 "seconds": {step: round(taken, 3) for step, taken in clock.seconds.items()},
             },
             flags=(
@@ -204,8 +209,8 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
                 noise = probes.noise(done.before)
             with clock("verify"):
                 verdict = self._verdict(stage, done, noise, reference, interaction, probes)
-            flags = tuple(sorted(stage.flags))
-        return _JudgedAct(done, noise, verdict, led, flags)
+            flags, web = tuple(sorted(stage.flags)), stage.web.as_json()
+        return _JudgedAct(done, noise, verdict, led, flags, web)
 
     def _step(
         self, stage: Stage, graph: Graph, interaction: Interaction, answer: Answer

@@ -223,6 +223,11 @@ class PictureJudge(Interaction2CodeJudge):
             case = replace(interaction_case(read_graph(folder), "1"), id=case.id)
         return super().score(case, answer)
 
+    def failure(self, case: Case[Any, Any] | None) -> Score:
+        """Return the score of a page that could not be judged."""
+        known = case is not None and not isinstance(case.truth, InteractionReference)
+        return super().failure(case if known else None)
+
 
 class ReferenceFolders:
     """A folder for each `InteractionReference`, by its content, in the published layout.

@@ -17,6 +17,7 @@ from uiproof.markup import Markup, tag
 from uiproof.views.base import Analyses, Leaderboard, shortened
 from uiproof.views.cards import CardView, Filter, Group, ShownCase
 from uiproof.views.pictures import Crop, Limits, Pictures, image
+from uiproof.views.requests import requests_of
 
 FAILED = "failed"  # there was nothing to judge
 OUTCOMES = (NONE, *FAILURES, FAILED)
@@ -153,7 +154,7 @@ class Interactions(CardView[InteractionCase]):
         return {FAILED: "Not judged", NONE: "No failure"}.get(outcome, outcome)
 
     def filters(self) -> list[Filter[InteractionCase]]:
-        """Return filters by failure, action, element, effect and topic."""
+        """Return filters by failure, action, element, effect, topic and flag."""
 
         def listed(key: str) -> Callable[[InteractionCase], Sequence[str]]:
             def values(case: InteractionCase) -> list[str]:
@@ -171,6 +172,7 @@ class Interactions(CardView[InteractionCase]):
             Filter.of("Element", cases, listed("tags")),
             Filter.of("Effect", cases, listed("visuals")),
             Filter.of("Topic", cases, listed("topic")),
+            Filter.of("Flag", cases, lambda case: case.record.flags),
         ]
 
     def card(self, case: InteractionCase, run: Markup | None, **attributes: str) -> Markup:
@@ -187,6 +189,7 @@ class Interactions(CardView[InteractionCase]):
             tag("div", *figures, class_="states") if figures else "",
             tag("div", self._about(case, run), class_="about"),
             _scores(case.record),
+            *_requests(case.record),
             **attributes,
             **numbers,
         )
@@ -232,6 +235,22 @@ def _scores(record: Record) -> Markup:
     head = tag("tr", tag("td"), *(tag("th", name, scope="col") for name in ("paper", "strict")))
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="numbers")
     return tag("details", tag("summary", "Scores"), table)
+
+
+def _requests(record: Record) -> Iterator[Markup]:
+    """Yield what the page asked of other hosts, and its script errors, closed at first."""
+    for asked in requests_of(record):
+        lines = [
+            tag("li", f"{group['outcome']}: {kind} {address}{note and f' ({note})'}", dir="auto")
+            for group in asked["groups"]
+            for kind, address, note in group["files"]
+        ]
+        lines += [tag("li", f"Error: {text}", dir="auto") for text in asked["errors"]]
+        yield tag(
+            "details",
+            tag("summary", f"Asked for by the {asked['side']} page"),
+            tag("ul", *lines, class_="evidence small"),
+        )
 
 
 def _drawing(pane: Pane) -> Markup:

@@ -3,7 +3,11 @@
 (() => {
   const MOST_FRAMES = 50; // of one page, at each level
   let clock = null; // shared with steady.js, and with nothing else
+  const MOST_ERRORS = 20; // of one frame
+  const QUIET_TURNS = 5; // of the message queue without a change, after which a page is at rest
+  const MOST_TURNS = 500;
   let last = 0;
+  const errors = [];
   const waiting = new Map();
 
   // steady.js sends `hello` once, before the page has a script that could receive or send one.
@@ -16,7 +20,11 @@
         waiting.get(lastEventId)?.(due);
         waiting.delete(lastEventId);
       });
-      clock.addEventListener("record", ({ data }) => globalThis.uiproof?.record(data));
+      clock.addEventListener("record", ({ data }) => {
+        if (globalThis.uiproof) return uiproof.record(data); // the page is acted on
+        const [kind, text] = JSON.parse(data);
+        if (errors.length < MOST_ERRORS) errors.push([text, kind === "error"]);
+      });
     },
     { capture: true, once: true },
   );
@@ -70,10 +78,21 @@
     const due = Math.min(...(await Promise.all(clocks(window).map((one) => one.move(milliseconds)))));
     return Number.isFinite(due) ? due : null;
   };
-  const settle = async (milliseconds) => {
+  // Wait until everything that needs no time is done, then until it is drawn; resolve to whether the
+  // page has changed when it was drawn.
+  const rest = async () => {
+    let changed = false;
+    const observer = new MutationObserver(() => (changed = true));
+    observer.observe(document, { attributes: true, characterData: true, childList: true, subtree: true });
+    for (let quiet = 0, all = 0; quiet < QUIET_TURNS && all < MOST_TURNS; all++) {
+      await turn();
+      quiet = changed ? 0 : quiet + 1;
+      changed = false;
+    }
     await drawn();
-    await advance(milliseconds);
-    await drawn();
+    observer.disconnect();
+    return changed;
   };
-  globalThis.uiproofClock = { move, advance, settle };
+  const allErrors = () => clocks(window).flatMap((one) => one.own());
+  globalThis.uiproofClock = { move, advance, rest, own: () => errors, errors: allErrors };
 })();

@@ -376,17 +376,43 @@
 
   // --- the window stays as it is
   for (const name of ["resizeTo", "resizeBy", "moveTo", "moveBy", "close"]) method(window, name, () => undefined);
-  if (!live) return;
 
-  // --- dialogs and windows are recorded and refused. The sandbox of the document refuses the real
-  // ones, so a page that finds a way around these only loses the record.
+  // --- errors are recorded, and on a page that is acted on also dialogs and windows
   const MOST_RECORDS = 60; // of one document
+  const MOST_TEXT = 300; // characters
   const { stringify } = JSON;
   const cut = Function.prototype.call.bind(String.prototype.slice);
   let left = MOST_RECORDS;
   const record = (kind, text) => {
-    if (left-- > 0) say(new RealMessage("record", { data: stringify([kind, cut(`${text}`, 0, 300)]) }));
+    if (left-- > 0) say(new RealMessage("record", { data: stringify([kind, cut(`${text}`, 0, MOST_TEXT)]) }));
   };
+  const RealError = Error;
+  window.addEventListener("error", ({ message }) => message && record("error", message));
+  window.addEventListener("unhandledrejection", ({ reason }) => {
+    record("error", reason instanceof RealError ? `${reason.name}: ${reason.message}` : `${reason}`);
+  });
+  // Objects are not looked into: that might run code of the page.
+  const printed = (value) => {
+    if (typeof value === "string") return cut(value, 0, MOST_TEXT);
+    return value === null || typeof value !== "object" ? `${typeof value === "symbol" ? "" : value}` : "…";
+  };
+  const { replace } = String.prototype;
+  const HOLDER = /%[sdifoOc]/g;
+  method(console, "error", (self, values, real) => {
+    try {
+      const [first = "", ...others] = values;
+      let used = 0;
+      const text = apply(replace, printed(first), [HOLDER, () => printed(others[used++] ?? "")]);
+      record("console", [text, ...others.slice(used).map(printed)].join(" "));
+    } catch {
+      // the page has replaced what this needs
+    }
+    return apply(real, self, values);
+  });
+  if (!live) return;
+
+  // --- dialogs and windows are recorded and refused. The sandbox of the document refuses the real
+  // ones, so a page that finds a way around these only loses the record.
   method(window, "alert", (_, [message = ""]) => record("alert", message));
   method(window, "confirm", (_, [message = ""]) => {
     record("confirm", message);
@@ -422,10 +448,5 @@
     }
     record("window", full);
     return nothing;
-  });
-  const RealError = Error;
-  window.addEventListener("error", ({ message }) => message && record("error", message));
-  window.addEventListener("unhandledrejection", ({ reason }) => {
-    record("error", reason instanceof RealError ? `${reason.name}: ${reason.message}` : `${reason}`);
   });
 }

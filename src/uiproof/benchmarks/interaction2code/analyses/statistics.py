@@ -284,8 +284,9 @@ def _rendered(
     """Yield the pages with their elements, as a browser shows them. It starts if it is needed."""
     from uiproof.browser import PageSource, Renderer
     from uiproof.errors import RenderError
+    from uiproof.web import FrozenWeb
 
-    with Renderer() as renderer:
+    with Renderer(web=FrozenWeb.installed()) as renderer:
         for graph, page in zip(graphs, pages, strict=True):
             if page.source is None:
                 yield page

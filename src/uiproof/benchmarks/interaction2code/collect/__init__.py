@@ -234,9 +234,10 @@ def _explore(
     from uiproof.browser.renderer import Renderer
     from uiproof.engine.progress import Progress
     from uiproof.errors import RenderError
+    from uiproof.web import FrozenWeb
 
     progress = progress or Progress()
-    with Renderer() as renderer:
+    with Renderer(web=FrozenWeb.installed()) as renderer:
         first = Explorer(renderer, page, viewport)
         found = _Explored(first)
         openers: Sequence[Finding | None] = [None]

@@ -1,0 +1,434 @@
+"""Foreign addresses to files of npm packages.
+
+    address = parse("https://unpkg.com/react@18/umd/react.development.js")   # None: malformed
+    targets(address)                                        # the package files that it means
+    choose_versions(["17.0.2", "18.3.1"], "^18.2.0")        # [("18.3.1", "")]
+
+Hosts are compared whole, ports, credentials and detours in paths are refused, and nothing here
+touches a file: a target is looked up in the list of files of the lock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+MAX_ADDRESS = 4096  # characters
+MAX_COMBINED = 10  # files that one address may join
+_NAME = r"(?:@[a-z0-9][\w.~-]*/)?[A-Za-z0-9][\w.~-]*"
+_SPEC = re.compile(rf"({_NAME})(?:@([^/]*))?(?:/(.*))?")
+_PORTS = {"http": (None, 80), "https": (None, 443)}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A foreign address that is well formed."""
+
+    host: str
+    path: str  # decoded, begins with a slash
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file of a package that an address means; several are joined."""
+
+    package: str
+    version: str = ""  # as it was asked for: exact, a range, a tag, or nothing
+    path: str = ""  # nothing: the entry of the package
+    folders: tuple[str, ...] = ()  # where the file may be instead
+    entries: tuple[str, ...] = ("jsdelivr", "browser", "unpkg", "main")  # fields of package.json
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleTarget:
+    """A package, or a part of it, as an ES module that a CDN builds."""
+
+    package: str
+    version: str = ""
+    path: str = ""
+    style: str = "esm.sh"  # how its imports of other packages are written: or `jsdelivr`
+    external: frozenset[str] = frozenset()  # imports that stay as they are; `*` means all
+    deps: tuple[tuple[str, str], ...] = field(default=())  # versions of other packages
+
+
+def parse(url: str) -> Address | None:
+    """Return the parts of an address; None where it is malformed or means something else.
+
+    Credentials, other ports, other schemes, encoded slashes and climbing paths have no answer.
+    """
+    if not isinstance(url, str) or len(url) > MAX_ADDRESS or not url.isprintable():
+        return None
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in _PORTS or port not in _PORTS[parts.scheme]:
+        return None
+    if "@" in parts.netloc or parts.netloc.endswith(":") or not parts.netloc.isascii():
+        return None
+    path = unquote(parts.path, errors="strict") if _decodes(parts.path) else ""
+    steps = path.split("/")
+    if not path.isprintable() or "%" in path or "\\" in path or {".", ".."} & set(steps):
+        return None
+    if "%2f" in parts.path.lower():
+        return None
+    return Address((parts.hostname or "").lower(), path or "/", parts.query)
+
+
+def _decodes(path: str) -> bool:
+    try:
+        unquote(path, errors="strict")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def query_pairs(query: str) -> list[tuple[str, str]]:
+    """Return the parts of a query, decoded; none where there are more than anybody needs."""
+    try:
+        return parse_qsl(query, keep_blank_values=True, max_num_fields=200)
+    except ValueError:
+        return []
+
+
+# --- versions -----------------------------------------------------------------------------------
+
+_VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:-([0-9A-Za-z.-]{1,64}))?(?:\+.*)?")
+_PARTIAL = re.compile(
+    r"(\^|~|>=|>|<=|<|=)?\s*v?(\d{1,6}|[xX*])(?:\.(\d{1,6}|[xX*]))?(?:\.(\d{1,6}|[xX*]))?"
+    r"(?:-([0-9A-Za-z.-]{1,64}))?"
+)
+_REVISION = re.compile(r"r(\d{1,4})")  # how three.js counts
+
+Number = tuple[int, int, int, bool, str]  # prereleases come before the release
+
+
+def number_of(version: str) -> Number | None:
+    """Return a version as something that can be compared."""
+    found = _VERSION.fullmatch(version)
+    if found is None:
+        return None
+    return int(found[1]), int(found[2]), int(found[3]), found[4] is None, found[4] or ""
+
+
+def choose_versions(available: Iterable[str], wanted: str) -> list[tuple[str, str]]:
+    """Return the versions that may answer, best first, each with a note where it stands in.
+
+    Nothing, `latest` and other tags mean the newest one. A version or range that is not there is
+    answered by the nearest one of the same major version, never by another one.
+    """
+    numbers = {one: number for one in available if (number := number_of(one))}
+    released = [one for one in numbers if numbers[one][3]] or list(numbers)
+    newest = sorted(released, key=lambda one: numbers[one], reverse=True)
+    wanted = wanted.strip()
+    if revision := _REVISION.fullmatch(wanted):
+        wanted = f"0.{revision[1]}.0"
+    if wanted in ("", "latest", "*", "x", "stable", "release"):
+        return [(one, "") for one in newest[:1]]
+    if wanted in ("next", "beta", "rc", "alpha", "canary"):
+        return [(one, "") for one in sorted(numbers, key=lambda one: numbers[one])[-1:]]
+    asked = number_of(wanted)
+    if asked is not None:
+        exact = [one for one in numbers if numbers[one] == asked]
+        if exact:
+            return [(exact[0], "")]
+    else:
+        bounds = _bounds(wanted)
+        if bounds is None:
+            return []
+        fitting = [one for one in newest if any(low <= numbers[one] < up for low, up in bounds)]
+        if fitting:
+            return [(one, "") for one in fitting]
+        asked = min(low for low, _ in bounds)
+    same = [one for one in numbers if numbers[one][0] == asked[0]]
+    later = sorted((one for one in same if numbers[one] > asked), key=lambda one: numbers[one])
+    earlier = sorted(set(same) - set(later), key=lambda one: numbers[one], reverse=True)
+    return [(one, f"{one} instead of {wanted[:40]}") for one in (*later, *earlier)]
+
+
+def _bounds(text: str) -> list[tuple[Number, Number]] | None:
+    """Return the intervals that a range means; None where it is not a range."""
+    found = []
+    for part in text[:200].split("||"):
+        low, up = (0, 0, 0, True, ""), (10**7, 0, 0, False, "")
+        words = part.replace(" - ", " <=").split() or ["*"]
+        for word in words:
+            limits = _limits(word)
+            if limits is None:
+                return None
+            low, up = max(low, limits[0]), min(up, limits[1])
+        found.append((low, up))
+    return found
+
+
+def _limits(word: str) -> tuple[Number, Number] | None:
+    match = _PARTIAL.fullmatch(word)
+    if match is None:
+        return None
+    sign = match[1] or ""
+    digits = [int(one) for one in match.group(2, 3, 4) if one and one.isdigit()]
+    bottom: Number = (0, 0, 0, False, "")
+    top: Number = (10**7, 0, 0, False, "")
+    if not digits:
+        return bottom, top
+    major, minor, patch = (*digits, 0, 0)[:3]
+    low: Number = (major, minor, patch, match[5] is None, match[5] or "")
+    # The last part that stays as it is: what is given, or what the sign says.
+    fixed = len(digits)
+    if sign == "^":
+        fixed = next((at + 1 for at, one in enumerate(digits) if one), len(digits))
+    elif sign == "~":
+        fixed = min(len(digits), 2)
+    grown = [(major + 1, 0, 0), (major, minor + 1, 0), (major, minor, patch + 1)][fixed - 1]
+    up: Number = (*grown, False, "")
+    limits = {">=": (low, top), ">": (up, top), "<": (bottom, (*low[:3], False, ""))}
+    return {**limits, "<=": (bottom, up)}.get(sign, (low, up))
+
+
+# --- hosts --------------------------------------------------------------------------------------
+
+_FOLDERS = (
+    *("dist", "build", "umd", "dist/umd", "lib", "min", "css", "js", "dist/css", "dist/js"),
+    *("fonts", "slick", "src/minified", "out", "font", "dist/bundles"),
+)
+# Names of libraries on cdnjs, and hosts like it, that are not those of the packages on npm.
+_CDNJS = {
+    "three.js": "three",
+    "threejs": "three",
+    "chart.js": "chart.js",
+    "p5.js": "p5",
+    "dat-gui": "dat.gui",
+    "lodash.js": "lodash",
+    "underscore.js": "underscore",
+    "moment.js": "moment",
+    "jqueryui": "jquery-ui",
+    "swiper": "swiper",
+    "owlcarousel2": "owl.carousel",
+    "highlight.js": "@highlightjs/cdn-assets",
+    "prism": "prismjs",
+    "normalize": "normalize.css",
+    "materialize": "materialize-css",
+    "sortable": "sortablejs",
+    "limonte-sweetalert2": "sweetalert2",
+    "htmx": "htmx.org",
+    "babel-core": "babel-standalone",
+    "animate": "animate.css",
+    "splidejs": "@splidejs/splide",
+    "tailwindcss-browser": "@tailwindcss/browser",
+    "picocss": "@picocss/pico",
+    "webfont": "webfontloader",
+    "angularjs": "angular",
+    "angular.js": "angular",
+    "wow": "wow.js",
+    "d3js": "d3",
+    "framer-motion": "framer-motion",
+    "material-ui": "@mui/material",
+    "dompurify": "dompurify",
+    "tween.js": "@tweenjs/tween.js",
+    "react-router": "react-router",
+}
+_GITHUB = {  # repositories that hold the files of a package under the same paths
+    "jquery/jquery": "jquery",
+    "twbs/bootstrap": "bootstrap",
+    "twbs/icons": "bootstrap-icons",
+    "mrdoob/three.js": "three",
+    "alpinejs/alpine": "alpinejs",
+    "vuejs/vue": "vue",
+    "michalsnik/aos": "aos",
+    "greensock/gsap": "gsap",
+    "processing/p5.js": "p5",
+    "fortawesome/font-awesome": "@fortawesome/fontawesome-free",
+    "animate-css/animate.css": "animate.css",
+    "jgthms/bulma": "bulma",
+}
+
+
+def targets(address: Address) -> list[Target | ModuleTarget]:
+    """Return the files that an address means; none where its host has no packages."""
+    route = _HOSTS.get(address.host)
+    return route(address) if route else []
+
+
+def _spec(text: str) -> tuple[str, str, str] | None:
+    """Return name, version and path of `@scope/name@version/path`."""
+    found = _SPEC.fullmatch(text)
+    return (found[1], found[2] or "", found[3] or "") if found else None
+
+
+def _jsdelivr(address: Address) -> list[Target | ModuleTarget]:
+    kind, _, rest = address.path[1:].partition("/")
+    if kind == "combine":
+        parts = rest.split(",")
+        if len(parts) > MAX_COMBINED or not all(one.startswith("npm/") for one in parts):
+            return []
+        made = [_jsdelivr(Address(address.host, f"/{one}", "")) for one in parts]
+        return [one[0] for one in made] if all(made) else []
+    if kind == "gh":
+        found = re.fullmatch(r"([^/@]+/[^/@]+)(?:@([^/]*))?/(.+)", rest)
+        package = _GITHUB.get(found[1].lower()) if found else None
+        return [Target(package, found[2] or "", found[3])] if found and package else []
+    if kind != "npm" or (spec := _spec(rest)) is None:
+        return []
+    name, version, path = spec
+    if path == "+esm" or path.endswith("/+esm"):
+        return [ModuleTarget(name, version, path[: -len("+esm")].strip("/"), "jsdelivr")]
+    return [Target(name, version, path)]
+
+
+def _esm_run(address: Address) -> list[Target | ModuleTarget]:
+    spec = _spec(address.path[1:].removesuffix("/+esm"))
+    return [ModuleTarget(*spec, "jsdelivr")] if spec else []
+
+
+def _unpkg(address: Address) -> list[Target | ModuleTarget]:
+    spec = _spec(address.path[1:])
+    if spec is None:
+        return []
+    if "module" in dict(query_pairs(address.query)) and not spec[2]:
+        return [ModuleTarget(*spec)]
+    return [Target(*spec, entries=("unpkg", "main"))]
+
+
+def _esm_sh(address: Address) -> list[Target | ModuleTarget]:
+    rest = re.sub(r"^/(?:v\d+|stable|pin/v\d+)/", "/", address.path)[1:]
+    star = rest.startswith("*")
+    spec = _spec(rest.removeprefix("*"))
+    if spec is None:
+        return []
+    name, version, path = spec
+    version = version.partition("&")[0]  # options may also be written behind the version
+    options = dict(query_pairs(address.query))
+    if {"css", "alias", "worker", "raw"} & options.keys():
+        return []
+    external = frozenset(filter(None, options.get("external", "").split(",")))
+    deps = []
+    for one in options.get("deps", "").split(",")[:20]:
+        if (found := _spec(one)) and found[1]:
+            deps.append((found[0], found[1]))
+    if re.search(r"\.(css|json|svg|woff2?)$", path):
+        return [Target(name, version, path)]
+    path = re.sub(r"^(?:es\d+|esnext|X-[\w.]+)/", "", path)
+    every = frozenset({"*"}) if star else external
+    return [ModuleTarget(name, version, path, "esm.sh", every, tuple(deps))]
+
+
+def _library(name: str, version: str, path: str) -> list[Target | ModuleTarget]:
+    """Return the target of a host where every library has a name, a version and its files."""
+    if name.lower() == "font-awesome":
+        return [_font_awesome(version, path)]
+    if name.lower() == "babel-standalone":
+        package = "babel-standalone" if version.startswith("6.") else "@babel/standalone"
+        return [Target(package, version, path)]
+    if name.lower() == "popper.js":
+        package = "popper.js" if version.startswith("1.") else "@popperjs/core"
+        return [Target(package, version, path, _FOLDERS)]
+    package = _CDNJS.get(name.lower(), name.lower())
+    return [Target(package, version, path, _FOLDERS)]
+
+
+def _font_awesome(version: str, path: str) -> Target:
+    package = "font-awesome" if re.match(r"[0-4]\.", version) else "@fortawesome/fontawesome-free"
+    return Target(package, version, path)
+
+
+def _libraries(prefix: str) -> Callable[[Address], list[Target | ModuleTarget]]:
+    def route(address: Address) -> list[Target | ModuleTarget]:
+        found = re.fullmatch(re.escape(prefix) + r"/([^/]+)/([^/]+)/(.+)", address.path)
+        return _library(found[1], found[2], found[3]) if found else []
+
+    return route
+
+
+def _jquery(address: Address) -> list[Target | ModuleTarget]:
+    path = address.path[1:]
+    if found := re.fullmatch(r"jquery(?:-(\d[\w.]*?|latest))?((?:\.slim)?(?:\.min)?\.js)", path):
+        # What is called the latest one has been 1.11.1 for good.
+        version = {"latest": "1.11.1", None: "1.11.1"}.get(found[1], found[1])
+        return [Target("jquery", _full(version), f"dist/jquery{found[2]}")]
+    if found := re.fullmatch(r"ui/(\d[\w.]*)/(.+)", path):
+        theme = re.sub(r"^themes/[\w-]+/", "themes/base/", found[2])  # the others are not on npm
+        return [Target("jquery-ui", found[1], theme, _FOLDERS)]
+    return []
+
+
+def _full(version: str) -> str:
+    return version if version.count(".") >= 2 else f"{version}.0"
+
+
+def _bootstrap(address: Address) -> list[Target | ModuleTarget]:
+    found = re.fullmatch(r"/(?:twitter-)?(bootstrap|font-awesome)/([^/]+)/(.+)", address.path)
+    return _library(found[1], found[2], found[3]) if found else []
+
+
+def _fontawesome_releases(address: Address) -> list[Target | ModuleTarget]:
+    found = re.fullmatch(r"/releases/v?([\d.]+)/(.+)", address.path)
+    return [_font_awesome(found[1], found[2])] if found else _kit(address)
+
+
+def _kit(address: Address) -> list[Target | ModuleTarget]:
+    """Return all free icons for a kit, which is somebody's own choice of them."""
+    if re.fullmatch(r"/[0-9a-f]{8,12}\.js", address.path):
+        return [Target("@fortawesome/fontawesome-free", "6", "js/all.min.js")]
+    return []
+
+
+def _tailwind(address: Address) -> list[Target | ModuleTarget]:
+    if not re.fullmatch(r"/(?:3(?:\.\d+){0,2}/?)?", address.path):
+        return []
+    asked = set(filter(None, dict(query_pairs(address.query)).get("plugins", "").split(",")))
+    known = {"forms", "typography", "aspect-ratio", "container-queries"}
+    names = sorted(one.partition("@")[0] for one in asked if one.partition("@")[0] in known)
+    suffix = "" if not names else f"-with-{names[0]}" if len(names) == 1 else "-with-all-plugins"
+    return [Target("tailwindcss-cdn", "3", f"tailwindcss{suffix}.js", ("3.4.10",))]
+
+
+def _aspnet(address: Address) -> list[Target | ModuleTarget]:
+    if found := re.fullmatch(r"/ajax/jquery/(jquery-.+)", address.path, re.IGNORECASE):
+        return _jquery(Address("code.jquery.com", f"/{found[1]}", ""))
+    found = re.fullmatch(r"/ajax/(bootstrap|jquery\.ui)/([^/]+)/(.+)", address.path)
+    return _library(found[1].replace("jquery.ui", "jqueryui"), *found.group(2, 3)) if found else []
+
+
+def _d3(address: Address) -> list[Target | ModuleTarget]:
+    found = re.fullmatch(r"/d3\.v(\d)(\.min)?\.js", address.path)
+    return [Target("d3", found[1], "d3.min.js", _FOLDERS)] if found else []
+
+
+def _threejs(address: Address) -> list[Target | ModuleTarget]:
+    return [Target("three", "", address.path[1:])]
+
+
+_HOSTS: dict[str, Callable[[Address], list[Target | ModuleTarget]]] = {
+    **dict.fromkeys(
+        (
+            *("cdn.jsdelivr.net", "fastly.jsdelivr.net", "gcore.jsdelivr.net"),
+            *("testingcf.jsdelivr.net", "cdn.jsdmirror.com", "jsd.onmicrosoft.cn"),
+        ),
+        _jsdelivr,
+    ),
+    **dict.fromkeys(("unpkg.com", "www.unpkg.com", "unpkg.zhimg.com"), _unpkg),
+    **dict.fromkeys(("esm.sh", "cdn.esm.sh", "cdn.skypack.dev"), _esm_sh),
+    "esm.run": _esm_run,
+    **dict.fromkeys(
+        ("cdnjs.cloudflare.com", "ajax.googleapis.com", "cdn.bootcdn.net", "cdnjs.loli.net"),
+        _libraries("/ajax/libs"),
+    ),
+    **dict.fromkeys(
+        ("cdn.bootcss.com", "cdn.staticfile.org", "cdn.staticfile.net"), _libraries("")
+    ),
+    "code.jquery.com": _jquery,
+    **dict.fromkeys(
+        ("stackpath.bootstrapcdn.com", "maxcdn.bootstrapcdn.com", "netdna.bootstrapcdn.com"),
+        _bootstrap,
+    ),
+    "use.fontawesome.com": _fontawesome_releases,
+    "kit.fontawesome.com": _kit,
+    "cdn.tailwindcss.com": _tailwind,
+    **dict.fromkeys(("ajax.aspnetcdn.com", "ajax.microsoft.com"), _aspnet),
+    **dict.fromkeys(("d3js.org", "www.d3js.org"), _d3),
+    **dict.fromkeys(("threejs.org", "www.threejs.org"), _threejs),
+}

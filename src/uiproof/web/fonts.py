@@ -1,0 +1,320 @@
+"""Google Fonts: style sheets written for what a page asks for, and the font files behind them.
+
+Files are those of `@fontsource` packages, one per subset and style, and per weight where a family
+is not variable. Chinese, Japanese and Korean families are those of the operating system's packages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from uiproof.web.addresses import query_pairs
+from uiproof.web.packages import Files
+
+FONT_VERSION = "5.3.0"  # of all @fontsource packages
+FILES_HOST = "https://fonts.gstatic.com"
+MAX_FACES = 400  # in one style sheet; a page may ask for any number of weights
+# Characters of the two subsets, as Google's own style sheets divide them.
+SUBSETS = {
+    "latin-ext": "U+0100-02BA,U+02BD-02C5,U+02C7-02CC,U+02CE-02D7,U+02DD-02FF,U+0304,U+0308,U+0329,"
+    "U+1D00-1DBF,U+1E00-1E9F,U+1EF2-1EFF,U+2020,U+20A0-20AB,U+20AD-20C0,U+2113,U+2C60-2C7F,"
+    "U+A720-A7FF",
+    "latin": "U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+0304,U+0308,U+0329,"
+    "U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215,U+FEFF,U+FFFD",
+}
+_VARIABLE = """
+Archivo|Arimo|Bitter|Bricolage Grotesque|Cabin|Caveat|Cinzel|Comfortaa|Cormorant Garamond|DM Sans
+Dancing Script|Dosis|EB Garamond|Exo 2|Figtree|Fira Code|Fredoka|Geist|Geist Mono|Heebo|Inconsolata
+Instrument Sans|Inter|JetBrains Mono|Josefin Sans|Karla|Lexend|Libre Baskerville|Libre Franklin|Lora
+Manrope|Merriweather|Montserrat|Mulish|Noto Sans|Noto Serif|Nunito|Nunito Sans|Onest|Open Sans
+Orbitron|Oswald|Outfit|Playfair Display|Plus Jakarta Sans|Public Sans|Quicksand|Raleway
+Red Hat Display|Roboto|Roboto Condensed|Roboto Mono|Roboto Slab|Rubik|Sora|Source Code Pro
+Source Sans 3|Source Serif 4|Space Grotesk|Syne|Urbanist|Work Sans
+"""
+_STATIC = """
+Abril Fatface|Anton|Bangers|Barlow|Bebas Neue|Black Ops One|Crimson Text|DM Mono|DM Serif Display
+Fira Sans|Great Vibes|Hind|IBM Plex Mono|IBM Plex Sans|Indie Flower|Instrument Serif|Kanit|Lato
+Lobster|PT Sans|PT Serif|Pacifico|Permanent Marker|Poppins|Press Start 2P|Rajdhani|Righteous
+Satisfy|Shadows Into Light|Share Tech Mono|Space Mono|Special Elite|Titillium Web|Ubuntu|VT323
+"""
+# Families that were renamed, and are the same design.
+_ALIASES = {
+    "sourcesanspro": "sourcesans3",
+    "sourceserifpro": "sourceserif4",
+    "fredokaone": "fredoka",
+}
+# Icon fonts: package, file, and the class that the style sheet brings with it.
+_ICONS = {
+    "Material Icons": ("material-icons", "iconfont/material-icons.woff2"),
+    "Material Icons Outlined": ("material-icons", "iconfont/material-icons-outlined.woff2"),
+    "Material Icons Round": ("material-icons", "iconfont/material-icons-round.woff2"),
+    "Material Icons Sharp": ("material-icons", "iconfont/material-icons-sharp.woff2"),
+    "Material Icons Two Tone": ("material-icons", "iconfont/material-icons-two-tone.woff2"),
+    **{
+        f"Material Symbols {one}": (
+            f"@fontsource-variable/material-symbols-{one.lower()}",
+            f"files/material-symbols-{one.lower()}-latin-fill-normal.woff2",  # axes FILL and wght
+        )
+        for one in ("Outlined", "Rounded", "Sharp")
+    },
+}
+ICON_PACKAGES = {
+    f"{package}@5.3.8": [file]
+    for package, file in _ICONS.values()
+    if package.startswith("@fontsource")
+}
+# Families of the packages fonts-noto-cjk and fonts-noto-color-emoji, as their files call them.
+_LOCAL = {
+    **{f"Noto Sans {one}": f"Noto Sans CJK {one}" for one in ("SC", "TC", "HK", "JP", "KR")},
+    **{f"Noto Serif {one}": f"Noto Serif CJK {one}" for one in ("SC", "TC", "HK", "JP", "KR")},
+    "Noto Color Emoji": "Noto Color Emoji",
+}
+_BOLD = 600  # from here on the bold file of a local family stands in
+
+
+def key_of(name: str) -> str:
+    """Return a family's name as addresses of font files write it."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family and the package that has its files."""
+
+    name: str
+    is_variable: bool
+
+    @property
+    def slug(self) -> str:
+        """Return the name as @fontsource writes it."""
+        return self.name.lower().replace(" ", "-")
+
+    @property
+    def package(self) -> str:
+        """Return the name of the package on npm."""
+        return f"@fontsource{'-variable' if self.is_variable else ''}/{self.slug}"
+
+    def patterns(self) -> list[str]:
+        """Return patterns of the files that belong to the set."""
+        weight = "wght" if self.is_variable else "?00"
+        return [f"files/{self.slug}-{subset}-{weight}-*.woff2" for subset in SUBSETS]
+
+    def styles(self, files: Files) -> dict[tuple[str, str], set[str]]:
+        """Return the subsets of each weight (`wght` or `400`) and style that a package has."""
+        found: dict[tuple[str, str], set[str]] = {}
+        for path in files:
+            name = path.removeprefix(f"files/{self.slug}-")
+            if parts := re.fullmatch(r"(latin|latin-ext)-(wght|\d+)-(normal|italic)\.woff2", name):
+                found.setdefault((parts[2], parts[3]), set()).add(parts[1])
+        return found
+
+
+def _families() -> dict[str, Family]:
+    made = {}
+    for names, is_variable in ((_VARIABLE, True), (_STATIC, False)):
+        for name in re.split(r"[|\n]", names.strip()):
+            made[key_of(name)] = Family(name, is_variable)
+    return made
+
+
+FAMILIES: Mapping[str, Family] = _families()
+ICONS = {key_of(name): (name, *where) for name, where in _ICONS.items()}
+LOCALS = {key_of(name): (name, local) for name, local in _LOCAL.items()}
+
+
+# --- what a page asks for -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A family with the styles that are asked for: italic, and one weight or a range of them."""
+
+    name: str
+    styles: tuple[tuple[bool, int, int], ...] = ((False, 400, 400),)
+
+
+@dataclass(slots=True)
+class Sheet:
+    """A style sheet, and the families that it lacks."""
+
+    css: str = ""
+    missing: list[str] = field(default_factory=list)
+
+
+def parse_query(path: str, query: str) -> list[Wish] | None:
+    """Return what `/css`, `/css2` and `/icon` are asked for; None where it is none of them."""
+    parse = {"/css": _wishes_1, "/icon": _wishes_1, "/css2": _wishes_2}.get(path.rstrip("/"))
+    if parse is None:
+        return None
+    families = [value for key, value in query_pairs(query) if key == "family"]
+    return [wish for one in families for wish in parse(one)][:50]
+
+
+def _wishes_1(value: str) -> Iterator[Wish]:
+    """Read `Roboto:400,700italic|Open Sans:b,i`."""
+    for part in value.split("|"):
+        name, _, variants = part.partition(":")
+        styles = [style for one in variants.split(":")[0].split(",") if (style := _variant(one))]
+        if name.strip():
+            yield Wish(name.strip(), tuple(dict.fromkeys(styles)) or Wish("").styles)
+
+
+def _variant(text: str) -> tuple[bool, int, int] | None:
+    text = text.strip().lower()
+    named = {"regular": "400", "r": "400", "bold": "700", "b": "700", "bi": "700i", "i": "400i"}
+    named |= {"italic": "400i", "bolditalic": "700i", "light": "300", "medium": "500"}
+    found = re.fullmatch(r"(\d{1,4})(i|italic)?", named.get(text, text))
+    if found is None:
+        return None
+    return bool(found[2]), int(found[1]), int(found[1])
+
+
+def _wishes_2(value: str) -> Iterator[Wish]:
+    """Read `Inter:ital,wght@0,400;1,100..900`; axes other than these two do not matter."""
+    name, _, rest = value.partition(":")
+    axes_text, _, tuples = rest.partition("@")
+    axes = axes_text.split(",")
+    styles = []
+    for one in tuples.split(";")[:50] if tuples else []:
+        values = dict(zip(axes, one.split(","), strict=False))
+        low, _, high = values.get("wght", "400").partition("..")
+        if low.isdecimal() and (not high or high.isdecimal()):
+            weight = min(int(low[:5]), 1000)
+            styles.append((values.get("ital") == "1", weight, min(int(high[:5] or weight), 1000)))
+    if not styles and "ital" in axes:
+        styles = [(True, 400, 400)]
+    if name.strip():
+        yield Wish(name.strip(), tuple(dict.fromkeys(styles)) or Wish("").styles)
+
+
+# --- what it gets -------------------------------------------------------------------------------
+
+
+def write_sheet(
+    wishes: Iterable[Wish], files_of: Mapping[str, Files], display: str, host: str = FILES_HOST
+) -> Sheet:
+    """Write the style sheet for some families; `files_of` has the files of each npm package."""
+    sheet = Sheet()
+    blocks: list[str] = []
+    show = display if display in {"auto", "block", "swap", "fallback", "optional"} else ""
+    for wish in wishes:
+        key = _ALIASES.get(key_of(wish.name), key_of(wish.name))
+        made: list[str] = []
+        if (family := FAMILIES.get(key)) and (files := files_of.get(family.package)):
+            made = list(_faces(wish, family, files, show, host))
+        elif key in ICONS and ICONS[key][2] in files_of.get(ICONS[key][1], {}):
+            made = _icon_rules(*ICONS[key][:1], host=host)
+        elif key in LOCALS:
+            made = [_local_face(*LOCALS[key], style, show) for style in wish.styles]
+        if made:
+            blocks += made
+        else:
+            sheet.missing.append(wish.name[:80])
+    sheet.css = "\n".join(blocks[:MAX_FACES])
+    return sheet
+
+
+def _faces(wish: Wish, family: Family, files: Files, display: str, host: str) -> Iterator[str]:
+    # An alias keeps the name that the page uses.
+    shown = wish.name if key_of(wish.name) != key_of(family.name) else family.name
+    available = family.styles(files)
+    for italic, low, high in wish.styles:
+        for weight, file_weight, style in _choose(available, italic, low, high):
+            for subset in SUBSETS:
+                if subset in available[file_weight, style]:
+                    name = f"{subset}-{file_weight}-{style}.woff2"
+                    yield _face(
+                        shown,
+                        "italic" if italic else "normal",
+                        weight,
+                        f"url({host}/s/{key_of(family.name)}/{name}) format('woff2')",
+                        display,
+                        SUBSETS[subset],
+                    )
+
+
+def _choose(
+    available: Mapping[tuple[str, str], set[str]], italic: bool, low: int, high: int
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the declared weight, and weight and style of the file, for one wish."""
+    style = "italic" if italic else "normal"
+    if italic and not any(one == "italic" for _, one in available):
+        return  # the browser slants the upright one, as it does with Google's own
+    if ("wght", style) in available:
+        yield (f"{low} {high}" if low != high else str(low)), "wght", style
+        return
+    weights = sorted(int(weight) for weight, one in available if one == style)
+    chosen = [one for one in weights if low <= one <= high]
+    for one in chosen or [min(weights, key=lambda weight: abs(weight - low))] if weights else []:
+        yield str(one), str(one), style
+
+
+def _face(
+    name: str, style: str, weight: str, source: str, display: str, characters: str = ""
+) -> str:
+    lines = [
+        f"font-family: '{_escaped(name)}';",
+        f"font-style: {style};",
+        f"font-weight: {weight};",
+    ]
+    lines += [f"font-display: {display};"] if display else []
+    lines += [f"src: {source};"]
+    lines += [f"unicode-range: {characters};"] if characters else []
+    return "@font-face {\n" + "".join(f"  {line}\n" for line in lines) + "}"
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"[^\w \-]", "", name)
+
+
+def _local_face(name: str, local: str, style: tuple[bool, int, int], display: str) -> str:
+    _, low, high = style
+    is_bold = low >= _BOLD
+    full = f"{local} Bold" if is_bold else local
+    post = re.sub(r"(SC|TC|HK|JP|KR)$", lambda one: one[0].lower(), local.replace(" ", ""))
+    names = (full, f"{post}-{'Bold' if is_bold else 'Regular'}", local)
+    weight = f"{low} {high}" if low != high else str(low)
+    source = ", ".join(f"local('{one}')" for one in dict.fromkeys(names))
+    return _face(name, "normal", weight, source, display)
+
+
+def _icon_rules(name: str, *, host: str) -> list[str]:
+    weight = "100 700" if "Symbols" in name else "400"
+    source = f"url({host}/s/{key_of(name)}/icons.woff2) format('woff2')"
+    rule = (
+        f".{name.lower().replace(' ', '-')} {{ font-family: '{name}'; font-weight: normal; "
+        "font-style: normal; font-size: 24px; line-height: 1; letter-spacing: normal; "
+        "text-transform: none; display: inline-block; white-space: nowrap; word-wrap: normal; "
+        "direction: ltr; -webkit-font-feature-settings: 'liga'; "
+        "-webkit-font-smoothing: antialiased; }"
+    )
+    return [_face(name, "normal", weight, source, ""), rule]
+
+
+def find_file(path: str, files_of: Mapping[str, Files]) -> tuple[str, str, str] | None:
+    """Return package, file and a note for a path on the host of font files.
+
+    Google's own file names are digests that say nothing; the upright latin file of the family
+    stands in for them.
+    """
+    parts = path.strip("/").split("/")
+    if len(parts) < 3 or parts[0] != "s":
+        return None
+    key = _ALIASES.get(parts[1], parts[1])
+    if key in ICONS:
+        _, package, file = ICONS[key]
+        return (package, file, "") if file in files_of.get(package, {}) else None
+    family = FAMILIES.get(key)
+    files = files_of.get(family.package) if family else None
+    if family is None or files is None:
+        return None
+    exact = f"files/{family.slug}-{parts[-1]}"
+    if exact in files:
+        return family.package, exact, ""
+    for weight in ("wght", "400"):
+        stand_in = f"files/{family.slug}-latin-{weight}-normal.woff2"
+        if stand_in in files and parts[-1].endswith(("woff2", "woff", "ttf")):
+            return family.package, stand_in, f"{family.name}, latin, {weight} instead of this file"
+    return None

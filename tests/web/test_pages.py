@@ -1,0 +1,137 @@
+"""Today's pages: rendered from frozen copies, always the same, and with an account of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import uiproof
+from uiproof.browser import PageSource, Renderer
+from uiproof.cli.results import exit_for
+from uiproof.registry import resolve_dataset
+from uiproof.web import FrozenWeb
+
+STYLE = b"body { background: rgb(0, 128, 0) }"
+ADDRESS = "https://styles.example.org/theme.css"
+LINK = f'<link rel="stylesheet" href="{ADDRESS}">'
+PAGE = "<!DOCTYPE html><html><head>{}</head><body><h1>Harbour</h1></body></html>"
+GREEN = (0, 128, 0)
+
+
+@pytest.fixture(scope="module")
+def web() -> FrozenWeb:
+    found = FrozenWeb.installed()
+    if found.answer("https://cdn.tailwindcss.com/") is None:
+        pytest.skip("needs the frozen web: run `uiproof web get`")
+    return found
+
+
+def write_archive(folder: Path) -> None:
+    digest = hashlib.sha256(STYLE).hexdigest()
+    (folder / "files").mkdir(parents=True)
+    (folder / "files" / digest).write_bytes(STYLE)
+    entry = {"type": "text/css", "sha256": digest}
+    index = {"version": 1, "date": "2026-01-01", "entries": {ADDRESS: entry}}
+    (folder / "index.json").write_text(json.dumps(index))
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> tuple[Path, Path]:
+    """A page that needs a style sheet of another host, and one that does not, on both sides."""
+    for side in ("reference", "generated"):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "1.html").write_text(PAGE.format(LINK))
+        (tmp_path / side / "2.html").write_text(PAGE.format(""))
+    return tmp_path / "reference", tmp_path / "generated"
+
+
+def test_a_run_without_a_copy_says_which_pages_lack_what(
+    pages: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = uiproof.score("design2code", *pages, workers=1, quiet=True)
+    first, second = sorted(run.records(), key=lambda record: record.id)
+    assert {"generated:incomplete", "reference:incomplete"} <= set(first.flags)
+    assert first.details["web"]["generated"] == {"missing": [["style", ADDRESS]]}
+    assert "web" not in second.details
+    assert not second.flags
+    assert run.summary["incomplete_pages"] == 1
+    assert run.summary["complete_pages"]["n"] == 1
+    assert run.summary["complete_pages"]["paper.text"] == 1.0
+    exit_for([run], quiet=False)
+    told = capsys.readouterr().err
+    for text in (ADDRESS, "uiproof web get", "uiproof web record", "2 pages lack a style sheet"):
+        assert text in told
+    report = pages[0].parent / "report.html"
+    uiproof.write_report([run], report)
+    assert ADDRESS in report.read_text()
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["beside the data set", "--web"])
+def test_an_archive_answers_and_is_a_part_of_the_fingerprint(
+    pages: tuple[Path, Path], tmp_path: Path, beside: bool
+) -> None:
+    without = uiproof.score("design2code", *pages, workers=1, quiet=True)
+    archive = pages[0] / "web" if beside else tmp_path / "archive"
+    write_archive(archive)
+    chosen = {} if beside else {"web": archive}
+    run = uiproof.score("design2code", *pages, workers=1, quiet=True, **chosen)
+    first, _ = sorted(run.records(), key=lambda record: record.id)
+    assert not first.flags
+    assert first.details["web"]["generated"] == {"archive": [["style", ADDRESS]]}
+    assert "incomplete_pages" not in run.summary
+    assert run.manifest["fingerprint"]["web"] != without.manifest["fingerprint"]["web"]
+    with Image.open(run.artifact(first.artifacts["generated"])) as picture:
+        assert picture.convert("RGB").getpixel((600, 600)) == GREEN
+
+
+def test_grounding_has_no_pages_to_give_an_archive_to(tmp_path: Path) -> None:
+    with pytest.raises(uiproof.UiproofError, match="shows no pages"):
+        uiproof.run("grounding-demo", "centre", out=tmp_path / "run", web=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["tailwind", "react", "bootstrap", "fonts"])
+def test_the_bundled_pages_of_today_are_whole_and_always_the_same(
+    web: FrozenWeb, name: str
+) -> None:
+    _, reference = resolve_dataset("design2code-today")
+    for side in (reference, reference.parent / "generated"):
+        pictures = set()
+        for _ in range(2):  # each in a browser of its own
+            source = PageSource.from_file(side / f"{name}.html")
+            with Renderer(web=web) as renderer, renderer.open(source) as page:
+                pictures.add(page.screenshot())
+                assert not page.flags
+                assert not {"missing", "refused"} & page.web.as_json().keys()
+        (picture,) = pictures
+        assert not is_blank(picture)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["gpt4o", "gemini_2.5_pro", "claude3.7"])
+def test_pages_of_models_are_alive_where_their_authors_saw_them_alive(
+    web: FrozenWeb, shared_data: Path, model: str
+) -> None:
+    """And where they are alive, their text is found; where not, an error says why."""
+    folder = shared_data / "data" / "webvia" / "generated" / model
+    pages = sorted(folder.glob("*.html"))
+    assert pages
+    alike = 0
+    with Renderer(web=web) as renderer:
+        for path in pages:
+            with renderer.open(PageSource.from_file(path)) as page:
+                ours = is_blank(page.screenshot())
+                text = page.evaluate("document.body.innerText").split()
+            alike += ours == is_blank(path.with_suffix(".start.png").read_bytes())
+            assert ours or len(text) > 5, path
+    assert alike / len(pages) >= 0.95
+
+
+def is_blank(picture: bytes) -> bool:
+    pixels = np.asarray(Image.open(BytesIO(picture)).convert("RGB"))
+    return bool((pixels == pixels[0, 0]).all(axis=2).mean() > 0.999)
