@@ -22,7 +22,8 @@ Pair = tuple[Any, Any]  # a reference and what was generated
 _LONGEST_PATH = 1_000  # longer texts are no paths, and asking the system would be an error
 _T = TypeVar("_T")
 _lock = threading.Lock()
-_shared: dict[int, Scorer] = {}  # by process: a fork has no threads, so it needs one of its own
+# By process, as a fork has no threads and needs one of its own, and by the options of judges.
+_shared: dict[tuple[int, str], Scorer] = {}
 
 
 class Scorer:
@@ -189,7 +190,7 @@ class Scorer:
         return await self._pool.record(scored, number)
 
 
-def score_page(reference: Any, generated: Any) -> dict[str, Any]:
+def score_page(reference: Any, generated: Any, **judge_options: Any) -> dict[str, Any]:
     """Score a generated page against a reference page.
 
         uiproof.score_page("<h1>Hello</h1>", "<h1>Hallo</h1>")["strict"]["text"]
@@ -197,20 +198,21 @@ def score_page(reference: Any, generated: Any) -> dict[str, Any]:
 
     A `str` is HTML, a `Path` is a file. The browser stays warm for the next call and ends with
     Python; references that come again are not rendered again. May be called from several threads,
-    which score at the same time. `Scorer` says how many workers there are.
+    which score at the same time. `Scorer` says how many workers there are, and what else may be
+    compared. Options such as `viewport="390x844"` have workers of their own.
     """
-    return _scorer().score(reference, generated)
+    return _scorer(judge_options).score(reference, generated)
 
 
-async def score_page_async(reference: Any, generated: Any) -> dict[str, Any]:
+async def score_page_async(reference: Any, generated: Any, **judge_options: Any) -> dict[str, Any]:
     """Score as `score_page` does, awaited.
 
     await asyncio.gather(*(uiproof.score_page_async(reference, page) for page in pages))
     """
-    return await _scorer().score_async(reference, generated)
+    return await _scorer(judge_options).score_async(reference, generated)
 
 
-def score_pages(pairs: Iterable[Pair]) -> list[Record]:
+def score_pages(pairs: Iterable[Pair], **judge_options: Any) -> list[Record]:
     """Score many pairs of a reference and a generated page at once, in their order.
 
         for record in uiproof.score_pages([(reference, page) for page in pages]):
@@ -218,14 +220,15 @@ def score_pages(pairs: Iterable[Pair]) -> list[Record]:
 
     What is wrong with one pair is in its record; see `Scorer.score_many`.
     """
-    return _scorer().score_many(pairs)
+    return _scorer(judge_options).score_many(pairs)
 
 
-def _scorer() -> Scorer:
+def _scorer(judge_options: dict[str, Any]) -> Scorer:
+    key = os.getpid(), repr(sorted(judge_options.items()))
     with _lock:
-        if os.getpid() not in _shared:
-            _shared[os.getpid()] = Scorer()
-        return _shared[os.getpid()]
+        if key not in _shared:
+            _shared[key] = Scorer(**judge_options)
+        return _shared[key]
 
 
 def _check_text(*given: Any) -> None:
