@@ -50,12 +50,6 @@ from uiproof.vision.images import Rgb, decode, encode_png
 from uiproof.vision.ocr import KeptReadings, OcrLine, read_lines
 from uiproof.vision.ssim import grayscale
 
-# Lines belong to one paragraph if they are about as high, set closely, and begin or are centred at
-# about the same place; all in heights of a line.
-LINE_GAP = 0.9
-HEIGHT_RATIO = 0.75
-ALIGNMENT = 0.8
-SAME_COLOUR = 12.0  # CIEDE2000 between lines of one paragraph, at most
 INK = 0.7  # of the strongest contrast of a line: such pixels show its own colour
 RING = 2  # pixels around a line that show what is behind it
 
@@ -211,23 +205,19 @@ def text_blocks(
 
 
 def read_texts(
-    picture: Rgb, lines: Sequence[OcrLine], scale: int = 1
+    picture: Rgb, lines: Iterable[OcrLine], scale: int = 1
 ) -> tuple[tuple[PixelRect, str, Color, float], ...]:
-    """Return the paragraphs of a picture in CSS pixels, with the colours of their pixels."""
-    read = []
-    for line in lines:
-        found = _colours(picture, line)
-        if found is not None:
-            read.append((line, *found))
+    """Return the lines of a picture in CSS pixels, with the colours of their pixels.
+
+    Lines are not put together here: matching merges those that belong to one text of the other
+    side, and ranks real pages better than fixed rules for paragraphs do.
+    """
     texts = []
-    for group in _paragraphs(read):
-        boxes = [line.box for line, _, _ in group]
-        left, top = min(box.left for box in boxes), min(box.top for box in boxes)
-        right, bottom = max(box.right for box in boxes), max(box.bottom for box in boxes)
-        longest = max(group, key=lambda one: len(one[0].text))
-        rect = left / scale, top / scale, (right - left) / scale, (bottom - top) / scale
-        text = " ".join(line.text for line, _, _ in group)
-        texts.append((rect, text, longest[1], longest[2]))
+    for line in lines:
+        if (found := _colours(picture, line)) is not None:
+            box = line.box
+            rect = box.left / scale, box.top / scale, box.width / scale, box.height / scale
+            texts.append((rect, line.text, *found))
     return tuple(texts)
 
 
@@ -253,36 +243,6 @@ def _colours(picture: Rgb, line: OcrLine) -> tuple[Color, float] | None:
     legibility = (contrast - MIN_CONTRAST) / (CLEAR_CONTRAST - MIN_CONTRAST)
     red, green, blue = (round(float(value)) for value in color)
     return (red, green, blue), round(min(max(legibility, 0.0), 1.0), 4)
-
-
-_Read = tuple[OcrLine, Color, float]
-
-
-def _paragraphs(read: Sequence[_Read]) -> list[list[_Read]]:
-    """Put lines together that are set as one text; in the order of their first lines."""
-    groups: list[list[_Read]] = []
-    for one in read:  # from top to bottom
-        group = next((group for group in reversed(groups) if _continues(group[-1], one)), None)
-        if group is None:
-            groups.append([one])
-        else:
-            group.append(one)
-    return groups
-
-
-def _continues(above: _Read, below: _Read) -> bool:
-    a, b = above[0].box, below[0].box
-    height = max(a.height, b.height)
-    if min(a.height, b.height) < HEIGHT_RATIO * height:
-        return False
-    if not -0.5 * height <= b.top - a.bottom <= LINE_GAP * height:
-        return False
-    starts = abs(a.left - b.left)
-    centres = abs((a.left + a.right) - (b.left + b.right)) / 2
-    if min(starts, centres) > ALIGNMENT * height:
-        return False
-    colors = (srgb_to_lab(np.array([color], np.float64)) for color in (above[1], below[1]))
-    return float(ciede2000(*colors)[0]) <= SAME_COLOUR
 
 
 # --- layout

@@ -44,6 +44,7 @@ SERVED = Served(
         },
     },
 )
+_SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")  # of PNG and JPEG files
 # The first bytes of PNG and JPEG files in base64, as such or in a data URL.
 _BASE64 = re.compile(
     r"\s*(?:data:image/(?:png|jpe?g);base64,)?\s*(?=iVBORw0KGgo|/9j/)", re.IGNORECASE
@@ -73,7 +74,7 @@ def reference_case(reference: Any, case_id: str) -> Case[Any, Any] | None:
         return Case(case_id, None, Screenshot.from_file(reference))
     if isinstance(reference, str) and (encoded := _BASE64.match(reference)):
         reference = _decoded(reference[encoded.end() :])
-    if isinstance(reference, bytes):
+    if isinstance(reference, bytes) and reference.startswith(_SIGNATURES):
         return Case(case_id, None, Screenshot(reference))
     if not isinstance(reference, str | Path | PageSource):
         return None
