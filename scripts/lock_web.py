@@ -1,6 +1,7 @@
 """Write the lock of the frozen web anew, from npm.
 
     python scripts/lock_web.py            # web_packages.txt, as src/uiproof/web/lock.json
+    python scripts/lock_web.py vue@3.5.26 # only this line of it, the others stay
     python scripts/lock_web.py modules    # web_modules.txt, as src/uiproof/web/modules-lock.json
 
 To add a package or raise a version, change web_packages.txt and run this again. An address without
@@ -39,7 +40,13 @@ def main() -> None:
     wishes = [line.split() for line in lines if not line.startswith("#")]
     wishes += [[name, *patterns] for name, patterns in ICON_PACKAGES.items()]
     wishes += [_font_wish(one) for one in FAMILIES.values()]
-    packages, total = {}, 0
+    packages: dict[str, dict[str, str]] = {}
+    if only := set(sys.argv[1:]):
+        locked = json.loads(LOCK_FILE.read_text("utf-8"))["packages"]
+        known = {wish[0] for wish in wishes}
+        packages = {name: files for name, files in locked.items() if name in known}
+        wishes = [wish for wish in wishes if wish[0] in only]
+    total = 0
     with TemporaryDirectory() as place:
         folder = Path(place)
         for number in range(0, len(wishes), 10):

@@ -40,6 +40,7 @@ VERBS = [
     "submit",
     "check",
     "leaderboard",
+    "web",
 ]
 
 

@@ -255,7 +255,11 @@ def content_type(path: str) -> str:
 
 
 def _twins(path: str) -> list[str]:
-    """Return the names of the same file, minified or not."""
+    """Return the names of the same file, minified or not, for development or not."""
+    if path.endswith(".development.js"):
+        return [f"{path.removesuffix('.development.js')}.production.min.js"]
+    if path.endswith((".production.js", ".production.min.js")):
+        return [f"{path.rpartition('.production')[0]}.development.js"]
     found = re.fullmatch(r"(.+?)((?:[.-]min)?)(\.m?js|\.css)", path)
     if found is None:
         return []
