@@ -47,7 +47,6 @@ _FONTS = {
 }
 _MEDIA = {
     "prefers-color-scheme": "light",
-    "prefers-reduced-motion": "reduce",
     "prefers-contrast": "no-preference",
     "forced-colors": "none",
 }
@@ -207,7 +206,10 @@ class Tab:
         yield "Emulation.setUserAgentOverride", {**self._tools.identity, "acceptLanguage": "en-US"}
         yield "Emulation.setLocaleOverride", {"locale": "en-US"}
         yield "Emulation.setTimezoneOverride", {"timezoneId": "UTC"}
-        features = [{"name": name, "value": value} for name, value in _MEDIA.items()]
+        # Pages that are looked at do not move; those that are acted on come to rest sooner.
+        motion = {"prefers-reduced-motion": "reduce" if self._live else "no-preference"}
+        wanted = {**_MEDIA, **motion}
+        features = [{"name": name, "value": value} for name, value in wanted.items()]
         yield "Emulation.setEmulatedMedia", {"media": "", "features": features}
         if self._scripts:
             for text, world in self._init_scripts():
