@@ -241,6 +241,14 @@ def test_an_empty_end_does_not_move_what_is_seen(scores, end):
     assert scores(LONG, cut, end)["human"] <= scores(LONG, cut)["human"] + 0.02
 
 
+def test_texts_that_a_component_shows_stay(scores):
+    words = "<p>First words of it</p>Second words of it<p>Third words of it</p>"
+    made = f"<script>host.attachShadow({{mode: 'open'}}).innerHTML = '{words}'</script>"
+    page = f"<!DOCTYPE html><body><div id=host></div>{made}</body>"
+    found = scores(f"<!DOCTYPE html><body>{words}</body>", page)
+    assert found["strict"]["text"] == pytest.approx(1)
+
+
 def test_two_texts_on_one_place_cannot_be_read(seen):
     at = '<div style="position: absolute; left: 20px; top: 20px">{}</div>'
     assert seen(at.format("Some words that") + at.format("lie on others")) == ([], [])

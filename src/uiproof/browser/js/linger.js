@@ -19,21 +19,22 @@ async () => {
     return { text: plain(node.data), top: range.getBoundingClientRect().top + scrollY };
   });
   const found = new Set();
-  const look = () => {
-    const root = seen.cover() ?? document.body;
-    if (!root) return;
-    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const look = (root) => {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
     const range = document.createRange();
-    while (walker.nextNode()) {
-      const text = plain(walker.currentNode.data);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (node.nodeType === Node.ELEMENT_NODE) {
+        if (node.shadowRoot) look(node.shadowRoot);
+        continue;
+      }
+      const text = plain(node.data);
       if (!text || found.has(text)) continue;
-      const isShown = walker.currentNode.parentElement?.checkVisibility({
-        ...{ opacityProperty: true, visibilityProperty: true },
-      });
-      range.selectNodeContents(walker.currentNode);
+      const parent = node.parentElement ?? node.getRootNode().host;
+      range.selectNodeContents(node);
       const { left, right, top, bottom, width, height } = range.getBoundingClientRect();
       const inWindow = right > 0 && left < innerWidth && bottom > 0 && top < innerHeight;
-      if (isShown && inWindow && width > 0 && height > 0) found.add(text);
+      if (!inWindow || !width || !height) continue;
+      if (parent?.checkVisibility({ opacityProperty: true, visibilityProperty: true })) found.add(text);
     }
   };
   const height = document.scrollingElement?.scrollHeight ?? 0;
@@ -41,7 +42,8 @@ async () => {
   for (let top = 0; top < end; top += innerHeight - 40) {
     window.scrollTo({ top, behavior: "instant" });
     await uiproofClock.settle(top ? BETWEEN_MS : LATER_MS);
-    look();
+    const root = seen.cover() ?? document.body;
+    if (root) look(root);
   }
   const gone = listed.flatMap((one, index) => (one && one.top < end && !found.has(one.text) ? [index] : []));
   const known = new Set(listed.filter(Boolean).map(({ text }) => text));
