@@ -345,7 +345,7 @@ class Glyphs:
         spots: list[list[tuple[slice, slice]]] = []
         painted = set()  # copies of a text on the same place are read as one
         for text in texts:
-            lines = places[text.index].lines or (text.box,)
+            lines = places[text.index].lines  # none where the browser does not report them
             # Neighbouring lines overlap a little where they are set tightly.
             cut = [(x, y + 0.2 * h, w, 0.6 * h) for x, y, w, h in lines]
             spots.append([_cells(line, height, width) for line in cut])
@@ -360,7 +360,7 @@ class Glyphs:
             parts = [layers[spot] for spot in own]
             total = sum(part.size for part in parts)
             heaped = sum(int(np.count_nonzero(part >= HEAP)) for part in parts)
-            if heaped <= HEAP_SHARE * total:
+            if heaped <= HEAP_SHARE * total:  # 0 without lines
                 found.append(text)
         return found
 
