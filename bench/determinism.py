@@ -2,12 +2,14 @@
 
     python bench/determinism.py pages FOLDER ... --times 10 --busy 4
     python bench/determinism.py interactions DATASET GENERATED --times 10
+    python bench/determinism.py pages FOLDER ... --times 3 --state seen.json    # and again, later
 
 Every page is shown by one warm renderer of this process, by new browsers and by two worker
 processes, in another order each time. What is compared are the bytes of the three pictures that
 scores are taken from, the list of what is on the page, and the flags: scores follow from these.
 Interactions are judged by new workers every time; scores and verdicts are compared. `--busy` keeps
-so many processors busy meanwhile.
+so many processors busy meanwhile. With `--state` a long series can be run in pieces: results are
+kept in that file after every round and compared with those of later calls.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import multiprocessing
 import random
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -44,7 +46,14 @@ def seen(renderer: Renderer, path: Path) -> str:
     for pair in taken.capture.pairs:
         for picture in pair:
             digest.update(picture)
-    digest.update(repr((taken.capture.nodes, taken.inventory)).encode("utf-8", "replace"))
+    listed = (
+        taken.capture.nodes,
+        taken.inventory,
+        taken.window,
+        sorted(taken.fleeting),
+        taken.coming,
+    )
+    digest.update(repr(listed).encode("utf-8", "replace"))
     return f"{digest.hexdigest()[:16]} {' '.join(taken.flags)}"
 
 
@@ -74,10 +83,37 @@ def _spin() -> None:
         pass
 
 
-def show_pages(pages: list[Path], times: int) -> dict[Path, set[str]]:
+class Results:
+    """Results by what they are of, with how often each came; kept in a file if there is one."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        stored = json.loads(file.read_text()) if file and file.exists() else {}
+        self.counts: dict[str, Counter[str]] = defaultdict(Counter)
+        self.counts.update({one: Counter(results) for one, results in stored.items()})
+
+    def add(self, one: object, result: str) -> None:
+        """Count a result."""
+        self.counts[str(one)][result] += 1
+
+    def save(self) -> None:
+        """Write everything to the file."""
+        if self._file is not None:
+            self._file.write_text(json.dumps(self.counts, indent=1))
+
+    def __str__(self) -> str:
+        counts = self.counts
+        lines = [
+            f"differs: {one}: {dict(found)}" for one, found in counts.items() if len(found) > 1
+        ]
+        times = [found.total() for found in counts.values()]
+        same = f"{len(counts) - len(lines)} of {len(counts)} the same"
+        return "\n".join([*lines, f"{same}, {min(times)} to {max(times)} times each"])
+
+
+def show_pages(pages: list[Path], times: int, found: Results) -> None:
     """Show every page so many times, in three ways."""
-    found: dict[Path, set[str]] = defaultdict(set)
-    shuffled = random.Random(7)
+    shuffled = random.Random()
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as workers:
         ways = [("inline", "worker", "fresh")[at % 3] for at in range(times)]
         for at, way in enumerate(ways):
@@ -89,9 +125,9 @@ def show_pages(pages: list[Path], times: int) -> dict[Path, set[str]]:
             else:
                 results = _shown_here(order, fresh=way == "fresh")
             for path, result in zip(order, results, strict=True):
-                found[path].add(result)
+                found.add(path, result)
+            found.save()
             print(f"  {at + 1}/{times} {way}: {time.monotonic() - began:.0f} s", file=sys.stderr)
-    return found
 
 
 def _shown_here(pages: list[Path], *, fresh: bool) -> Iterator[str]:
@@ -105,19 +141,18 @@ def _shown_here(pages: list[Path], *, fresh: bool) -> Iterator[str]:
             yield seen(renderer, path)
 
 
-def judge_interactions(dataset: str, generated: str, times: int) -> dict[str, set[str]]:
+def judge_interactions(dataset: str, generated: str, times: int, found: Results) -> None:
     """Judge every interaction so many times."""
     import uiproof
 
-    found: dict[str, set[str]] = defaultdict(set)
     for at in range(times):
         began = time.monotonic()
         with TemporaryDirectory() as folder:
             run = uiproof.run(dataset, f"replay:{generated}", out=Path(folder) / "run", quiet=True)
             for record in run.records():
-                found[record.id].add(_verdict(record))
+                found.add(record.id, _verdict(record))
+        found.save()
         print(f"  {at + 1}/{times}: {time.monotonic() - began:.0f} s", file=sys.stderr)
-    return found
 
 
 def _verdict(record: Any) -> str:
@@ -133,20 +168,17 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--busy", type=int, default=0)
     parser.add_argument("--most", type=int, default=200, help="pages")
+    parser.add_argument("--state", type=Path, help="a file for results of several calls")
     options = parser.parse_args()
+    found = Results(options.state)
     with busy(options.busy):
-        found: dict[Any, set[str]]
         if options.what == "pages":
             pages = sorted({p for path in options.paths for p in Path(path).rglob("*.html")})
             chosen = random.Random(1).sample(pages, min(options.most, len(pages)))
-            found = show_pages(chosen, options.times)
+            show_pages(chosen, options.times, found)
         else:
-            found = judge_interactions(options.paths[0], options.paths[1], options.times)
-    for one, results in found.items():
-        if len(results) > 1:
-            print(f"differs: {one}: {sorted(results)}")
-    same = sum(len(results) == 1 for results in found.values())
-    print(f"{same} of {len(found)} the same {options.times} times (busy: {options.busy})")
+            judge_interactions(options.paths[0], options.paths[1], options.times, found)
+    print(found)
 
 
 if __name__ == "__main__":

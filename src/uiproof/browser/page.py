@@ -54,7 +54,9 @@ MISSING_GLYPHS = "missing_glyphs"
 WORLD = "uiproof"  # the isolated world of our scripts; pages cannot see it
 _CAPTURE_ATTEMPTS = 4
 _COMMENT_LINE = re.compile(r"^ *//.*\n", re.MULTILINE)
-_LISTING = frozenset({"inventory", "snapshot"})  # scripts that use `seen`, defined in seen.js
+_LISTING = frozenset(
+    {"inventory", "linger", "snapshot"}
+)  # scripts that use `seen`, defined in seen.js
 
 POOL = 4096  # colours that one pair of pictures can tell apart
 SHIFT = 50  # what each channel moves by between the two pictures of a pair
@@ -108,6 +110,7 @@ class LivePage:
         self._limits = limits
         self._watchdog = watchdog
         self._url = url
+        self._had_scripts = False
 
     # --- pictures
 
@@ -237,10 +240,26 @@ class LivePage:
 
     def freeze(self, *, scripts_running: bool) -> None:
         """Stop the page's scripts for good, then all movement; the size stays from here on."""
+        self._had_scripts = scripts_running
         if scripts_running:
             self.send("Emulation.setScriptExecutionDisabled", value=True)
         both = f"({script('freeze')})().then({script('page_size')})"
         self.__dict__["size"] = self._within_limits(self.evaluate(both, name="freeze"))
+
+    def fleeting_texts(self) -> tuple[frozenset[int], int]:
+        """Return which texts of the inventory are gone when a reader waits or scrolls.
+
+        Also returns how many other texts came. The page's scripts run again for this: nothing can
+        be measured after it.
+        """
+        if not self._had_scripts:
+            return frozenset(), 0
+        try:
+            self.send("Emulation.setScriptExecutionDisabled", value=False)
+            found = self.run_script("linger")
+        except (BrowserError, RenderError):
+            return frozenset(), 0  # it was shown properly up to now, which counts
+        return frozenset(found["gone"]), found["others"]
 
     def stop_scripts(self) -> None:
         """Terminate any running script, also an endless loop."""

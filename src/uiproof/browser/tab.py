@@ -57,7 +57,6 @@ _FONTS = {
 }
 _MEDIA = {
     "prefers-color-scheme": "light",
-    "prefers-reduced-motion": "reduce",
     "prefers-contrast": "no-preference",
     "forced-colors": "none",
 }
@@ -313,7 +312,10 @@ class Tab:
         yield "Emulation.setUserAgentOverride", {**self._tools.identity, "acceptLanguage": "en-US"}
         yield "Emulation.setLocaleOverride", {"locale": "en-US"}
         yield "Emulation.setTimezoneOverride", {"timezoneId": "UTC"}
-        media = {**_MEDIA, **({"prefers-color-scheme": "dark"} if self._limits.dark else {})}
+        # Pages that are looked at do not move; those that are acted on come to rest sooner.
+        media = {**_MEDIA, "prefers-reduced-motion": "reduce" if self._live else "no-preference"}
+        if self._limits.dark:
+            media["prefers-color-scheme"] = "dark"
         features = [{"name": name, "value": value} for name, value in media.items()]
         yield "Emulation.setEmulatedMedia", {"media": "", "features": features}
         if self._scripts:

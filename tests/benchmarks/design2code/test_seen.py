@@ -113,6 +113,8 @@ def test_a_page_on_which_everything_is_hidden_scores_what_a_blank_page_scores(sc
     assert hidden["human"] <= 0.01
 
 
+FIXED = '<div style="position: fixed; inset: 0; z-index: 9; {}"></div>'
+
 HIDING_TEXT = {
     "transparent": css("* { color: transparent !important }"),
     "transparent fill": css("* { -webkit-text-fill-color: transparent !important }"),
@@ -152,6 +154,43 @@ HIDING_TEXT = {
     "shown without scripts": css("@media (scripting: enabled) { body { opacity: 0 } }"),
     "painted over by its outline": css("* { -webkit-text-stroke: 1em #fff }"),
     "far below": css("body { padding-top: 20000px !important }"),
+    "five pixels high": css("* { font-size: 5px !important }"),
+    "running into each other": css("* { letter-spacing: -.33em !important }"),
+    "mirrored": css("body * { transform: none !important } body { transform: scaleX(-1) }"),
+    "upside down": css("body * { transform: none !important } body { rotate: 180deg }"),
+    "squeezed by a transform": css("body { transform: scaleX(.2) }"),
+    "blurred letters": css("body { filter: blur(8px) }"),
+    "redrawn by a filter": "<svg width=0 height=0><filter id=f><feMorphology operator=dilate "
+    "radius=4 /></filter></svg>" + css("body { filter: url(#f) }"),
+    "blots": css("* { -webkit-text-stroke: .4em currentcolor !important }"),
+    "bars": css("* { text-decoration: line-through .8em currentcolor !important }"),
+    "cover that lets the pointer through": FIXED.format("background: #fff; pointer-events: none"),
+    "picture in front": FIXED.format("background: linear-gradient(#fff, #fff)"),
+    "pseudo-element in front": css(
+        "body::after { content: ''; position: fixed; inset: 0; z-index: 9; background: #fff }"
+    ),
+    "far to the right": css("html { overflow-x: hidden } body { padding-left: 1400px !important }"),
+    "for those who want less motion": css(
+        "@media (prefers-reduced-motion: no-preference) { body { display: none } }"
+    ),
+    "shown in a flash": css(
+        "@keyframes x { 0%, 12% { opacity: 0 } 12.5% { opacity: 1 } 13%, 100% { opacity: 0 } }"
+        "body { animation: x 20s infinite }"
+    ),
+    "passing by": css(
+        "@keyframes x { 0%, 1% { translate: 0 } 2%, 100% { translate: -300vw } }"
+        "body { animation: x 20s infinite }"
+    ),
+    "shown for a second": css(
+        "@keyframes x { 0%, 6% { opacity: 1 } 7%, 100% { opacity: 0 } }"
+        "body { animation: x 30s both }"
+    ),
+    "soon gone": "<script>setTimeout(() => document.body.replaceChildren(), 2000)</script>",
+    "gone when it is scrolled": "<script>onscroll = () => document.body.replaceChildren()</script>"
+    + css("body { padding-top: 710px !important }"),
+    "covered when it is scrolled": FIXED.format("display: none").replace("<div", "<div id=veil")
+    + "<script>onscroll = () => { veil.style = 'position: fixed; inset: 0; background: #fff' }"
+    "</script>" + css("body { padding-top: 710px !important }"),
 }
 
 
@@ -162,6 +201,57 @@ def test_text_that_nobody_can_read_does_not_pay(scores, page, how):
     hidden = scores(page, page, HIDING_TEXT[how])
     assert hidden["human"] <= 0.25, hidden
     assert all(hidden["strict"][name] <= 0.25 for name in BLOCKS), hidden["strict"]
+
+
+def test_a_page_that_cannot_be_scrolled_is_its_first_window(scores):
+    stuck = css("html, body { overflow: hidden } body { padding-top: 730px }")
+    hidden = scores(LONG, LONG, stuck)
+    assert hidden["strict"]["mean_without_clip"] <= 0.01
+    assert hidden["human"] <= 0.01
+
+
+def test_a_cover_that_sticks_to_the_window_hides_the_page(scores):
+    sticky = (
+        '<div style="position: sticky; top: 0; height: 100vh; margin-bottom: -100vh; {}"></div>'
+    )
+    page = LONG.replace("<h1>", sticky.format("background: #fff; z-index: 9") + "<h1>")
+    assert scores(LONG, page)["strict"]["mean_without_clip"] <= 0.01
+    # A first screen over which the rest of the page slides hides nothing.
+    slides = LONG.replace("<h1>", sticky.format("background: #eee; z-index: -1") + "<h1>")
+    assert scores(LONG, slides)["strict"]["text"] == pytest.approx(1)
+
+
+def test_texts_that_take_turns_are_seen(scores):
+    turns = (
+        "<p id=turn>The first of two sayings</p><script>let n = 0; setInterval(() => { "
+        "turn.textContent = ['The first of two sayings', 'And the second one'][++n % 2] }, 3100)"
+        "</script>"
+    )
+    still = "<p>The first of two sayings</p>"
+    turning = scores(LONG + still, LONG, turns)
+    assert turning["strict"]["text"] == pytest.approx(1)
+    assert turning["human"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "end", ['<div style="height: 500px"></div>', css("html { height: 900vh }")]
+)
+def test_an_empty_end_does_not_move_what_is_seen(scores, end):
+    cut = LONG.replace("<p>One more line of words</p>" * 30, "<p>One more line of words</p>" * 9)
+    assert scores(LONG, cut, end)["human"] <= scores(LONG, cut)["human"] + 0.02
+
+
+def test_texts_that_a_component_shows_stay(scores):
+    words = "<p>First words of it</p>Second words of it<p>Third words of it</p>"
+    made = f"<script>host.attachShadow({{mode: 'open'}}).innerHTML = '{words}'</script>"
+    page = f"<!DOCTYPE html><body><div id=host></div>{made}</body>"
+    found = scores(f"<!DOCTYPE html><body>{words}</body>", page)
+    assert found["strict"]["text"] == pytest.approx(1)
+
+
+def test_two_texts_on_one_place_cannot_be_read(seen):
+    at = '<div style="position: absolute; left: 20px; top: 20px">{}</div>'
+    assert seen(at.format("Some words that") + at.format("lie on others")) == ([], [])
 
 
 def test_what_appears_where_it_is_scrolled_to_is_seen(scores):
@@ -343,6 +433,11 @@ def test_a_pseudo_element_out_of_sight_is_not_taken_for_the_text_of_its_element(
         "text-shadow: 1px 1px 3px #999",
         "background: repeating-linear-gradient(45deg, #fff 0 9px, #eef 9px 18px)",
         "transform: rotate(8deg)",
+        "transform: rotate(-90deg) translateX(-200px)",
+        "transform: rotateY(180deg) rotateY(180deg)",
+        "writing-mode: vertical-rl",
+        "letter-spacing: -.05em",
+        "filter: blur(.5px)",
         "color: #0000; text-shadow: 0 0 0 #000; color: #00000010",
         "mix-blend-mode: multiply",
     ],

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import cv2
@@ -57,11 +58,14 @@ def find_blocks(
     ]
 
 
-def seen_blocks(capture: TextCapture, glyphs: Glyphs, texts: Sequence[SeenText]) -> list[TextBlock]:
+def seen_blocks(
+    capture: TextCapture, glyphs: Glyphs, texts: Sequence[SeenText], bottom: float
+) -> list[TextBlock]:
     """Return the same blocks, but of what is seen only.
 
     A text of which a part is seen is cut to that part, and its block is around that part; a text
-    that is seen as a whole makes the very block that `find_blocks` finds.
+    that is seen as a whole makes the very block that `find_blocks` finds. Positions are shares of
+    the page without an empty end that begins below `bottom`, in CSS pixels.
     """
     regions = glyphs.regions
     width, height = glyphs.screenshot.shape[1], glyphs.screenshot.shape[0]
@@ -80,7 +84,14 @@ def seen_blocks(capture: TextCapture, glyphs: Glyphs, texts: Sequence[SeenText])
             x, y, w, h = text.ink
             box = Box(x / width, y / height, w / width, h / height)
             blocks.append(TextBlock(text.text.lower(), box, text.color))
-    return blocks
+    last = max(bottom + EMPTY_END, WINDOW_HEIGHT) * glyphs.scale
+    if last >= height:
+        return blocks
+    longer = height / last
+    return [
+        replace(one, box=Box(one.box.x, one.box.y * longer, one.box.w, one.box.h * longer))
+        for one in blocks
+    ]
 
 
 def blocks_as_json(blocks: Sequence[TextBlock]) -> list[dict[str, object]]:
@@ -119,12 +130,16 @@ MIN_OWN = 4  # pixels that a text covers completely
 MIN_DISTINCT = 0.6  # of the seen pixels of a text must have no pixel like them around
 WHOLE_SHARE = 0.9  # of the pixels of a text must be seen, or its parts are looked at one by one
 MIN_STEADINESS = 0.5  # mean over deviation of how much the pixels of a text stand out
-MIN_LINE_HEIGHT = 5.0  # pixels; lower text cannot be read
-MIN_ADVANCE = 0.08  # of the height of a line for each character: what is denser cannot be read
+MIN_LINE_HEIGHT = 6.5  # pixels; lower text cannot be read
+MIN_ADVANCE = 0.2  # of the height of a line for each character: what is denser cannot be read
+MIN_LINE_STEP = 0.4  # of the height of a line, from one line of a text to the next
+MAX_INK = 0.45  # of the area of a line; letters that cover more of it have run into a blot
 FITTING_ADVANCE = 0.4  # of the font's size for each character, to guess how much text a box shows
 PSEUDO_REACH = 48  # pixels around an element in which its pseudo-elements are looked for
+WINDOW_HEIGHT = 720.0  # pixels; no page is shorter
+EMPTY_END = 60.0  # pixels that the end of a page may be empty
 MOST_EMPTY = 3600  # empty pixels below which a reader stops scrolling
-HEAP = 3  # texts on the same place, none of which can be read
+HEAP = 2  # texts on the same place, none of which can be read
 HEAP_SHARE = 0.5  # of a text must lie in such a heap
 CELL = 2  # pixels; heaps are looked for on a grid of such cells
 SAMPLES = 48  # pixels of a text that are looked at
@@ -324,13 +339,14 @@ class Glyphs:
     def _out_of_heaps(
         self, texts: Sequence[SeenText], places: Sequence[TextPlace]
     ) -> list[SeenText]:
-        """Leave out texts that lie with two or more others on one place."""
+        """Leave out texts that lie with others on one place."""
         height, width = (length // CELL + 1 for length in self.screenshot.shape[:2])
         layers = np.zeros((height, width), np.int16)
+        last = np.full((height, width), -1, np.int32)  # the text that was there last
         spots: list[list[tuple[slice, slice]]] = []
         painted = set()  # copies of a text on the same place are read as one
         for text in texts:
-            lines = places[text.index].lines or (text.box,)
+            lines = places[text.index].lines  # none where the browser does not report them
             # Neighbouring lines overlap a little where they are set tightly.
             cut = [(x, y + 0.2 * h, w, 0.6 * h) for x, y, w, h in lines]
             spots.append([_cells(line, height, width) for line in cut])
@@ -338,13 +354,14 @@ class Glyphs:
             if key not in painted:
                 painted.add(key)
                 for spot in spots[-1]:
-                    layers[spot] += 1
+                    layers[spot] += last[spot] != text.index
+                    last[spot] = text.index
         found = []
         for text, own in zip(texts, spots, strict=True):
             parts = [layers[spot] for spot in own]
             total = sum(part.size for part in parts)
             heaped = sum(int(np.count_nonzero(part >= HEAP)) for part in parts)
-            if heaped <= HEAP_SHARE * total:
+            if heaped <= HEAP_SHARE * total:  # 0 without lines
                 found.append(text)
         return found
 
@@ -371,7 +388,7 @@ class Glyphs:
     ) -> _Candidate | None:
         """Return a text that may be read, with its pixels; without pixels if there are too few."""
         box, text, _ = listed
-        if place.lines and not _is_readable(place.lines, text, self.scale):
+        if place.lines and not _is_readable(place, text, self.scale):
             return None
         if not place.lines:
             text = text[: _fitting(box, place.font_size)]
@@ -380,6 +397,9 @@ class Glyphs:
         letter = max(MIN_INK * place.font_size**2, 1.0)
         if ink < letter * _share_inside(place.lines, box) * len("".join(text.split())):
             pixels = _NONE
+        covered = np.count_nonzero(self.numbers[pixels] == place.color_number)
+        if place.lines and covered > MAX_INK * sum(w * h for _, _, w, h in place.lines):
+            return None
         is_cut = _is_cut(box, place.lines, parts, self.columns)
         return _Candidate(index, box, text, place, pixels, least, is_cut)
 
@@ -622,14 +642,25 @@ def _numbers(a: NDArray[np.uint8], b: NDArray[np.uint8], base: int) -> NDArray[n
     return numbers
 
 
-def _is_readable(lines: Sequence[PixelRect], text: str, scale: int) -> bool:
-    """Return whether lines are high enough, and wide enough for so many characters."""
-    height = max(h for _, _, _, h in lines)
-    characters = len(" ".join(text.split()))
-    return (
-        height >= MIN_LINE_HEIGHT * scale
-        and sum(w for _, _, w, _ in lines) >= MIN_ADVANCE * height * characters
-    )
+def _is_readable(place: TextPlace, text: str, scale: int) -> bool:
+    """Return whether lines are high, wide and far enough apart for so many characters."""
+    lines = place.lines
+    if max(h for _, _, _, h in lines) < MIN_LINE_HEIGHT * scale:
+        return False
+    # Lines may run from top to bottom, or at an angle: their boxes are higher then.
+    thickness = min(max(min(w, h) for _, _, w, h in lines), 1.5 * place.font_size)
+    length = sum(max(w, h) for _, _, w, h in lines)
+    if length < MIN_ADVANCE * thickness * len(" ".join(text.split())):
+        return False
+    heaped = sum(_lie_on_each_other(a, b) for a, b in pairwise(lines))
+    return 2 * heaped <= len(lines)
+
+
+def _lie_on_each_other(a: PixelRect, b: PixelRect) -> bool:
+    """Return whether two lines of a text cannot be told apart."""
+    _, _, w, _ = _overlap(a, b)
+    apart = abs(a[1] - b[1]) if max(a[2], b[2]) >= max(a[3], b[3]) else abs(a[0] - b[0])
+    return w > 1 and apart < MIN_LINE_STEP * min(*a[2:], *b[2:])
 
 
 def _share_inside(lines: Sequence[PixelRect], box: PixelRect) -> float:

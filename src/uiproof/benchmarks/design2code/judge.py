@@ -207,7 +207,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         ours = measure(photograph(self._renderer, generated, screen))
         theirs = theirs_later.result()
         similarity = TextSimilarity()
-        if ours.png == theirs.png and ours.blocks == theirs.blocks:
+        if ours.shows_the_same_as(theirs):
             matching = match_with_itself(ours.blocks)
             same = None if self._clip is None else 1.0
             paper = seen = paper_scores(BlockScores(1.0, 1.0, 1.0, 1.0), same)

@@ -42,6 +42,8 @@ from uiproof.vision.images import Rgb, decode_screenshot
 MOST_PIXELS_KEPT = 60_000_000  # of reference pages in memory: about twenty-five ordinary ones
 MOST_THINGS = 20_000  # texts, pictures, controls and surfaces that are listed of one page
 _DEFAULT = Screen()
+MOST_FLEETING = 0.5  # of the texts: where more are gone soon, the picture is not what readers see
+MOST_LOST = 0.1  # of the texts: so many may go without others in their place
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Inventory:
     images: tuple[PixelRect, ...] = ()
     controls: tuple[PixelRect, ...] = ()
     surfaces: tuple[tuple[PixelRect, tuple[int, int, int] | None], ...] = ()  # with a plain colour
+    reach: tuple[float, float] | None = None  # how much of the page stays, and can be scrolled to
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,9 @@ class Photographs:
     flags: tuple[str, ...]
     scale: int = 1  # device pixels of the pictures for each CSS pixel of the inventory
     web: Mapping[str, Any] = field(default_factory=dict)  # as `WebLog.as_json` has it
+    window: float | None = None  # the height of the window, if something may be in front of it all
+    fleeting: frozenset[int] = frozenset()  # texts of the inventory that soon are gone
+    coming: int = 0  # texts that come instead
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,20 @@ class PageView:
     def rgb(self) -> Rgb:
         """Return the CSS pixels of the page."""
         return reduced(decode_screenshot(self.png), self.scale)
+
+    def shows_the_same_as(self, other: PageView) -> bool:
+        """Return whether two pages look the same and have the same texts."""
+        return (self.png, self.blocks, self.seen_blocks) == (
+            *(other.png, other.blocks, other.seen_blocks),
+        )
+
+    @property
+    def reachable(self) -> Rgb:
+        """Return the pixels of the page that a reader can scroll to and that stay."""
+        if self.inventory.reach is None:
+            return self.rgb
+        width, height = (int(length) for length in self.inventory.reach)
+        return self.rgb[:height, :width] if width and height else np.full_like(self.rgb, 255)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -112,8 +132,20 @@ def photograph(renderer: Renderer, source: PageSource, screen: Screen = _DEFAULT
             page.flags.add(MISSING_GLYPHS)
         capture = capture_text(page)
         flags = tuple(sorted(page.flags))
-        asked = page.web.as_json()
-        return Photographs(png, capture, _inventory(found), flags, screen.scale, asked)
+        inventory = _inventory(found)
+        window = float(found["window"]) if found["veiled"] else None
+        fleeting, coming = page.fleeting_texts()
+        return Photographs(
+            png,
+            capture,
+            inventory,
+            flags,
+            scale=screen.scale,
+            web=page.web.as_json(),
+            window=window,
+            fleeting=fleeting,
+            coming=coming,
+        )
 
 
 def measure(photographs: Photographs) -> PageView:
@@ -124,18 +156,34 @@ def measure(photographs: Photographs) -> PageView:
     capture, inventory = photographs.capture, photographs.inventory
     glyphs = Glyphs.read(capture, picture, scale)
     seen = glyphs.seen_texts(*_in_device_pixels(inventory.texts, capture.places, scale))
-    if (end := end_of_page(rgb)) < len(rgb):
+    gone, listed = photographs.fleeting, len(inventory.texts)
+    if len(gone) > MOST_FLEETING * listed:
+        inventory = Inventory(texts=inventory.texts, reach=(0, 0))
+    elif len(gone) - photographs.coming <= MOST_LOST * listed:
+        gone = frozenset()  # some texts take turns
+    seen = tuple(text for text in seen if text.index not in gone)
+    end = end_of_page(rgb)
+    window = photographs.window
+    if window is not None and not any(text.box[1] + text.box[3] <= window * scale for text in seen):
+        # What is in front of the window hides its texts, and would hide the others.
+        seen, end = (), min(end, int(window))
+        inventory = replace(inventory, reach=(rgb.shape[1], end))
+    if end < len(rgb):
         seen = tuple(text for text in seen if text.box[1] < end * scale)
         inventory = Inventory(
             texts=tuple(one for one in inventory.texts if one[0][1] < end),
             images=tuple(box for box in inventory.images if box[1] < end),
             controls=tuple(box for box in inventory.controls if box[1] < end),
             surfaces=tuple(one for one in inventory.surfaces if one[0][1] < end),
+            reach=inventory.reach,
         )
+    boxes = (*(_scaled(one.box, 1 / scale) for one in seen), *inventory.images, *inventory.controls)
+    surfaces = tuple(box for box, _ in inventory.surfaces)
+    bottom = max((y + h for _, y, _, h in (*boxes, *surfaces)), default=0.0)
     view = PageView(
         png=photographs.png,
         blocks=tuple(find_blocks(capture, picture, glyphs)),
-        seen_blocks=tuple(seen_blocks(capture, glyphs, seen)),
+        seen_blocks=tuple(seen_blocks(capture, glyphs, seen, bottom)),
         inventory=inventory,
         seen_texts=tuple(
             (_scaled(one.box, 1 / scale), one.text, one.color, one.legibility) for one in seen
@@ -252,6 +300,7 @@ def _inventory(found: dict[str, Any]) -> Inventory:
             (_rect(box), None if color is None else _color(color))
             for box, color in found["surfaces"]
         ),
+        reach=None if found["reach"] is None else (found["reach"][0], found["reach"][1]),
     )
 
 
@@ -275,6 +324,7 @@ def _as_json(view: PageView) -> dict[str, Any]:
             "images": inventory.images,
             "controls": inventory.controls,
             "surfaces": inventory.surfaces,
+            "reach": inventory.reach,
         },
         "seen_texts": view.seen_texts,
         "flags": view.flags,

@@ -95,11 +95,11 @@ def strict_scores(
 
     `clip` is the CLIP score of this profile (`above_blank`), or None where there are no weights.
     """
-    our_gray, their_gray = grayscale(generated.rgb), grayscale(reference.rgb)
+    our_gray, their_gray = grayscale(generated.reachable), grayscale(reference.reachable)
     ours, theirs = seen_contents(generated, our_gray), seen_contents(reference, their_gray)
     empty = (ours.bottom == 0) + (theirs.bottom == 0)  # how many of the two pages show nothing
-    width = max(generated.size[0], reference.size[0])
-    height = max(generated.size[1], reference.size[1])
+    height = max(our_gray.shape[0], their_gray.shape[0])
+    width = max(our_gray.shape[1], their_gray.shape[1])
     blocks = _block_scores(ours, theirs, width, height, similarity or TextSimilarity())
     layout = layout_overlap(ours.classes, theirs.classes, width, height)
     our_height, their_height = (
@@ -122,18 +122,18 @@ def strict_scores(
 
 def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
     """Return what of a page's inventory leaves pixels that can be seen."""
-    gray = grayscale(view.rgb) if gray is None else gray
-    inventory = view.inventory
+    rgb, inventory = view.reachable, view.inventory
+    gray = grayscale(rgb) if gray is None else gray
     texts = [box for box, *_ in inventory.texts]
-    surfaces = _with_edges(view.rgb, inventory.surfaces)
+    surfaces = _with_edges(rgb, inventory.surfaces)
     seen = Contents(
         texts=view.seen_texts,
         images=_standing_out(
-            *(view.rgb, gray, inventory.images),
+            *(rgb, gray, inventory.images),
             others=[*texts, *inventory.images, *inventory.controls, *surfaces],
         ),
         # What a control shows is its text, and its outline.
-        controls=_standing_out(view.rgb, gray, inventory.controls),
+        controls=_standing_out(rgb, gray, inventory.controls),
         surfaces=surfaces,
     )
     if seen.bottom == 0 and (painted := _painted(gray)) is not None:

@@ -4,6 +4,7 @@ async () => {
   const MOST_PICTURES = 1000; // that are waited for
   const LONGEST_MS = 20000; // of an animation that is shown as it ends
   const LOOKED_AT_MS = 1000; // the moment at which a longer one is shown
+  const LATER_MS = [5000, 10000]; // when it must still be as it is at that moment
   const MOMENTS = 8; // of an endless animation; the most visible one is shown
   const MOST_ANIMATIONS = 300; // whose moments are tried
   // An element named like a property hides that property of its form or of the document. Elements
@@ -52,13 +53,33 @@ async () => {
     }
     animation.cancel();
   };
+  // Whether an animated element is somewhere on the page and can be seen there.
+  const isOnPage = ({ target, pseudoElement }) => {
+    if (pseudoElement) return true; // its place cannot be measured
+    const { right, bottom, width, height } = target.getBoundingClientRect();
+    return width > 0 && height > 0 && right + scrollX > 0 && bottom + scrollY > 0;
+  };
+  const look = (animation, moment) => {
+    animation.currentTime = moment;
+    const { effect } = animation;
+    if (!effect.target) return { shown: 1, there: true };
+    return { shown: opacity(effect), there: isOnPage(effect) };
+  };
+  // Whether what an animation shows at a moment is there for more than an instant: it also is at one
+  // of some other moments close by.
+  const lasts = (animation, { shown, there }, others) =>
+    others.some((moment) => {
+      const other = look(animation, moment);
+      return other.shown >= 0.5 * shown && (other.there || !there);
+    });
   // The element's own style is not a moment of an endless animation: it is never visible.
-  const stopAtBest = (animation, moments) => {
+  const stopAtBest = (animation, moments, near) => {
     animation.pause();
     let [best, most] = [moments[0], -1];
     for (const moment of moments) {
-      animation.currentTime = moment;
-      const seen = animation.effect.target ? opacity(animation.effect) : 1;
+      const now = look(animation, moment);
+      const isFlash = !lasts(animation, now, near(moment));
+      const seen = isFlash ? 0 : now.shown;
       if (seen > most + 0.01) [best, most] = [moment, seen];
       if (most > 0.99) break;
     }
@@ -148,7 +169,8 @@ async () => {
       const ends = Number.isFinite(timing.endTime) && animation.playbackRate !== 0;
       if (ends && timing.endTime > LONGEST_MS) {
         animation.pause(); // its end is too far away
-        animation.currentTime = LOOKED_AT_MS;
+        const isFlash = !lasts(animation, look(animation, LOOKED_AT_MS), LATER_MS);
+        animation.currentTime = isFlash ? LATER_MS.at(-1) : LOOKED_AT_MS;
         // Transitions are switched off below, which would bring them to their end.
         const { transitionProperty: name, effect } = animation;
         if (name && !effect.pseudoElement) {
@@ -160,7 +182,9 @@ async () => {
       } else if (animation.playbackRate !== 0 && timing.duration > 0 && looked++ < MOST_ANIMATIONS) {
         const { delay, duration } = timing;
         const period = Math.min(duration, LONGEST_MS);
-        stopAtBest(animation, shares.map((share) => delay + share * period));
+        const near = (moment) =>
+          [1, 2 * MOMENTS - 1].map((part) => delay + ((moment - delay + (part * period) / (2 * MOMENTS)) % period));
+        stopAtBest(animation, shares.map((share) => delay + share * period), near);
       } else {
         hold(animation);
       }

@@ -1,5 +1,6 @@
 // Lists what is visible on the page, from the DOM: texts with their colours, pictures, controls and
-// painted surfaces, as boxes [x, y, width, height] in page pixels.
+// painted surfaces, as boxes [x, y, width, height] in page pixels. `reach` is how much of the page can
+// be scrolled to, `veiled` whether something may be in front of it all the time.
 ({ width, height, most }) => {
   const found = { texts: [], images: [], controls: [], surfaces: [] };
   const PICTURES = new Set("img svg canvas video picture object embed iframe frame".split(" "));
@@ -71,19 +72,20 @@
 
     if (isShown && !isRoot) {
       const failed = name === "img" && (!element.complete || element.naturalWidth === 0);
-      if (failed) addText(element.alt, box, box, style, { element });
+      const upright = seen.isUpright(inner, parseFloat(style.fontSize));
+      if (failed && upright) addText(element.alt, box, box, style, { element });
       if (PICTURES.has(name) || /url\(/.test(style.backgroundImage)) add("images", box, box);
       if (CONTROLS.has(name) && element.type !== "hidden") add("controls", box, box);
       else if (!PICTURES.has(name)) {
         const color = paint(style);
         if (color !== undefined) add("surfaces", box, box, at.opacity < 1 ? null : color);
       }
-      const text = shownText(element);
+      const text = upright ? shownText(element) : "";
       if (text) addText(text, box, box, style, { element });
     }
     if (at.holdsUnseen) return;
     if (["textarea", "select", "svg", "iframe", "object", "video", "canvas"].includes(name)) {
-      if (name === "svg" && isShown) {
+      if (name === "svg" && isShown && seen.isUpright(inner, 16)) {
         for (const text of element.querySelectorAll("text")) {
           const own = seen.toBox(text.getBoundingClientRect(), outer);
           addText(text.textContent, own, inner.clip, getComputedStyle(text), { element: text }, true);
@@ -94,7 +96,7 @@
     const pseudo = (which) => {
       if (!isShown || !hasPseudoTexts) return;
       const made = seen.pseudo(element, which);
-      if (made) addText(made.text, whole, inner.clip, made.style, { element, pseudo: which });
+      if (made && seen.isUpright(inner, parseFloat(made.style.fontSize))) addText(made.text, whole, inner.clip, made.style, { element, pseudo: which });
     };
     pseudo("::before");
     for (const child of [...(element.shadowRoot?.childNodes ?? []), ...seen.drawnIn(element)]) {
@@ -106,9 +108,12 @@
     }
     pseudo("::after");
   };
-  const page = { x: 0, y: 0, w: width, h: height };
-  const from = seen.cover() ?? document.body;
+  const { w, h } = seen.reach(width, height);
+  const page = { x: 0, y: 0, w, h };
+  const cover = seen.cover();
+  const from = cover ?? document.body;
   if (from) visit(from, seen.start(page, window.scrollX, window.scrollY));
   globalThis.uiproofTexts = owners;
-  return found;
+  const bottom = cover ? Math.min(h, window.innerHeight) : h;
+  return { ...found, reach: [w, bottom], window: window.innerHeight, veiled: !cover && seen.isVeiled() };
 }

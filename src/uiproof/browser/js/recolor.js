@@ -94,7 +94,10 @@
       if (veils.length) veiled.set(element, veils);
     }
   };
-  if (list) findVeils();
+  if (list) {
+    findVeils();
+    globalThis.uiproofStyles = all.map((element) => [element, element.getAttribute("style")]);
+  }
 
   if (list || group > 0) {
     for (const element of all) {

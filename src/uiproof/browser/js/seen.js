@@ -2,8 +2,11 @@
 // (see `script` in page.py). Overlapping paint is not considered here.
 (() => {
   const UNSEEN = 0.05; // opacity below which nothing is seen
-  const LOWEST = 4; // pixels: lower lines of letters cannot be read
-  const SMALLEST = 3; // pixels: the size of letters in such lines
+  const LOWEST = 6; // pixels: lower lines of letters cannot be read
+  const SMALLEST = 6; // pixels: smaller letters cannot be read
+  const TIGHTEST = -0.2; // of their size: closer letters run into each other
+  const BLURRED = 0.12; // of their size: more blurred letters cannot be read
+  const NARROWEST = 0.4; // of their usual width to height, or the other way round
   const MOST_WORDS = 1000; // of one text that is cut off
   const LONGEST_WORD = 12; // longer ones are looked at in pieces
 
@@ -133,10 +136,42 @@
     /transform|filter|perspective/.test(style.willChange) ||
     /paint|layout|strict|content/.test(style.contain);
 
+  // What transforms and filters of elements make of letters: `matrix` is null where nothing turns them.
+  const turnedBy = (style, outer) => {
+    const { transform, rotate = "none", scale = "none" } = style;
+    let matrix = outer;
+    const turn = (one) => (matrix = matrix ? matrix.multiply(one) : one);
+    if (rotate !== "none") {
+      const angle = rotate.split(" ").at(-1);
+      const [x, y, z] = rotate.includes(" ") ? axis(rotate) : [0, 0, 1];
+      turn(new DOMMatrix().rotateAxisAngle(x, y, z, parseFloat(angle)));
+    }
+    if (scale !== "none") {
+      const [x, y = x] = scale.split(" ").map(parseFloat);
+      turn(new DOMMatrix().scale(x, y));
+    }
+    if (transform !== "none") turn(new DOMMatrix(transform));
+    return matrix;
+  };
+  const axis = (rotate) =>
+    ({ x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] })[rotate[0]] ?? rotate.split(" ").map(parseFloat);
+  const blurOf = (filter) => Math.max(0, ...[...filter.matchAll(/\bblur\(([\d.]+)px\)/g)].map(([, px]) => +px));
+  // Whether letters can be read as far as they are not mirrored, upside down, squeezed, blurred or
+  // redrawn by a filter of the page's own.
+  const isUpright = ({ matrix, blur, redrawn }, size) => {
+    if (redrawn || blur > BLURRED * size) return false;
+    if (!matrix) return true;
+    const { a, b, c, d } = matrix;
+    const [across, down] = [Math.hypot(a, b), Math.hypot(c, d)];
+    if (a * d - b * c <= 0 || a < -0.2 * across) return false;
+    return Math.min(across, down) >= NARROWEST * Math.max(across, down);
+  };
+
   // The outermost visible area: a box of the whole page. `dx` and `dy` lead from the coordinates of a
   // window to those of the page.
   const start = (box, dx, dy) => ({
     ...{ opacity: 1, plain: true, clip: box, absolute: box, fixed: box, dx, dy },
+    ...{ matrix: null, blur: 0, redrawn: false },
   });
 
   // The visibility of an element inside `outer`: `box` is its visible part, `inner` is the state for
@@ -154,6 +189,11 @@
     const plain =
       outer.plain && style.filter === "none" && style.mixBlendMode === "normal";
     const inner = { ...outer, opacity, plain, clip, absolute, fixed };
+    inner.matrix = turnedBy(style, outer.matrix);
+    if (style.filter !== "none") {
+      inner.blur += blurOf(style.filter);
+      inner.redrawn ||= style.filter.includes("url(");
+    }
     const inline = style.display === "inline" || style.display === "contents";
     if (!isRoot && !inline) {
       const across = style.overflowX !== "visible";
@@ -188,7 +228,9 @@
   // The colour of letters with its opacity, null where they are invisible. `plain` is true where they
   // have that colour alone: no background clipped to them, no shadow.
   const letters = (style, inSvg = false) => {
-    if (!inSvg && parseFloat(style.fontSize) < SMALLEST) return null; // drawings are scaled
+    const size = parseFloat(style.fontSize);
+    if (!inSvg && size < SMALLEST) return null; // drawings are scaled
+    if (parseFloat(style.letterSpacing) < TIGHTEST * size) return null;
     const fill = inSvg ? style.fill : style.webkitTextFillColor || style.color;
     const painted = /^url/.test(fill);
     const [r, g, b, alpha] = painted ? rgba(style.color) : rgba(fill === "none" ? "#0000" : fill);
@@ -302,6 +344,8 @@
   // The visible words of a text and the box around them, or null. `cut` leaves out words outside of
   // the clip; callers that look at the pixels do not need that.
   const words = (node, at, cut = true) => {
+    const parent = node.parentElement ?? node.getRootNode().host;
+    if (!isUpright(at, parseFloat(getComputedStyle(parent).fontSize))) return null;
     const range = node.ownerDocument.createRange();
     const look = () => {
       let [area, seen, box] = [0, 0, null];
@@ -342,26 +386,85 @@
     return kept.length ? { text: kept.join(""), box } : null;
   };
 
+  // --- covers
+
+  const FRINGE = 0.03; // of the window, on each side, that a cover leaves free
+  const fillsWindow = ({ left, top, right, bottom }) => {
+    const [across, down] = [FRINGE * innerWidth, FRINGE * innerHeight];
+    return left <= across && top <= down && right >= innerWidth - across && bottom >= innerHeight - down;
+  };
+  // Whether an element fills the window, also when the page is scrolled.
+  const staysInFront = (element) => {
+    const { position } = getComputedStyle(element);
+    if (!fillsWindow(element.getBoundingClientRect())) return false;
+    if (position !== "sticky") return position === "fixed";
+    const end = document.documentElement.scrollHeight - innerHeight;
+    if (end < 1) return true;
+    window.scrollTo({ top: end / 2, behavior: "instant" });
+    const stays = fillsWindow(element.getBoundingClientRect());
+    window.scrollTo({ top: 0, behavior: "instant" });
+    return stays;
+  };
+  const POINTS = [[0.5, 0.5], [0.05, 0.05], [0.95, 0.05], [0.05, 0.95], [0.95, 0.95]];
   // The element that covers the whole window at every scroll position, so that nothing else of the
   // page is ever visible; or null.
   const cover = () => {
     const isOpaque = (style) => rgba(style.backgroundColor)[3] >= 0.95 && opacityOf(style) >= 0.95;
     const over = (element) => {
       if (element.matches("dialog:modal") && isOpaque(getComputedStyle(element, "::backdrop"))) return true;
-      const rect = element.getBoundingClientRect();
-      const fills =
-        rect.left <= 0 && rect.top <= 0 && rect.right >= innerWidth && rect.bottom >= innerHeight;
+      return staysInFront(element) && isOpaque(getComputedStyle(element));
+    };
+    return topmost(over);
+  };
+  // Whether something that may hide the page stays in front of the whole window. Pictures show
+  // whether it does hide it.
+  const isVeiled = () => {
+    const paints = (style) => opacityOf(style) >= 0.5 && rgba(style.backgroundColor)[3] >= 0.5;
+    if (topmost(staysInFront)) return true;
+    const outer = [document.documentElement, document.body, ...(document.body?.children ?? [])];
+    return outer.slice(0, MOST_OUTER).some(
+      (element) =>
+        element &&
+        ["::before", "::after"].some((which) => {
+          const style = getComputedStyle(element, which);
+          if (style.content === "none" || style.position !== "fixed") return false;
+          const isLarge = parseFloat(style.width) >= innerWidth && parseFloat(style.height) >= innerHeight;
+          return isLarge && !(parseInt(style.zIndex) < 0) && (paints(style) || style.backgroundImage !== "none");
+        }),
+    );
+  };
+  const MOST_OUTER = 100; // elements whose pseudo-elements are looked at
+  // The element that is in front of the page everywhere and for which `over` holds; or null.
+  const topmost = (over) => {
+    // What lets the pointer through hides as much.
+    const fixed = [...document.querySelectorAll("*")].filter((element) => {
       const style = getComputedStyle(element);
-      return fills && style.position === "fixed" && isOpaque(style);
+      return style.position === "fixed" && style.pointerEvents === "none" && element.style;
+    });
+    const before = fixed.map((element) => element.getAttribute("style"));
+    for (const element of fixed) element.style.setProperty("pointer-events", "auto", "important");
+    const at = ([x, y]) => {
+      let found = document.elementFromPoint(innerWidth * x, innerHeight * y);
+      while (found && !over(found)) found = found.parentElement;
+      return found;
     };
-    const coverAt = (x, y) => {
-      let at = document.elementFromPoint(innerWidth * x, innerHeight * y);
-      while (at && !over(at)) at = at.parentElement;
-      return at;
+    const [first, ...rest] = POINTS.map(at);
+    fixed.forEach((element, index) => {
+      if (before[index] === null) element.removeAttribute("style");
+      else element.setAttribute("style", before[index]);
+    });
+    return first && rest.every((one) => one === first) ? first : null;
+  };
+  // How much of a page that is `width` x `height` can be scrolled to.
+  const reach = (width, height) => {
+    const styles = [document.documentElement, document.body].filter(Boolean).map((one) => getComputedStyle(one));
+    // The window scrolls as the root says, or the body where the root says nothing.
+    const style = styles.find(({ overflowX, overflowY }) => overflowX !== "visible" || overflowY !== "visible");
+    const isStuck = (overflow) => ["hidden", "clip"].includes(overflow);
+    return {
+      w: style && isStuck(style.overflowX) ? Math.min(width, innerWidth) : width,
+      h: style && isStuck(style.overflowY) ? Math.min(height, innerHeight) : height,
     };
-    const first = coverAt(0.5, 0.5);
-    const around = [[0.05, 0.05], [0.95, 0.05], [0.05, 0.95], [0.95, 0.95]];
-    return first && around.every(([x, y]) => coverAt(x, y) === first) ? first : null;
   };
 
   // The text that a style sheet adds before or after the content of an element, or null.
@@ -380,5 +483,5 @@
     return { text: text.join(""), style };
   };
 
-  return { UNSEEN, LOWEST, intersect, around, hasArea, toBox, rgba, start, enter, drawnIn, letters, words, pseudo, cover };
+  return { UNSEEN, LOWEST, intersect, around, hasArea, toBox, rgba, start, enter, isUpright, drawnIn, letters, words, pseudo, cover, isVeiled, reach };
 })()
