@@ -33,7 +33,7 @@ class CountingRenderer:
 
     def __init__(self, renderer):
         self._renderer = renderer
-        self.limits = renderer.limits
+        self.limits, self.web_digest = renderer.limits, renderer.web_digest
         self.opened = 0
 
     def open(self, source, limits=None):
