@@ -38,6 +38,7 @@ from uiproof.benchmarks.design2code.pages import photograph
 from uiproof.browser import Limits, PageSource, Renderer, process
 from uiproof.browser.chromium import MORE_VARIABLES, confinement, find_chromium
 from uiproof.errors import RenderError
+from uiproof.web import FrozenWeb
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -59,7 +60,7 @@ class Keeper:
     def shoot(self, path: Path) -> tuple[bytes | None, set[str], str]:
         """Return the picture, the flags and the error of one page."""
         if self._renderer is None:
-            self._renderer = Renderer(LIMITS).__enter__()
+            self._renderer = Renderer(LIMITS, web=FrozenWeb.installed()).__enter__()
         try:
             with wall_clock(LONGEST, path.name):
                 # All that a judge takes from a page: its picture, its texts, its recoloured texts.

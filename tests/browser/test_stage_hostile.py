@@ -16,13 +16,14 @@ from uiproof.browser.snapshots import Action, Element
 from uiproof.browser.stage import MAX_ELEMENTS
 from uiproof.errors import BrowserDiedError, PageTimeoutError, RenderError
 from uiproof.process_tree import kill_tree
+from uiproof.web import FrozenWeb
 
 LIMITS = Limits(load_seconds=6, step_seconds=10)
 
 
 @pytest.fixture(scope="module")
 def renderer() -> Iterator[Renderer]:
-    with Renderer(LIMITS) as renderer:
+    with Renderer(LIMITS, web=FrozenWeb.installed()) as renderer:
         yield renderer
 
 
