@@ -118,7 +118,7 @@ def number_of(version: str) -> Number | None:
 def choose_versions(available: Iterable[str], wanted: str) -> list[tuple[str, str]]:
     """Return the versions that may answer, best first, each with a note where it stands in.
 
-    Nothing, `latest` and other tags mean the newest one. A version or range that is not there is
+    Nothing, `latest` and other tags mean the newest one that has the file. A version or range that is not there is
     answered by the nearest one of the same major version, never by another one.
     """
     numbers = {one: number for one in available if (number := number_of(one))}
@@ -128,7 +128,9 @@ def choose_versions(available: Iterable[str], wanted: str) -> list[tuple[str, st
     if revision := _REVISION.fullmatch(wanted):
         wanted = f"0.{revision[1]}.0"
     if wanted in ("", "latest", "*", "x", "stable", "release"):
-        return [(one, "") for one in newest[:1]]
+        # Pages that name no version were written for one that had the file that they ask for.
+        others = [(one, f"{one} instead of {newest[0]}") for one in newest[1:]]
+        return [(one, "") for one in newest[:1]] + others
     if wanted in ("next", "beta", "rc", "alpha", "canary"):
         return [(one, "") for one in sorted(numbers, key=lambda one: numbers[one])[-1:]]
     asked = number_of(wanted)
