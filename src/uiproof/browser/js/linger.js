@@ -41,7 +41,9 @@ async () => {
   const end = Math.min(height, MOST_WINDOWS * innerHeight);
   for (let top = 0; top < end; top += innerHeight - 40) {
     window.scrollTo({ top, behavior: "instant" });
-    await uiproofClock.settle(top ? BETWEEN_MS : LATER_MS);
+    await uiproofClock.rest();
+    await uiproofClock.advance(top ? BETWEEN_MS : LATER_MS);
+    await uiproofClock.rest();
     const root = seen.cover() ?? document.body;
     if (root) look(root);
   }
