@@ -118,8 +118,8 @@ def number_of(version: str) -> Number | None:
 def choose_versions(available: Iterable[str], wanted: str) -> list[tuple[str, str]]:
     """Return the versions that may answer, best first, each with a note where it stands in.
 
-    Nothing, `latest` and other tags mean the newest one that has the file. A version or range that is not there is
-    answered by the nearest one of the same major version, never by another one.
+    Nothing, `latest` and other tags mean the newest one that has the file. A version or range that
+    is not there is answered by the nearest one of the same major version, never by another one.
     """
     numbers = {one: number for one in available if (number := number_of(one))}
     released = [one for one in numbers if numbers[one][3]] or list(numbers)
