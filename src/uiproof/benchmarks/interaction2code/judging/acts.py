@@ -301,7 +301,8 @@ class Probes:
                 if before.snapshot.scroll != (0, 0):
                     x, y = before.snapshot.scroll
                     stage.reveal((x + self.window[0] / 2, y + self.window[1] / 2))
-                stage.settle()
+                for _ in range(3):  # as long as pointing at an element and acting on it take
+                    stage.settle()
                 second = decode(stage.screenshot())
         except RenderError:
             return None
