@@ -119,7 +119,7 @@ class Recording:
             watched, replace(generated, attempt=attempt, again=again, elsewhere=elsewhere)
         )
         case["reference"] = {
-            **_flat(reference, "sentence", "name", "tags", "visuals", "reverts"),
+            **_flat(reference, "sentence", "description", "name", "tags", "visuals", "reverts"),
             "before": self._picture(reference.before),
             "after": self._picture(reference.after),
             "action": _action_json(reference.action),
@@ -133,6 +133,10 @@ class Recording:
             "found": None if generated.found is None else self._element(generated.found),
             "outcome": self._outcome(generated.outcome),
             "noise": None if generated.noise is None else self._picture(generated.noise),
+            "approach": None if generated.approach is None else self._picture(generated.approach),
+            "others": [self._element(one) for one in generated.others],
+            "score": generated.score,
+            "action": None if generated.action is None else _action_json(generated.action),
         }
         case["verdict"] = _verdict_json(verdict)
         self.cases.append(case)
@@ -283,6 +287,7 @@ class _Case:
             tags=tuple(theirs["tags"]),
             visuals=tuple(theirs["visuals"]),
             read=None if theirs["reads"] is None else self._read,
+            description=theirs.get("description", ""),
             **{key: theirs[key] for key in ("sentence", "name", "reverts")},
         )
         noise = mine["noise"] and self._picture(mine["noise"])[:, :, 0] > 0
@@ -293,6 +298,10 @@ class _Case:
             found_by=mine["found_by"],
             outcome=self._outcome(mine["outcome"]),
             noise=noise,
+            approach=mine.get("approach") and self._picture(mine["approach"]),
+            others=tuple(self.elements[one] for one in mine.get("others", ())),
+            score=mine.get("score", 1.0),
+            action=mine.get("action") and Action(*mine["action"]),
             viewport=tuple(mine["viewport"]),
             attempt=self._attempt,
             again=self._again,

@@ -12,6 +12,7 @@ from uiproof.benchmarks.interaction2code.judging.triggers import (
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.snapshots import Action
 from uiproof.geometry import PixelBox
+from uiproof.vision.ocr import OcrLine, OcrWord
 
 WINDOW = (800, 600)
 
@@ -159,3 +160,46 @@ def test_an_element_is_found_again_when_its_page_is_loaded_again(renderer):
     with renderer.stage(page, WINDOW) as first, renderer.stage(page, WINDOW) as second:
         four = next(one for one in first.snapshot().elements if one.text == "four")
         assert same_element(second.snapshot(), four).text == "four"
+
+
+def line(text, left, top, width):
+    box = PixelBox(left, top, left + width, top + 20)
+    return OcrLine(text, box, 1.0, (OcrWord(text, box),))
+
+
+def test_on_a_page_built_anew_the_texts_around_it_tell_which_heart_is_meant(renderer):
+    """The sentence names the card, the heart itself has no name, and cards are laid out anew."""
+    cards = "".join(
+        f"<section style='height:90px;direction:rtl'><h2>{name}</h2><button>♡</button></section>"
+        for name in ("Quay", "Barn", "Mill")
+    )
+    wanted = TriggerQuery(
+        "1",
+        Action("click"),
+        "all",
+        PixelBox(560, 40, 590, 70),
+        WINDOW,
+        "Barn",
+        sentence='click the heart of the "Barn" card',
+        tags=("button",),
+        lines=lambda: [
+            line("Quay", 40, 40, 60),
+            line("Barn", 340, 40, 60),
+            line("Mill", 640, 40, 60),
+        ],
+    )
+    with renderer.stage(PageSource.from_html(f"<!doctype html>{cards}"), WINDOW) as stage:
+        state = stage.snapshot()
+        found = find_trigger(stage, state, wanted)
+        hearts = [one for one in state.elements if one.tag == "button"]
+    assert found.element.ref == hearts[1].ref
+
+
+def test_elements_in_a_shadow_root_are_found_without_an_id(find):
+    page = (
+        "<x-menu></x-menu><script>customElements.define('x-menu', class extends HTMLElement {"
+        "connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML ="
+        "'<p>Menu</p><button>Show replies</button>' } })</script>"
+    )
+    found = find(page, name="Show replies", trigger=PixelBox(600, 400, 700, 430))
+    assert (found.by, found.element.tag) == ("text", "button")

@@ -240,6 +240,10 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
             outcome=done.outcome,
             noise=noise,
             viewport=reference.window,
+            approach=done.approach,
+            others=done.found.others if done.found else (),
+            score=done.found.score if done.found else 0.0,
+            action=done.action,
         )
         if probes is not None:
             # On the way to another interaction, acting again would spoil the page for it.
@@ -259,6 +263,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
                 action=interaction.action,
                 trigger=reference.trigger,
                 sentence=interaction.sentence,
+                description=interaction.description,
                 name=named_in(interaction.sentence),
                 tags=interaction.tags,
                 visuals=interaction.visuals,
@@ -278,6 +283,10 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
             size=reference.size,
             name=named_in(interaction.sentence),
             first=lambda: self._mark_of_the_first(graph, interaction),
+            sentence=interaction.sentence,
+            tags=interaction.tags,
+            picture=reference.before,
+            lines=lambda: self._reader.lines(reference.before),
         )
 
     def _mark_of_the_first(self, graph: Graph, interaction: Interaction) -> PixelBox | None:

@@ -18,12 +18,16 @@ from uiproof.benchmarks.interaction2code.judging.triggers import (
     same_element,
 )
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Outcome, Target
+from uiproof.benchmarks.interaction2code.verifier.layout import Layout
+from uiproof.benchmarks.interaction2code.verifier.text_compare import plain
 from uiproof.benchmarks.interaction2code.visible import without_unseen_texts
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.changes import changes
+from uiproof.browser.input import parse_offset
 from uiproof.browser.snapshots import Action, Element, Snapshot
 from uiproof.browser.stage import Stage
 from uiproof.errors import RenderError
+from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb, decode
 
 MOST_PROBES = 16  # pages that are opened to find out why an interaction does nothing
@@ -60,6 +64,7 @@ class Act:
     after: PageState | None = None  # None where nothing was acted on
     outcome: Outcome | None = None
     action: Action | None = None  # the one performed, where it is not the one asked for
+    approach: Rgb | None = None  # while the pointer is on it; None where that changes nothing
 
 
 def act(stage: Stage, query: TriggerQuery) -> Act:
@@ -70,13 +75,80 @@ def act(stage: Stage, query: TriggerQuery) -> Act:
         return Act(loaded, loaded, found)
     before = _revealed(stage, found.element, loaded)
     element = _current(before.snapshot, found.element)
-    after, outcome = perform(stage, before, element, query.action)
-    other = _alternative(element, query.action)
-    if other is not None and not _did_anything(outcome):
-        after, outcome = perform(stage, before, element, other)
-    else:
-        other = None
-    return Act(loaded, before, FoundTrigger(element, found.by), after, outcome, other)
+    action = aimed(query, found.where, element, before.snapshot)
+    approach = _approached(stage, element, before) if action.kind == "click" else None
+    after, outcome = perform(stage, before, element, action)
+    done = None if action == query.action else action
+    if not _did_anything(outcome):
+        for target, other in _alternatives(element, query.action, before.snapshot):
+            if other is not None:
+                after, outcome = perform(stage, before, target, other)
+                done = other
+                if _did_anything(outcome):
+                    break
+    found = replace(found, element=element)
+    return Act(loaded, before, found, after, outcome, done, approach)
+
+
+def aimed(
+    query: TriggerQuery, where: Layout | None, element: Element, snapshot: Snapshot
+) -> Action:
+    """Return the action, with a drag led to what it leads to on this page.
+
+    That is the element that the sentence names as its target, else, for a slider, the same share of
+    its length, else the place with the same surroundings.
+    """
+    action, trigger = query.action, query.trigger
+    offset = parse_offset(action.value or "", (0, 0)) if action.kind == "drag" else None
+    if offset is None or trigger is None or where is None:
+        return action
+    dx, dy = offset
+    inside = abs(dx) <= trigger.width and abs(dy) <= max(trigger.height, 20)
+    if inside:
+        scale = element.box.width / max(trigger.width, 1)
+        return replace(action, value=f"{dx * scale:.0f},{dy:.0f}")
+    x, y = element.box.centre
+    quoted = re.findall(r"[\"“]([^\"”]+)[\"”]", query.sentence)[1:]
+    for name in quoted:
+        same = [one for one in snapshot.elements if plain(one.text) == plain(name)]
+        if same:
+            to_x, to_y = where.point(*_end_of(trigger, dx, dy))
+            heading = min(same, key=lambda one: abs(one.box.centre[0] - to_x))
+            frame = _frame_of(heading, snapshot)
+            # The middle of what is below the heading, unless the mapped place is in there as well.
+            if frame.box.contains(to_x, to_y):
+                break
+            to_x, to_y = frame.box.centre
+            return replace(action, value=f"{to_x - x:.0f},{to_y - y:.0f}")
+    to_x, to_y = where.point(*_end_of(trigger, dx, dy))
+    return replace(action, value=f"{to_x - x:.0f},{to_y - y:.0f}")
+
+
+def _end_of(trigger: PixelBox, dx: float, dy: float) -> tuple[float, float]:
+    x, y = trigger.centre
+    return x + dx, y + dy
+
+
+def _frame_of(heading: Element, snapshot: Snapshot) -> Element:
+    """Return the part of the page that a heading belongs to."""
+    by_ref = {one.ref: one for one in snapshot.elements}
+    frame = heading
+    while (up := by_ref.get(frame.parent or 0)) is not None:
+        if up.box.area > 0.4 * snapshot.size[0] * snapshot.size[1]:
+            break
+        frame = up
+        if frame.box.height >= 3 * heading.box.height:
+            break
+    return frame
+
+
+def _approached(stage: Stage, element: Element, before: PageState) -> Rgb | None:
+    """Point at an element; return the picture, or None where that changes nothing."""
+    if stage.act(element, Action("hover")) is not None:
+        return None
+    stage.settle()
+    png = stage.screenshot()
+    return None if png == before.png else decode(png)
 
 
 def capture(stage: Stage) -> PageState:
@@ -104,19 +176,28 @@ def perform(
     return replace(after, snapshot=seen), outcome
 
 
-def _alternative(element: Element, action: Action) -> Action | None:
+def _alternatives(
+    element: Element, action: Action, snapshot: Snapshot
+) -> list[tuple[Element, Action | None]]:
     """Return what a person would do next to an element of another kind than expected.
 
-    A list is not only clicked, something in it is chosen; a field or a button that stands for a
-    slider is filled in or clicked.
+    A list is not only clicked, something in it is chosen; what cannot be chosen from a list is
+    written, or clicked by its name; a field or a button that stands for a slider is filled in or
+    clicked.
     """
+    written = element.tag == "input" and element.type not in _NOT_FILLED_IN
     if action.kind == "click" and element.tag == "select":
-        return Action("select")
-    if action.kind == "drag" and element.tag == "input" and element.type not in _NOT_FILLED_IN:
-        return Action("type")
+        return [(element, Action("select"))]
+    if action.kind == "drag" and written:
+        return [(element, Action("type"))]
     if action.kind == "drag" and (element.tag in _CLICKED or element.role == "button"):
-        return Action("click")
-    return None
+        return [(element, Action("click"))]
+    if action.kind == "select" and action.value:
+        if written or element.tag == "textarea":
+            return [(element, Action("type", action.value))]
+        named = [one for one in snapshot.elements if plain(one.label) == plain(action.value)]
+        return [(one, Action("click")) for one in named[-2:]]
+    return []
 
 
 def _did_anything(outcome: Outcome) -> bool:
@@ -140,17 +221,33 @@ def _current(snapshot: Snapshot, element: Element) -> Element:
 
 
 def repeat(stage: Stage, done: Act, action: Action) -> Callable[[], Outcome | None]:
-    """Return a function that acts once more; its changes are told against the page before both."""
+    """Return a function that acts once more, or leaves what is pointed at.
+
+    Its changes are told against the page before both.
+    """
 
     def once_more() -> Outcome | None:
         if done.found is None:
             return None
+        target: Target = done.found.element
+        if action.kind == "hover":
+            target = _away_from(done.found.element, done.before)
         try:
-            return perform(stage, done.before, done.found.element, action)[1]
+            return perform(stage, done.before, target, action)[1]
         except RenderError:
             return None
 
     return once_more
+
+
+def _away_from(element: Element, state: PageState) -> tuple[float, float]:
+    """Return the corner of the window that is farthest from an element."""
+    left, top = state.snapshot.scroll
+    height, width = state.picture.shape[:2]
+    bottom = min(top + 700, height)
+    corners = [(x, y) for x in (left + 3.0, width - 4.0) for y in (top + 3.0, bottom - 4.0)]
+    x, y = element.box.centre
+    return max(corners, key=lambda one: abs(one[0] - x) + abs(one[1] - y))
 
 
 @dataclass(slots=True)
@@ -204,7 +301,8 @@ class Probes:
                 if before.snapshot.scroll != (0, 0):
                     x, y = before.snapshot.scroll
                     stage.reveal((x + self.window[0] / 2, y + self.window[1] / 2))
-                stage.settle()
+                for _ in range(3):  # as long as pointing at an element and acting on it take
+                    stage.settle()
                 second = decode(stage.screenshot())
         except RenderError:
             return None

@@ -1,8 +1,9 @@
 """The trigger of an interaction: the element of a generated page that it acts on.
 
 Pages are asked to number their interactive elements by id: `interact1`, also written `interact-1`,
-`interact_1`, `Interact 01`, `interaction-1`. Without such an id, the element is searched by the
-name in the data set's sentence, then by the position of the mark.
+`interact_1`, `Interact 01`, `interaction-1`. Without such an id, every visible element is compared
+with the reference's: what it says (its name in the data set's sentence, the words on the mark),
+what can be done with it, where it is among the texts that both pages show, and its look.
 
 The action goes to the element with the id, with these exceptions:
 
@@ -15,15 +16,28 @@ The action goes to the element with the id, with these exceptions:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import exp
 from typing import Protocol
 
+import numpy as np
+
 from uiproof.benchmarks.interaction2code.cases import Form
-from uiproof.benchmarks.interaction2code.verifier.constants import ACTIVE, CONTROL_ROLES
+from uiproof.benchmarks.interaction2code.categories import category_of
+from uiproof.benchmarks.interaction2code.verifier.constants import ACTIVE, CONTROL_ROLES, EVENTS
 from uiproof.benchmarks.interaction2code.verifier.evidence import FoundBy
+from uiproof.benchmarks.interaction2code.verifier.layout import (
+    Layout,
+    gap,
+    layout,
+    names_its_frame,
+)
+from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity
 from uiproof.browser.snapshots import Action, Element, Snapshot
 from uiproof.geometry import PixelBox
+from uiproof.vision.images import Rgb
+from uiproof.vision.ocr import OcrLine
 
 _NUMBERED = re.compile(r"interact(?:ion|ive)?[-_ .:]*0*(\d+)", re.IGNORECASE)
 _STEMS = ("interact", "interaction", "interactive")
@@ -35,8 +49,29 @@ _NOT_FOR_TEXT = frozenset(
     ("button", "checkbox", "color", "file", "hidden", "image", "radio", "range", "reset", "submit")
 )
 _SAME_PLACE = 0.3  # overlap (intersection over union) from which boxes are at one place
-_FAR = 0.3  # of the mean of the page's sides
 _ALIKE = 4.0  # how many times larger a control may be that is pointed at in its middle
+_REACH = 220.0  # pixels at which a place counts a third
+_READS_ALIKE = 0.72  # likeness of texts from which they are the same name
+_ENOUGH = 2.2  # score from which an element is the one
+_AT_PLACE = 0.8  # nearness from which a control is at the place
+_BESIDE = 80  # pixels between a switch and its text
+_ELSEWHERE = exp(-1_500 / _REACH)
+_OTHERS = 5  # elements that are tried where the first does nothing
+# Symbols, by the words that sentences call them.
+_SYMBOLS = (
+    (r"\bplus\b|increase|\badd\b", "+＋➕"),
+    (r"\bminus\b|decrease", "-−–➖"),
+    (r"question mark|\bhelp\b", "?？"),
+    (r"\bclose\b|cross|dismiss", "×✕✖xX⨯"),
+    (r"(?:right|next) (?:arrow|chevron|button)|\bnext\b", "›→▶>❯»⟩"),
+    (r"(?:left|previous) (?:arrow|chevron|button)|\bprevious\b", "‹←◀<❮«⟨"),
+    (r"menu|hamburger", "☰≡⋮…⋯"),
+    (r"heart|like|favou?rite", "♥♡❤"),
+    (r"\bstar\b", "★☆"),
+    (r"search|magnif", "🔍⌕"),
+    (r"mail|message|chat", "✉💬"),
+    (r"\bflag\b", "⚑⚐🚩"),
+)
 
 
 class _Page(Protocol):
@@ -57,6 +92,10 @@ class TriggerQuery:
     name: str | None  # in its sentence
     # The mark of the first interaction of the page, if this is another one; asked for if needed.
     first: Callable[[], PixelBox | None] = lambda: None
+    sentence: str = ""
+    tags: tuple[str, ...] = ()
+    picture: Rgb | None = None  # the reference before the act
+    lines: Callable[[], Sequence[OcrLine]] = lambda: ()  # read on that picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +104,273 @@ class FoundTrigger:
 
     element: Element
     by: FoundBy
+    score: float = 1.0  # 0-1: how much it is like the reference's
+    others: tuple[Element, ...] = ()  # that may be meant instead, the likeliest first
+    where: Layout | None = field(default=None, compare=False, repr=False)
 
 
 def find_trigger(page: _Page, snapshot: Snapshot, query: TriggerQuery) -> FoundTrigger | None:
     """Return the element that an interaction acts on, or None where there is nothing like it."""
+    search = _Search.of(snapshot, query)
+    ranked = search.ranked()
     by_id = _by_id(page, snapshot, query)
+    by: FoundBy
     if by_id is not None:
-        return FoundTrigger(acted_on(page, snapshot, by_id, query.action), "id")
-    if query.name and (named := _by_name(snapshot, query)):
-        return FoundTrigger(acted_on(page, snapshot, named, query.action), "text")
-    if query.trigger and (placed := _by_place(snapshot, query)):
-        return FoundTrigger(acted_on(page, snapshot, placed, query.action), "position")
-    return None
+        element, by, score = by_id, "id", search.score(by_id)[0]
+    elif likeliest := search.likeliest(ranked):
+        score, read, element = likeliest
+        element = _switch_beside(snapshot, element, query)
+        by = "text" if read else "position"
+    else:
+        return None
+    used = acted_on(page, snapshot, element, query.action)
+    others = _others(snapshot, used, [one for _, _, one in ranked], query)
+    return FoundTrigger(used, by, min(score / search.best, 1.0), others, search.layout)
+
+
+def _switch_beside(snapshot: Snapshot, found: Element, query: TriggerQuery) -> Element:
+    """Return the switch that a mere text belongs to, where a switch is meant."""
+    meant = {one.strip().lower() for one in query.tags} & {"input", "label"}
+    if not meant or query.action.kind != "click" or _is_control(found):
+        return found
+    switches = [
+        one
+        for one in snapshot.elements
+        if (
+            one.type in ("checkbox", "radio")
+            or one.role in ("switch", "checkbox", "radio")
+            or one.tag == "label"
+        )
+        and _seen(one)
+        and gap(one.box, found.box) <= _BESIDE
+    ]
+    return min(switches, key=lambda one: gap(one.box, found.box), default=found)
+
+
+def _others(
+    snapshot: Snapshot, found: Element, ranked: Sequence[Element], query: TriggerQuery
+) -> tuple[Element, ...]:
+    """Return what a person tries next: its label, what reacts near it, its heading and frame."""
+    by_ref = {one.ref: one for one in snapshot.elements}
+    events = EVENTS.get(query.action.kind, frozenset())
+    page = snapshot.size[0] * snapshot.size[1]
+
+    def away(one: Element) -> float:
+        return gap(one.box, found.box)
+
+    shown = [
+        one
+        for one in snapshot.elements
+        if one.ref != found.ref
+        and one.tag not in ("html", "body", "main")
+        and 0 < one.box.area < 0.5 * page
+        and not _NUMBERED.fullmatch(one.id.strip())
+    ]
+    numbered = [one for one in snapshot.elements if _NUMBERED.fullmatch(one.id.strip())]
+    labels = [one for one in shown if one.tag in ("label", "summary") and away(one) <= 60]
+    listening = [one for one in shown if events & set(one.listeners)]
+    pointed = [one for one in shown if one.style.get("cursor") == "pointer" and one.text]
+    headings = [one for one in shown if one.tag in ("h1", "h2", "h3", "h4", "img", "svg", "legend")]
+    beside = [one for one in shown if away(one) <= 60 and _shows_something(one)]
+    chosen = [
+        *sorted(labels, key=away)[:1],
+        *sorted(listening, key=away)[:3],
+        *sorted(headings, key=away)[:1],
+        *sorted(beside, key=lambda one: (not _is_control(one), away(one)))[:1],
+        *sorted(pointed, key=away)[:1],
+        by_ref.get(found.parent or 0),
+        *ranked[:2],
+    ]
+    tried: list[Element] = []
+    for one in chosen:
+        known = [found.ref, *(other.ref for other in (*tried, *numbered))]
+        if one is not None and one.ref not in known and one.tag not in ("html", "body", "main"):
+            tried.append(one)
+    return tuple(tried[:_OTHERS])
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The elements of a page, each compared with the one that the reference acts on."""
+
+    snapshot: Snapshot
+    query: TriggerQuery
+    layout: Layout
+    names: tuple[str, ...]  # of the element, and what is read on it
+    symbols: str
+    place: PixelBox | None  # where it should be on this page
+    ground: tuple[float, ...] | None  # the reference's colour there
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, query: TriggerQuery) -> _Search:
+        """Read the reference, and find its texts on the page."""
+        lines = query.lines()
+        where = layout(lines, snapshot, query.size)
+        named = query.name and not names_its_frame(query.name, query.trigger, lines)
+        names = [query.name] if query.name and named and _is_written(query, snapshot) else []
+        symbols = "".join(signs for words, signs in _SYMBOLS if re.search(words, query.sentence))
+        place = ground = None
+        if query.trigger is not None:
+            read = " ".join(
+                word.text
+                for line in lines
+                for word in line.words
+                if query.trigger.contains(*word.box.centre)
+            )
+            if read and len(read) <= 80:
+                names.append(read)
+            place = where.place(query.trigger)
+            if query.picture is not None:
+                ground = _colour(query.picture, query.trigger)
+        return cls(snapshot, query, where, tuple(names), symbols, place, ground)
+
+    @property
+    def best(self) -> float:
+        """Return the score of an element that is like the reference's in every way."""
+        return 3.0 + 1.2 + (1.5 if self.place is not None else 0.0)
+
+    @property
+    def _is_slider(self) -> bool:
+        return bool({one.strip().lower() for one in self.query.tags} & {"input", "progress"})
+
+    def likeliest(
+        self, ranked: Sequence[tuple[float, bool, Element]]
+    ) -> tuple[float, bool, Element] | None:
+        """Return the element that is meant: the most alike, else a control at its very place."""
+        if ranked and ranked[0][0] >= _ENOUGH:
+            return ranked[0]
+        at_place = (one for one in ranked if self._near(one[2]) >= _AT_PLACE)
+        return next((one for one in at_place if _is_control(one[2])), None)
+
+    def ranked(self) -> list[tuple[float, bool, Element]]:
+        """Return the elements that may be meant, the likeliest first, and whether texts say so."""
+        takes = _TAKES.get(self.query.action.kind)
+        if self.query.action.kind == "drag" and not self._is_slider:
+            takes = None  # a card may be dragged by listeners of the whole page
+        if takes is not None and not any(map(takes, self.snapshot.elements)):
+            takes = None
+        scored = []
+        for one in self.snapshot.elements:
+            if one.tag in ("html", "body") or min(one.box.width, one.box.height) < 3:
+                continue
+            if not (_is_control(one) or _shows_something(one)):
+                continue
+            if takes is not None and not takes(one):
+                continue
+            score, read = self.score(one)
+            scored.append((score, read, one))
+        # Of nested elements the control, else the innermost: clicking it clicks them all.
+        scored.sort(key=lambda one: (-round(one[0], 2), -one[2].ref))
+        if takes is not None and len(scored) == 1 and self.query.action.kind != "drag":
+            score, read, only = scored[0]
+            return [(max(score, _ENOUGH), read, only)]  # nothing else can be typed in
+        return scored
+
+    def score(self, element: Element) -> tuple[float, bool]:
+        """Return how much an element is like the reference's, and whether it reads like it."""
+        reads = self._reads(element)
+        near = self._near(element)
+        kind = self._kind(element)
+        if not self.names or not any(map(plain, self.names)):
+            # Nothing is written on it: place, kind and look decide.
+            symbol = bool(self.symbols) and element.label.strip() in tuple(self.symbols)
+            look = self._look(element)
+            size = self._size(element)
+            mute = not plain(element.label) or len(element.label) <= 2
+            return (
+                2.0 * near + kind + 0.8 * look + 0.6 * size + 1.2 * symbol + 0.6 * mute - 0.4,
+                symbol,
+            )
+        if reads >= _READS_ALIKE:
+            # The same words at the other end of a long page are another element.
+            return (3 if near > _ELSEWHERE or self.place is None else 1) * reads + (
+                1.2 * kind + 1.5 * near
+            ), True
+        if not plain(element.label):
+            size = self._size(element)
+            return 1.6 * near + 0.8 * kind + 0.5 * self._look(element) + 0.4 * size - 0.6, False
+        return 1.5 * reads + 0.7 * kind + 0.9 * near - 0.3, False
+
+    def _reads(self, element: Element) -> float:
+        label = element.label
+        if not label.strip() or len(label) > 300:
+            return 0.0
+        return max((_alike(name, label) for name in self.names), default=0.0)
+
+    def _near(self, element: Element) -> float:
+        if self.place is None:
+            return 0.0
+        x, y = element.box.centre
+        places = [self.place]
+        if not self.layout.anchors and self.query.trigger is not None:
+            places.append(self.query.trigger)
+        far = min(
+            min(10.0, _off(one, x, y)) if _at(element.box, one) else _off(one, x, y)
+            for one in places
+        )
+        return exp(-far / _REACH)
+
+    def _size(self, element: Element) -> float:
+        if self.place is None:
+            return 0.5
+        one, other = self.place, element.box
+        ratio = max(one.width, 4) / max(other.width, 4), max(one.height, 4) / max(other.height, 4)
+        return min(*ratio, 1 / ratio[0], 1 / ratio[1])
+
+    def _look(self, element: Element) -> float:
+        if self.ground is None or element.background[3] < 0.1:
+            return 0.4
+        away = max(abs(a - b) for a, b in zip(self.ground, element.background[:3], strict=True))
+        return exp(-away / 60)
+
+    def _kind(self, element: Element) -> float:
+        takes = _TAKES.get(self.query.action.kind)
+        wanted = {one.strip().lower() for one in self.query.tags}
+        own = category_of(element)
+        fits = own in wanted or (own == "label" and "input" in wanted)
+        if takes is not None:
+            return 1.0 if takes(element) else 0.0
+        if fits and _is_control(element):
+            return 1.0
+        if _is_control(element):
+            return 0.8
+        return 0.5 if fits else 0.2
+
+
+def _alike(name: str, label: str) -> float:
+    """Return how much a label is a name, perhaps with an icon or a count added to it."""
+    a, b = plain(name), plain(label)
+    if not a or not b:
+        return 0.0
+    if a == b:
+        # Signs decide where letters are the same: A+ is not A-.
+        same = "".join(name.split()).casefold() == "".join(label.split()).casefold()
+        return 1.0 if same or len(a) > 2 else 0.8
+    if len(a) <= 2 or len(b) <= 2:
+        return 0.0
+    found = similarity(a, b)
+    shorter, longer = sorted((a, b), key=len)
+    if len(shorter) >= 3 and shorter in longer:
+        found = max(found, 0.6 + 0.4 * len(shorter) / len(longer))
+    return found
+
+
+def _is_written(query: TriggerQuery, snapshot: Snapshot) -> bool:
+    """Return whether the name in a sentence is on the page, and does not only describe it."""
+    name = query.name or ""
+    if re.search(r"[\"“«`']\s*" + re.escape(name), query.sentence) or not query.sentence:
+        return True
+    return any(_alike(name, one.label) >= _READS_ALIKE for one in snapshot.elements)
+
+
+def _off(place: PixelBox, x: float, y: float) -> float:
+    to_x, to_y = place.centre
+    return max(abs(x - to_x), abs(y - to_y))
+
+
+def _colour(picture: Rgb, box: PixelBox) -> tuple[float, ...] | None:
+    part = picture[max(box.top, 0) : box.bottom, max(box.left, 0) : box.right].reshape(-1, 3)
+    return tuple(np.median(part, axis=0)) if len(part) else None
 
 
 def acted_on(page: _Page, snapshot: Snapshot, element: Element, action: Action) -> Element:
@@ -153,52 +447,6 @@ def _by_id(page: _Page, snapshot: Snapshot, query: TriggerQuery) -> Element | No
     return only
 
 
-def _by_name(snapshot: Snapshot, query: TriggerQuery) -> Element | None:
-    name = _plain(query.name or "")
-    if not name:
-        return None
-    equal = [one for one in snapshot.elements if _plain(one.label) == name]
-    # A short label that has the name as whole words is the same label with an icon or a count.
-    holds = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    close = [
-        one
-        for one in snapshot.elements
-        if one.label and len(one.label) <= 2 * len(name) + 4 and holds.search(_plain(one.label))
-    ]
-    found = equal or close
-    if not found:
-        return None
-    # Of nested elements the control, else the innermost: clicking it clicks them all.
-    controls = [one for one in found if _is_control(one)]
-    if not controls:
-        refs = {one.parent for one in found}
-        controls = [one for one in found if one.ref not in refs]
-    trigger = query.trigger
-    if trigger is None:
-        return controls[0]
-    nearest = min(controls, key=lambda one: _distance(one.box, trigger, snapshot, query))
-    # The same words elsewhere are another element: a link of the footer is not the button on top,
-    # and of buttons that are all called the same each has its place.
-    if len(controls) > 1:
-        return nearest if _is_at(nearest, trigger, snapshot, query) else None
-    far = _FAR * sum(snapshot.size) / 2
-    return nearest if _distance(nearest.box, trigger, snapshot, query) <= far else None
-
-
-def _by_place(snapshot: Snapshot, query: TriggerQuery) -> Element | None:
-    assert query.trigger is not None
-    places = _places(query.trigger, snapshot, query)
-    scored: list[tuple[bool, float, Element]] = []
-    for element in snapshot.elements:
-        overlap = max(element.box.iou(place) for place in places)
-        control = _is_control(element)
-        if not control and not _shows_something(element):
-            continue
-        if overlap >= _SAME_PLACE or (control and any(_at(element.box, one) for one in places)):
-            scored.append((control, overlap, element))
-    return max(scored, key=lambda one: one[:2], default=(False, 0.0, None))[2]
-
-
 def _is_at(element: Element, mark: PixelBox, snapshot: Snapshot, query: TriggerQuery) -> bool:
     """Return whether an element is at the position of a mark."""
     places = _places(mark, snapshot, query)
@@ -215,14 +463,6 @@ def _places(trigger: PixelBox, snapshot: Snapshot, query: TriggerQuery) -> list[
     """Return the positions of a mark on another page: in the same pixels, and in proportion."""
     width, height = query.size
     return [trigger, trigger.normalised(width, height).to_pixels(*snapshot.size)]
-
-
-def _distance(box: PixelBox, trigger: PixelBox, snapshot: Snapshot, query: TriggerQuery) -> float:
-    x, y = box.centre
-    return min(
-        abs(x - place.centre[0]) + abs(y - place.centre[1])
-        for place in _places(trigger, snapshot, query)
-    )
 
 
 def _selector(number: int) -> str:
@@ -281,6 +521,7 @@ def _takes_drag(element: Element) -> bool:
     return (
         (element.tag == "input" and element.type == "range")
         or element.role == "slider"
+        or element.attributes.get("draggable") == "true"
         or bool({"mousedown", "pointerdown", "touchstart", "dragstart"} & set(element.listeners))
     )
 
@@ -295,8 +536,3 @@ _TAKES: dict[str, Callable[[Element], bool]] = {
     "drag": _takes_drag,
     "key": _takes_keys,
 }
-
-
-def _plain(text: str) -> str:
-    """Return a label without case and decoration."""
-    return " ".join(re.findall(r"[\w$€£%]+", text.casefold()))

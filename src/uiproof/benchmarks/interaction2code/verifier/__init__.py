@@ -6,6 +6,6 @@ from uiproof.benchmarks.interaction2code.verifier.evidence import (
     ReferenceEvidence,
     Verdict,
 )
-from uiproof.benchmarks.interaction2code.verifier.rules import verify
+from uiproof.benchmarks.interaction2code.verifier.verdict import verify
 
 __all__ = ["GeneratedEvidence", "Outcome", "ReferenceEvidence", "Verdict", "verify"]

@@ -176,3 +176,18 @@ VISUAL_SYNONYMS = {
     "navigation": "new page",
 }
 TOGGLE_STATES = ("aria-expanded", "aria-pressed", "aria-checked")
+
+# --- both sides compared by their texts and objects
+LONG_WORD, MISREAD = 5, 0.65  # letters, and similarity of a word that is struck through
+NEAREST = 4  # texts that tell where something is
+ANCHOR_LETTERS = 2
+LONGEST_SPAN = 8  # words
+MOST_FUZZY = 120  # texts that are compared letter by letter
+SAME_SPOT = 14  # pixels by which a text may lie elsewhere on a near copy
+AROUND_TEXT = 400  # pixels in which texts are neighbours
+STILL = 5  # pixels by which a word may jitter
+CELL = 16  # pixels: the side of the squares in which changed areas are compared
+MOST_PARTS = 30  # pieces of a change that are followed
+MORE_ALIKE = 0.2  # by which an element that works must be more like the reference's
+BESIDE_NAME = 40  # pixels from which a name in the sentence is not on the element
+CORRECTED = 0.6  # confidence of a verdict on which the two judgements differ

@@ -29,6 +29,7 @@ class ReferenceEvidence:
     action: Action
     trigger: PixelBox | None = None  # the mark in the picture before
     sentence: str = ""  # the action in English
+    description: str = ""  # the effect in English
     name: str | None = None  # of the trigger, in the sentence
     tags: tuple[str, ...] = ()
     visuals: tuple[str, ...] = ()
@@ -64,6 +65,10 @@ class GeneratedEvidence:
     outcome: Outcome | None = None  # of the act on `found`; None where nothing was found
     noise: Mask | None = None  # true where the picture before differs between two loads
     viewport: tuple[int, int] = (1280, 720)
+    approach: Rgb | None = None  # while the pointer is on it; None where that changes nothing
+    others: tuple[Element, ...] = ()  # that may be meant instead, the likeliest first
+    score: float = 1.0  # how much the element is like the reference's, 0-1
+    action: Action | None = None  # the one done, where it is not the reference's
     attempt: Callable[[Element, Action], Outcome | None] = field(default=lambda _e, _a: None)
     again: Callable[[], Outcome | None] = field(default=lambda: None)
     elsewhere: Callable[[Element, Sequence[Target], Action], Sequence[Outcome]] = field(
@@ -80,3 +85,4 @@ class Verdict:
     failure: Failure
     evidence: tuple[str, ...]
     confidence: float  # 0-1
+    unsure: bool = False  # rules and guidelines disagree: a person should look

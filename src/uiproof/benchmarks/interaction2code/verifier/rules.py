@@ -419,6 +419,16 @@ def verify(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Verdic
     return verdict if rule is None else rule.verdict(f)
 
 
+Control = Callable[[], Verdict | None]
+
+
+def control(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Verdict | None:
+    """Return the verdict on an effect that is not the element's doing, else None."""
+    f = Features.of(reference, generated)
+    rule = None if f is None else first(CONTROLS, f)
+    return None if rule is None else rule.verdict(f)
+
+
 def _judge(f: Features) -> Verdict:
     """Return the verdict by the look of the element and the effect of acting on it."""
     rule: Rule | None = None

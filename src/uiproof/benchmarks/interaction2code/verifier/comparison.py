@@ -1,0 +1,1005 @@
+"""The features of one interaction: the reference's change compared with the generated page's.
+
+Every feature is a number; those that cannot be told are `UNKNOWN`. They do not depend on how a
+page is laid out: words, places among other texts, colours and kinds of change are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from math import hypot, log1p
+from statistics import median
+
+import cv2
+import numpy as np
+
+from uiproof.benchmarks.interaction2code.verifier import constants as const
+from uiproof.benchmarks.interaction2code.verifier import pixels
+from uiproof.benchmarks.interaction2code.verifier.evidence import (
+    GeneratedEvidence,
+    Mask,
+    Outcome,
+    ReferenceEvidence,
+)
+from uiproof.benchmarks.interaction2code.verifier.layout import (
+    Layout,
+    gap,
+    layout,
+    moved,
+    names_its_frame,
+    shift,
+)
+from uiproof.benchmarks.interaction2code.verifier.objects import (
+    Motion,
+    Side,
+    Word,
+    generated_side,
+    letters,
+    reference_side,
+)
+from uiproof.benchmarks.interaction2code.verifier.text_compare import (
+    has_digit,
+    plain,
+    similarity,
+)
+from uiproof.benchmarks.interaction2code.verifier.trigger import kind_fits, kinds_of, trigger_tags
+from uiproof.browser.snapshots import Element
+from uiproof.geometry import PixelBox
+from uiproof.vision.images import Rgb
+from uiproof.vision.ocr import OcrLine
+
+UNKNOWN = -1.0
+_BACK = re.compile(
+    r"(?i)\b(again|second click|once more|undo|undoes|restor\w+|leaving|toggl\w+|moving away"
+    r"|switching (?:it )?(?:off|back)|untick\w*|uncheck\w*|clos(?:es|ing) it|folds? it"
+    r"|collapses? it"
+    r"|removes it|hides it|turns? (?:it )?off|back to|reverts?|goes back|deselect\w*)\b"
+)
+_WINDOW = re.compile(r"(?i)\b(?:separate|browser|new) (?:browser )?(?:window|tab)\b|\bnew page\b")
+_OVERLAY = re.compile(
+    r"(?i)\b(?:window|dialog\w*|modal|pop-?up|overlay|tooltip|bubble|toast|drops?|dropdown|drawer|menu)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Everything that the decision looks at. Shares are 0-1, lengths in logarithms of pixels."""
+
+    # the action, and what the data set says of the effect
+    click: float
+    hover: float
+    type: float
+    select: float
+    drag: float
+    says_text: float
+    says_color: float
+    says_component: float
+    says_window: float
+    says_position: float
+    says_size: float
+    says_switch: float
+    says_browser_window: float
+    says_overlay: float
+    says_back: float
+    # the element
+    by_id: float
+    score: float
+    visible: float
+    reads: float  # likeness of its text to the reference's
+    reference_reads: float  # whether anything is written on the reference's
+    kind_fits: float
+    offset: float  # from the place with the same surroundings
+    raw_offset: float
+    neighbours: float  # share of the texts around it that are around the reference's
+    size_ratio: float
+    look: float  # correlation with the reference's picture
+    place_look: float  # the same, of what is at the reference's place
+    rival: float  # an element that reads more like the reference's
+    control: float  # a person sees that something can be done with it
+    other_action: float
+    refused: float
+    # the pages before
+    shared: float
+    close: float
+    # the amount of change
+    reference_area: float
+    area: float
+    reference_own: float
+    own: float
+    reference_elsewhere: float
+    elsewhere: float
+    approach: float  # share of the change that pointing does
+    dom: float
+    errors: float
+    # events
+    dialog: float
+    window: float
+    leaves: float
+    # words
+    reference_came: float
+    reference_went: float
+    reference_moved: float
+    came: float
+    went: float
+    moved: float
+    came_recall: float
+    came_precision: float
+    went_recall: float
+    went_precision: float
+    number_recall: float
+    number_precision: float
+    shown_after: float  # share of the reference's new words that are there afterwards at all
+    shown_before: float  # and before
+    went_stays: float  # share of the reference's gone words that are still there
+    moved_recall: float
+    moved_precision: float
+    moved_way: float  # cosine of the ways
+    moved_far: float  # ratio of the ways
+    scale: float  # difference of the growth of letters
+    reference_scale: float
+    # places
+    came_off: float  # of the new words, by the layout
+    came_off_trigger: float  # and by the trigger
+    came_off_least: float
+    came_context: float  # share of their neighbours that are the reference's
+    went_off: float
+    went_context: float
+    direction: float  # cosine between the ways from the trigger to the change
+    distance: float  # difference of these ways
+    area_recall: float  # by the layout
+    area_precision: float
+    context: float  # of the changed area
+    parts: float  # share of the reference's pieces at whose places anything changes
+    part_letters: float  # letters on the largest piece at whose place nothing changes
+    reference_growth: float
+    growth: float
+    growth_off: float
+    reference_covered: float  # share of the change on which other words were
+    covered: float
+    floating: float
+    floating_area: float
+    wide: float  # ratio of the changed boxes' widths
+    high: float
+    # colours and drawings
+    same_before: float  # share of the changed area that looks as the reference's, before
+    same_after: float  # and after: on near copies
+    colour: float  # likeness of the new colours
+    colour_before: float
+    own_colour: float
+    lighter: float  # whether both become lighter or darker
+    reference_lighter: float
+    ink: float
+    reference_ink: float
+    # kinds of change of the generated page
+    appeared: float
+    vanished: float
+    retexted: float
+    recoloured: float
+    resized: float
+    restated: float
+    pushed: float
+    shifted: float
+    own_state: float
+    # the way back
+    back: float  # share of the change that acting again undoes
+    back_role: float  # the role promises it
+    # other elements, where this one does nothing
+    other_works: float
+    other_recall: float
+    other_area: float
+    other_gap: float
+    other_control: float
+    other_reads: float
+
+    def row(self) -> list[float]:
+        """Return the numbers in order."""
+        return [float(getattr(self, one.name)) for one in fields(self)]
+
+
+NAMES = tuple(one.name for one in fields(Features))
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Both sides of one interaction, put together: from it come features and messages."""
+
+    reference: ReferenceEvidence
+    generated: GeneratedEvidence
+    found: Element
+    outcome: Outcome
+    layout: Layout
+    theirs: Side
+    mine: Side
+    lines: tuple[Sequence[OcrLine], Sequence[OcrLine]]
+    again: Outcome | None
+    tries: tuple[tuple[Element, Outcome], ...]
+
+
+def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Observation | None:
+    """Compare both sides and try what a person would; None where there is no element."""
+    found, outcome = generated.found, generated.outcome
+    if found is None or outcome is None or min(found.box.width, found.box.height) < 1:
+        return None
+    read = reference.read
+    lines = (read(reference.before), read(reference.after)) if read else ((), ())
+    mute = reference.action.kind in ("type", "select")
+    theirs = reference_side(reference.before, reference.after, reference.trigger, lines, mute=mute)
+    mine = generated_side(
+        generated.before, generated.snapshot, outcome, found, generated.noise, mute=mute
+    )
+    where = layout(lines[0], generated.snapshot, _size(reference.before))
+    dead = not pixels.clusters(mine.elsewhere, least=const.TRACE)
+    opened = outcome.events.dialogs or outcome.events.windows
+    tries: list[tuple[Element, Outcome]] = []
+    if dead and not opened and not outcome.changes.new_page:
+        for other in generated.others:
+            tried = generated.attempt(other, reference.action)
+            if tried is not None:
+                tries.append((other, tried))
+    if tries and (better := _better(reference, generated, where, lines[0], theirs, tries)):
+        # The element was taken for another one: this one is more like it, and works.
+        other, tried = better
+        swapped = replace(generated, found=other, outcome=tried, found_by="text", others=())
+        return observe(reference, replace(swapped, again=lambda: None))
+    again = None
+    something = pixels.clusters(mine.changed, least=const.TRACE)
+    if something and reference.action.kind in ("click", "hover") and not outcome.changes.new_page:
+        again = generated.again()
+    return Observation(
+        reference, generated, found, outcome, where, theirs, mine, lines, again, tuple(tries)
+    )
+
+
+def _better(
+    reference: ReferenceEvidence,
+    generated: GeneratedEvidence,
+    where: Layout,
+    lines: Sequence[OcrLine],
+    theirs: Side,
+    tries: Sequence[tuple[Element, Outcome]],
+) -> tuple[Element, Outcome] | None:
+    """Return an element that has the effect and is more like the reference's than the found one."""
+    found = generated.found
+    names = names_of(reference, lines)
+    if found is None:
+        return None
+
+    def like(element: Element) -> float:
+        reads = _likeness(names, element.label) if names else 0.0
+        near = 0.0
+        if reference.trigger is not None:
+            away = shift(where.place(reference.trigger), element.box)
+            near = 1 / (1 + away / 60)
+        control = element.tag in const.ACTIVE or element.role in const.CONTROL_ROLES
+        return reads + near + 0.4 * (control or bool(element.listeners))
+
+    mute = reference.action.kind in ("type", "select")
+    for element, outcome in tries:
+        side = generated_side(
+            generated.before, generated.snapshot, outcome, element, generated.noise, mute=mute
+        )
+        shows = found_letters(theirs.came, side.came)
+        works = shows >= const.ALL_WORDS or (shows < 0 and bool(pixels.clusters(side.elsewhere)))
+        if works and like(element) > like(found) + const.MORE_ALIKE:
+            return element, outcome
+    return None
+
+
+def features(o: Observation) -> Features:
+    """Return the features of an interaction."""
+    return Features(
+        **_said(o),
+        **_element(o),
+        **_amounts(o),
+        **_words(o),
+        **_places(o),
+        **_colours(o),
+        **_kinds(o),
+        **_back(o),
+        **_others(o),
+    )
+
+
+def _size(picture: Rgb) -> tuple[int, int]:
+    return picture.shape[1], picture.shape[0]
+
+
+def _log(pixels_: float) -> float:
+    return log1p(max(pixels_, 0.0))
+
+
+# --- the action and the element
+
+
+def _said(o: Observation) -> dict[str, float]:
+    kind, visuals = o.reference.action.kind, {one.lower() for one in o.reference.visuals}
+    text = f"{o.reference.description} {o.reference.sentence}"
+    return {
+        **{name: float(kind == name) for name in ("click", "hover", "type", "select", "drag")},
+        "says_text": float("text" in visuals),
+        "says_color": float("color" in visuals),
+        "says_component": float("new component" in visuals),
+        "says_window": float("new window" in visuals),
+        "says_position": float("position" in visuals),
+        "says_size": float("size" in visuals),
+        "says_switch": float("switch" in visuals),
+        "says_browser_window": float(bool(_WINDOW.search(text)) or "new page" in visuals),
+        "says_overlay": float(bool(_OVERLAY.search(text))),
+        "says_back": float(bool(_BACK.search(o.reference.description)) or o.reference.reverts),
+    }
+
+
+def trigger_names(o: Observation) -> list[str]:
+    """Return what the reference's trigger is called, and what is written on it."""
+    return names_of(o.reference, o.lines[0])
+
+
+def names_of(reference: ReferenceEvidence, lines: Sequence[OcrLine]) -> list[str]:
+    """Return what a trigger is called, and what is written on it."""
+    name, sentence = reference.name, reference.sentence
+    quoted = name and re.search(r"[\"“«`']\s*" + re.escape(name), sentence)
+    beside = name and names_its_frame(name, reference.trigger, lines)
+    names = [name] if name and not beside and (quoted or not sentence) else []
+    trigger = reference.trigger
+    if trigger is not None:
+        inside = [
+            word.text for line in lines for word in line.words if trigger.contains(*word.box.centre)
+        ]
+        if inside:
+            names.append(" ".join(inside))
+    return [one for one in names if plain(one)]
+
+
+def _likeness(names: Iterable[str], label: str) -> float:
+    best = 0.0
+    b = plain(label)
+    for name in names:
+        a = plain(name)
+        if not a or not b:
+            continue
+        found = similarity(a, b)
+        shorter, longer = sorted((a, b), key=len)
+        if len(shorter) >= 3 and shorter in longer:
+            found = max(found, 0.5 + 0.5 * len(shorter) / len(longer))
+        best = max(best, found)
+    return best
+
+
+def _element(o: Observation) -> dict[str, float]:
+    found, trigger, snapshot = o.found, o.reference.trigger, o.generated.snapshot
+    names = trigger_names(o)
+    # A switch without a text of its own has it beside it.
+    reads = _likeness(names, found.label) if names and plain(found.label) else UNKNOWN
+    fits = _kind_fits(o)
+    offset = raw = neighbours = ratio = look = place_look = UNKNOWN
+    if trigger is not None:
+        place = o.layout.place(trigger, without=trigger)
+        offset, raw = _log(shift(place, found.box)), _log(shift(trigger, found.box))
+        theirs = {one.text for one in o.layout.around(trigger, mine=False, most=6)}
+        mine = {one.text for one in o.layout.around(found.box, mine=True, most=6)}
+        if theirs:
+            neighbours = len(theirs & mine) / len(theirs)
+        ratio = _log(abs(found.box.area / max(trigger.area, 1) - 1))
+        look = _correlation(o.reference.before, trigger, o.generated.before, found.box)
+        place_look = _correlation(o.reference.before, trigger, o.generated.before, place)
+    rivals = [
+        _likeness(names, one.label)
+        for one in snapshot.elements
+        if one.ref != found.ref and len(one.label) <= 120 and not _related(one, found)
+    ]
+    box = found.box
+    shown = min(box.width, box.height) >= const.LEAST_SIDE and not pixels.is_blank(
+        pixels.crop(o.generated.before, pixels.grown(box, 2, *_size(o.generated.before)))
+    )
+    return {
+        "by_id": float(o.generated.found_by == "id"),
+        "score": o.generated.score,
+        "visible": float(shown),
+        "reads": reads,
+        "reference_reads": float(bool(names)),
+        "kind_fits": float(fits),
+        "offset": offset,
+        "raw_offset": raw,
+        "neighbours": neighbours,
+        "size_ratio": ratio,
+        "look": look,
+        "place_look": place_look,
+        "rival": max(rivals, default=0.0) - reads if reads >= 0 else UNKNOWN,
+        "control": float(
+            found.tag in const.ACTIVE
+            or found.role in const.CONTROL_ROLES
+            or found.style.get("cursor") == "pointer"
+            or bool(found.listeners)
+        ),
+        "other_action": float(
+            o.generated.action is not None and o.generated.action.kind != o.reference.action.kind
+        ),
+        "refused": float(o.outcome.refused is not None),
+        "shared": o.layout.shared,
+        "close": o.layout.close,
+    }
+
+
+def _kind_fits(o: Observation) -> bool:
+    """Return whether the element is of the reference's kind, as far as a person can see.
+
+    A box with a text is a button, whatever its tag; a text without a box is a link; a small box
+    without a text that can be clicked is a switch.
+    """
+    found, snapshot = o.found, o.generated.snapshot
+    tags = trigger_tags(o.reference.tags, o.reference.sentence)
+    kinds = kinds_of(found, snapshot)
+    if kind_fits(tags, kinds, alike=o.layout.close > 0.7):
+        return True
+    wanted = {one.strip().lower() for one in tags}
+    fields = {"input", "textarea", "select", "option", "datalist", "progress"}
+    shown = {found.tag, *(one.tag for one in snapshot.inside(found))} & {
+        "input",
+        "select",
+        "textarea",
+    }
+    if found.type in ("button", "submit", "reset", "image") or found.role == "button":
+        shown = set()
+    if found.tag == "label" and not shown:
+        return not {"select", "textarea"} & wanted  # a hidden box: it looks like anything
+    if fields & set(kinds) and shown:
+        return False
+    boxed = found.background[3] > 0.1 or bool(
+        {"border", "box-shadow", "background-image"} & set(found.style)
+    )
+    mute = not plain(found.label)
+    if "input" in wanted or "label" in wanted:
+        small = found.box.height <= 48 and found.box.width <= 90
+        return found.role in ("switch", "checkbox", "radio", "slider") or (small and mute)
+    if "button" in wanted:
+        return boxed or mute or found.role in ("button", "tab")
+    if "link" in wanted:
+        return not boxed
+    return not fields & wanted
+
+
+def _related(one: Element, other: Element) -> bool:
+    return one.box.encloses(other.box) or other.box.encloses(one.box)
+
+
+def _correlation(one: Rgb, box: PixelBox, other: Rgb, place: PixelBox) -> float:
+    """Return how much the picture in a box looks like the one near a place of another picture."""
+    patch = pixels.crop(one, box)
+    around = pixels.crop(other, pixels.grown(place, 14, *_size(other)))
+    if min(patch.shape[:2], default=0) < 4 or min(around.shape[:2], default=0) < 4:
+        return 0.0
+    if patch.shape[0] * patch.shape[1] > 300_000:
+        return UNKNOWN
+    grays = [pixels.gray(np.ascontiguousarray(each)) for each in (patch, around)]
+    if float(grays[0].std()) < 3:
+        return UNKNOWN
+    height = min(grays[0].shape[0], grays[1].shape[0])
+    width = min(grays[0].shape[1], grays[1].shape[1])
+    fits = cv2.matchTemplate(grays[1], grays[0][:height, :width], cv2.TM_CCOEFF_NORMED)
+    return float(np.nan_to_num(fits, posinf=0, neginf=0).max())
+
+
+# --- amounts
+
+
+def _share(mask: Mask) -> float:
+    return float(mask.mean()) if mask.size else 0.0
+
+
+def _amounts(o: Observation) -> dict[str, float]:
+    theirs, mine = o.theirs, o.mine
+    approach = UNKNOWN
+    if o.generated.approach is not None and mine.changed.any():
+        there = pixels.fitted(o.generated.approach, *mine.size)
+        done = mine.changed & ~pixels.changed(there, mine.after)
+        approach = float(done.sum() / mine.changed.sum())
+    told = o.outcome.changes
+    dom = [
+        *told.appeared,
+        *told.vanished,
+        *(
+            new
+            for kind in (told.retexted, told.recoloured, told.moved, told.resized)
+            for _, new in kind
+        ),
+    ]
+    events = o.outcome.events
+    return {
+        "reference_area": _log(theirs.changed.sum()),
+        "area": _log(mine.changed.sum()),
+        "reference_own": float((theirs.changed & theirs.own).sum() / max(theirs.own.sum(), 1)),
+        "own": float((mine.changed & mine.own).sum() / max(mine.own.sum(), 1)),
+        "reference_elsewhere": _log(theirs.elsewhere.sum()),
+        "elsewhere": _log(mine.elsewhere.sum()),
+        "approach": approach,
+        "dom": _log(len([one for one in dom if one.ref != o.found.ref])),
+        "errors": float(bool(events.errors)),
+        "dialog": float(bool(events.dialogs)),
+        "window": float(bool(events.windows or events.downloads)),
+        "leaves": float(told.new_page or bool(_destination(o))),
+    }
+
+
+def _destination(o: Observation) -> str | None:
+    here = o.generated.snapshot.url.split("#")[0]
+    for one in o.outcome.events.navigations[:1]:
+        if not one.split("#")[0].endswith(here):
+            return one
+    return None
+
+
+# --- words
+
+
+def found_letters(wanted: Iterable[Word | Motion], given: Sequence[Word | Motion]) -> float:
+    """Return the share of letters of words that are among others; each counts once."""
+    left = [one.text for one in given]
+    total = found = 0
+    for one in sorted(wanted, key=lambda word: -len(word.text)):
+        total += len(one.text)
+        twin = next((each for each in left if each == one.text), None)
+        if twin is None and not has_digit(one.text) and len(one.text) > 3:
+            twin = next(
+                (
+                    each
+                    for each in left
+                    if len(each) > 3 and similarity(each, one.text) >= const.ALIKE_TEXT
+                ),
+                None,
+            )
+        if twin is not None:
+            left.remove(twin)
+            found += len(one.text)
+            continue
+        # Words that OCR joined or split.
+        if len(one.text) >= 5:
+            parts = [each for each in left if len(each) >= 2 and each in one.text]
+            if sum(map(len, parts)) >= 0.8 * len(one.text) and not has_digit(one.text):
+                found += len(one.text)
+                for each in parts:
+                    left.remove(each)
+            elif any(one.text in each for each in left):
+                found += len(one.text)
+    return found / total if total else UNKNOWN
+
+
+def _numbers(words: Iterable[Word]) -> list[Word]:
+    return [one for one in words if has_digit(one.text)]
+
+
+def _masked(side: Side) -> Side:
+    """Return a side on which all numbers are the same: nobody drags to the pixel."""
+
+    def mask(words: Sequence[Word]) -> tuple[Word, ...]:
+        return tuple(Word(re.sub(r"\d+", "0", one.text), one.box) for one in words)
+
+    return replace(side, came=mask(side.came), went=mask(side.went))
+
+
+def _words(o: Observation) -> dict[str, float]:
+    theirs, mine = o.theirs, o.mine
+    if o.reference.action.kind == "drag":
+        theirs, mine = _masked(theirs), _masked(mine)
+    after = [*mine.kept, *mine.came, *(Word(one.text, one.after) for one in mine.moved)]
+    before = [*mine.kept, *mine.went, *(Word(one.text, one.before) for one in mine.moved)]
+    pushed = _own_motions(theirs), _own_motions(mine)
+    their_way, my_way = _mean_way(pushed[0]), _mean_way(pushed[1])
+    scales = _growth_of_letters(theirs), _growth_of_letters(mine)
+    if scales[1] is not None:
+        scales = scales[0], _font_growth(o) or scales[1]
+    return {
+        "reference_came": _log(letters(theirs.came)),
+        "reference_went": _log(letters(theirs.went)),
+        "reference_moved": _log(letters(theirs.moved)),
+        "came": _log(letters(mine.came)),
+        "went": _log(letters(mine.went)),
+        "moved": _log(letters(mine.moved)),
+        "came_recall": found_letters(theirs.came, mine.came),
+        "came_precision": found_letters(mine.came, theirs.came),
+        "went_recall": found_letters(theirs.went, mine.went),
+        "went_precision": found_letters(mine.went, theirs.went),
+        "number_recall": found_letters(_numbers(theirs.came), _numbers(mine.came)),
+        "number_precision": found_letters(_numbers(mine.came), _numbers(theirs.came)),
+        "shown_after": found_letters(theirs.came, after),
+        "shown_before": found_letters(theirs.came, before),
+        "went_stays": found_letters(theirs.went, after),
+        "moved_recall": found_letters(theirs.moved, mine.moved),
+        "moved_precision": found_letters(mine.moved, theirs.moved),
+        "moved_way": _cosine(their_way, my_way),
+        "moved_far": UNKNOWN
+        if their_way is None or my_way is None
+        else _log(abs(hypot(*their_way) - hypot(*my_way))),
+        "scale": UNKNOWN if scales[0] is None or scales[1] is None else abs(scales[0] - scales[1]),
+        "reference_scale": scales[0] or 0.0,
+    }
+
+
+def _own_motions(side: Side) -> list[Motion]:
+    return [one for one in side.moved if len(one.text) > 2]
+
+
+def _mean_way(motions: Sequence[Motion]) -> tuple[float, float] | None:
+    if not motions:
+        return None
+    return median(one.way[0] for one in motions), median(one.way[1] for one in motions)
+
+
+def _cosine(one: tuple[float, float] | None, other: tuple[float, float] | None) -> float:
+    if one is None or other is None:
+        return UNKNOWN - 1
+    lengths = hypot(*one) * hypot(*other)
+    return (one[0] * other[0] + one[1] * other[1]) / lengths if lengths > 0 else 0.0
+
+
+def _growth_of_letters(side: Side) -> float | None:
+    ratios = [
+        (one.after.height / max(one.before.height, 1) - 1)
+        for one in side.moved
+        if len(one.text) > 3 and one.before.height >= 6
+    ]
+    return median(ratios) if ratios else None
+
+
+def _font_growth(o: Observation) -> float | None:
+    """Return by how much the letters of texts grow that are there before and after."""
+    old = {one.ref: one for one in o.generated.snapshot.elements}
+    ratios = []
+    for one in o.outcome.snapshot.elements:
+        was = old.get(one.ref)
+        if was is None or not one.text or was.text != one.text:
+            continue
+        sizes = [float(each.style.get("font-size", "0px")[:-2] or 0) for each in (was, one)]
+        if sizes[0] and sizes[0] != sizes[1]:
+            ratios.append(sizes[1] / sizes[0] - 1)
+    return median(ratios) if ratios else 0.0
+
+
+# --- places
+
+
+def matched_words(theirs: Sequence[Word], mine: Sequence[Word]) -> list[tuple[Word, Word]]:
+    """Pair words of both sides that read the same."""
+    left = list(mine)
+    pairs = []
+    for one in theirs:
+        twin = next((each for each in left if each.text == one.text), None)
+        if twin is None and len(one.text) > 3:
+            twin = next((each for each in left if similarity(each.text, one.text) >= 0.8), None)
+        if twin is not None:
+            left.remove(twin)
+            pairs.append((one, twin))
+    return pairs
+
+
+def _after_layout(o: Observation) -> Layout:
+    """Return the layout of both pages afterwards, by the texts that were there before."""
+    old = {one.text for one in o.layout.anchors}
+    found = layout(o.lines[1], o.outcome.snapshot, o.theirs.size)
+    kept = tuple(one for one in found.anchors if one.text in old)
+    return Layout(kept, found.theirs, found.mine, found.shared) if kept else o.layout
+
+
+def _places(o: Observation) -> dict[str, float]:
+    theirs, mine = o.theirs, o.mine
+    later = _after_layout(o)
+    pairs = matched_words(theirs.came, mine.came)
+    by_layout = [gap(later.place(a.box), b.box) for a, b in pairs]
+    by_trigger: list[float] = []
+    trigger = o.reference.trigger
+    if trigger is not None:
+        (x, y), (to_x, to_y) = trigger.centre, o.found.box.centre
+        dx, dy = round(to_x - x), round(to_y - y)
+        by_trigger = [gap(moved(a.box, dx, dy), b.box) for a, b in pairs]
+    least = (
+        [min(pair) for pair in zip(by_layout, by_trigger, strict=True)] if by_trigger else by_layout
+    )
+    gone = matched_words(theirs.went, mine.went)
+    went_off = [gap(o.layout.place(a.box), b.box) for a, b in gone]
+    parts = theirs.parts(), mine.parts()
+    ways = [
+        _way(side.trigger, [(one.box, one.pixels) for one in some])
+        for side, some in zip((theirs, mine), parts, strict=True)
+    ]
+    recall, precision = _area_overlap(o, later)
+    reference_growth = o.reference.after.shape[0] - o.reference.before.shape[0]
+    growth = o.outcome.picture.shape[0] - o.generated.before.shape[0]
+    boxes = [_around(some) for some in parts]
+    wide = high = UNKNOWN
+    if boxes[0] is not None and boxes[1] is not None:
+        wide = _log(abs(boxes[0].width - boxes[1].width))
+        high = _log(abs(boxes[0].height - boxes[1].height))
+    return {
+        "came_off": _log(median(by_layout)) if by_layout else UNKNOWN,
+        "came_off_trigger": _log(median(by_trigger)) if by_trigger else UNKNOWN,
+        "came_off_least": _log(median(least)) if least else UNKNOWN,
+        "came_context": _context(later, pairs),
+        "went_off": _log(median(went_off)) if went_off else UNKNOWN,
+        "went_context": _context(o.layout, gone),
+        "direction": _cosine(*ways),
+        "distance": UNKNOWN
+        if ways[0] is None or ways[1] is None
+        else _log(hypot(ways[0][0] - ways[1][0], ways[0][1] - ways[1][1])),
+        "area_recall": recall,
+        "area_precision": precision,
+        "context": _area_context(later, parts),
+        **_pieces(o, later, parts[0]),
+        "reference_growth": _signed_log(reference_growth),
+        "growth": _signed_log(growth),
+        "growth_off": _log(abs(reference_growth - growth)),
+        "reference_covered": _covered(theirs),
+        "covered": _covered(mine),
+        **_floating(o),
+        "wide": wide,
+        "high": high,
+    }
+
+
+def _pieces(o: Observation, later: Layout, parts: Sequence[pixels.Cluster]) -> dict[str, float]:
+    """Return how many of the reference's pieces change here too, and what is on the others."""
+    if not parts or not o.mine.elsewhere.any():
+        return {"parts": 0.0 if parts else UNKNOWN, "part_letters": 0.0}
+    there = missing = 0
+    for part in parts[: const.MOST_PARTS]:
+        place = pixels.grown(later.place(part.box), const.PART_GAP, *o.mine.size)
+        if pixels.count(o.mine.changed, place) >= const.TRACE:
+            there += 1
+        else:
+            words = [one for one in o.theirs.came if part.box.contains(*one.box.centre)]
+            missing = max(missing, letters(words))
+    return {"parts": there / min(len(parts), const.MOST_PARTS), "part_letters": _log(missing)}
+
+
+def _signed_log(value: float) -> float:
+    return _log(value) if value >= 0 else -_log(-value)
+
+
+def _context(where: Layout, pairs: Sequence[tuple[Word, Word]]) -> float:
+    shares = []
+    for a, b in pairs[:20]:
+        theirs = {one.theirs for one in where.around(a.box, mine=False, most=3)}
+        mine = {one.theirs for one in where.around(b.box, mine=True, most=3)}
+        if theirs:
+            shares.append(len(theirs & mine) / len(theirs))
+    return sum(shares) / len(shares) if shares else UNKNOWN
+
+
+def _area_context(
+    where: Layout, parts: tuple[Sequence[pixels.Cluster], Sequence[pixels.Cluster]]
+) -> float:
+    """Return the share of the texts next to the reference's change that are next to the page's."""
+    sets: list[dict[PixelBox, float]] = []
+    for some, mine in zip(parts, (False, True), strict=True):
+        weights: dict[PixelBox, float] = {}
+        for part in sorted(some, key=lambda one: -one.pixels)[:8]:
+            for one in where.around(part.box, mine=mine, most=3):
+                weights[one.theirs] = weights.get(one.theirs, 0.0) + part.pixels**0.5
+        sets.append(weights)
+    total = sum(sets[0].values())
+    if not total or not sets[1]:
+        return UNKNOWN
+    return sum(weight for box, weight in sets[0].items() if box in sets[1]) / total
+
+
+def _way(
+    trigger: PixelBox | None, parts: Sequence[tuple[PixelBox, int]]
+) -> tuple[float, float] | None:
+    if trigger is None or not parts:
+        return None
+    total = sum(count for _, count in parts)
+    x = sum(box.centre[0] * count for box, count in parts) / total
+    y = sum(box.centre[1] * count for box, count in parts) / total
+    return x - trigger.centre[0], y - trigger.centre[1]
+
+
+def _around(parts: Sequence[pixels.Cluster]) -> PixelBox | None:
+    box: PixelBox | None = None
+    for one in parts:
+        box = one.box if box is None else box.union(one.box)
+    return box
+
+
+def _area_overlap(o: Observation, later: Layout) -> tuple[float, float]:
+    """Return how much of the changed areas lies on the other's, by cells of the mapped page."""
+    cell = const.CELL
+    theirs = _cells(o.theirs.elsewhere)
+    mine = _cells(o.mine.elsewhere)
+    if not theirs or not mine:
+        return (0.0 if theirs else UNKNOWN), (0.0 if mine else UNKNOWN)
+    there: set[tuple[int, int]] = set()
+    for row, column in list(theirs)[:4000]:
+        x, y = (
+            later.point((column + 0.5) * cell, (row + 0.5) * cell)
+            if not later.close > 0.95
+            else (
+                (column + 0.5) * cell,
+                (row + 0.5) * cell,
+            )
+        )
+        there.add((int(y // cell), int(x // cell)))
+    wide = {(r + i, c + j) for r, c in mine for i in (-1, 0, 1) for j in (-1, 0, 1)}
+    spread = {(r + i, c + j) for r, c in there for i in (-1, 0, 1) for j in (-1, 0, 1)}
+    return len(there & wide) / len(there), len(mine & spread) / len(mine)
+
+
+def _cells(mask: Mask) -> set[tuple[int, int]]:
+    cell = const.CELL
+    height, width = mask.shape
+    room = ((0, -height % cell), (0, -width % cell))
+    blocks = np.pad(mask, room).reshape((height + room[0][1]) // cell, cell, -1, cell)
+    rows, columns = np.nonzero(blocks.sum(axis=(1, 3)) >= const.TRACE)
+    return set(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def _covered(side: Side) -> float:
+    """Return the share of the gone words that lie where new ones are: they are covered."""
+    box = None
+    for one in side.came:
+        box = one.box if box is None else box.union(one.box)
+    if box is None or not side.went:
+        return 0.0
+    return letters(one for one in side.went if box.contains(*one.box.centre)) / max(
+        letters(side.went), 1
+    )
+
+
+def _floating(o: Observation) -> dict[str, float]:
+    """Return whether what appears lies over the page."""
+    by_ref = {one.ref: one for one in o.outcome.snapshot.elements}
+    area = 0
+    floats = False
+    for one in o.outcome.changes.appeared:
+        at: Element | None = one
+        inside = o.outcome.snapshot.inside(one)
+        own = any(
+            each.style.get("position") in ("fixed", "absolute") for each in (one, *inside[:3])
+        )
+        while at is not None and not own:
+            own = at.style.get("position") == "fixed"
+            at = by_ref.get(at.parent or 0)
+        if own:
+            floats = True
+            area = max(area, one.box.area)
+    return {"floating": float(floats), "floating_area": _log(area)}
+
+
+# --- colours
+
+
+def _colours(o: Observation) -> dict[str, float]:
+    theirs, mine = o.theirs, o.mine
+    sides = []
+    for side in (theirs, mine):
+        mask = side.elsewhere
+        if not pixels.clusters(mask, least=const.TRACE):
+            mask = side.changed
+        sides.append((side.before[mask], side.after[mask], mask))
+    light = [
+        float((after.mean() - before.mean()) / 255) if len(after) else 0.0
+        for before, after, _ in sides
+    ]
+    ink = []
+    for side, (_, _, mask) in zip((theirs, mine), sides, strict=True):
+        gained = int((pixels.edges(side.after) & mask).sum()) - int(
+            (pixels.edges(side.before) & mask).sum()
+        )
+        ink.append(gained / max(int(mask.sum()), 1))
+    own = []
+    for side in (theirs, mine):
+        mask = side.changed & side.own
+        own.append(side.after[mask])
+    return {
+        **_sameness(o),
+        "colour": _same_colours(sides[0][1], sides[1][1]),
+        "colour_before": _same_colours(sides[0][0], sides[1][0]),
+        "own_colour": _same_colours(*own),
+        "lighter": light[1] - light[0],
+        "reference_lighter": light[0],
+        "ink": ink[1] - ink[0],
+        "reference_ink": ink[0],
+    }
+
+
+def _sameness(o: Observation) -> dict[str, float]:
+    """Return how much of what changes on either side looks the same on both."""
+    theirs, mine = o.theirs, o.mine
+    width = min(theirs.size[0], mine.size[0])
+    height = min(theirs.size[1], mine.size[1])
+    either = theirs.elsewhere[:height, :width] | mine.elsewhere[:height, :width]
+    total = int(either.sum())
+    if not total:
+        return {"same_before": UNKNOWN, "same_after": UNKNOWN}
+    shares = []
+    for one, other in ((theirs.before, mine.before), (theirs.after, mine.after)):
+        cut = [np.ascontiguousarray(each[:height, :width]) for each in (one, other)]
+        shares.append(1 - int((pixels.differing(*cut) & either).sum()) / total)
+    return {"same_before": shares[0], "same_after": shares[1]}
+
+
+def _same_colours(one: Rgb, other: Rgb) -> float:
+    """Return the overlap of two distributions of coarse colours."""
+    if len(one) < 4 or len(other) < 4:
+        return UNKNOWN
+    shares = []
+    for some in (one, other):
+        coarse = (some >> 5).astype(np.int32) @ np.array([64, 8, 1])
+        counts = np.bincount(coarse, minlength=512).astype(np.float64).reshape(8, 8, 8)
+        counts = np.asarray(cv2.GaussianBlur(counts.reshape(8, 64), (3, 3), 0), np.float64)
+        shares.append(counts / counts.sum())
+    return float(np.minimum(*shares).sum())
+
+
+# --- kinds of change
+
+
+def _kinds(o: Observation) -> dict[str, float]:
+    told, own = o.outcome.changes, o.found.ref
+
+    def count(pairs: Iterable[tuple[Element, Element]]) -> float:
+        return _log(len([1 for _, new in pairs if new.ref != own]))
+
+    state = any(new.ref == own for _, new in (*told.restated, *told.retexted))
+    return {
+        "appeared": _log(len(told.appeared)),
+        "vanished": _log(len(told.vanished)),
+        "retexted": count(told.retexted),
+        "recoloured": count(told.recoloured),
+        "resized": count(told.resized),
+        "restated": count(told.restated),
+        "pushed": _log(told.pushed),
+        "shifted": count(told.moved),
+        "own_state": float(state),
+    }
+
+
+def _back(o: Observation) -> dict[str, float]:
+    role = (
+        o.found.tag == "summary"
+        or o.found.type in ("checkbox",)
+        or o.found.role in ("switch", "checkbox")
+        or any(one in o.found.state for one in const.TOGGLE_STATES)
+        or any(one.type == "checkbox" for one in o.generated.snapshot.inside(o.found))
+    )
+    share = UNKNOWN
+    if o.again is not None:
+        changed = o.mine.elsewhere
+        if not pixels.clusters(changed, least=const.TRACE):
+            changed = o.mine.changed
+        again = pixels.fitted(o.again.picture, *o.mine.size)
+        same = ~pixels.changed(again, o.mine.before)
+        share = float((changed & same).sum() / max(int(changed.sum()), 1))
+        height = o.again.picture.shape[0] == o.generated.before.shape[0]
+        share = share if height else min(share, 0.9)
+    return {"back": share, "back_role": float(role)}
+
+
+def _others(o: Observation) -> dict[str, float]:
+    best = {"other_works": 0.0, "other_recall": UNKNOWN, "other_area": UNKNOWN}
+    best |= {"other_gap": UNKNOWN, "other_control": UNKNOWN, "other_reads": UNKNOWN}
+    names = trigger_names(o)
+    for element, outcome in o.tries:
+        side = generated_side(
+            o.generated.before,
+            o.generated.snapshot,
+            outcome,
+            element,
+            o.generated.noise,
+            mute=o.reference.action.kind in ("type", "select"),
+        )
+        mask = side.elsewhere
+        if not pixels.clusters(mask):
+            continue
+        recall = found_letters(o.theirs.came, side.came)
+        score = 0.3 + max(recall, 0.0)
+        if score > best["other_works"]:
+            control = element.tag in const.ACTIVE or element.role in const.CONTROL_ROLES
+            best = {
+                "other_works": score,
+                "other_recall": recall,
+                "other_area": abs(_log(mask.sum()) - _log(o.theirs.elsewhere.sum())),
+                "other_gap": _log(gap(element.box, o.found.box)),
+                "other_control": float(control),
+                "other_reads": _likeness(names, element.label) if names else UNKNOWN,
+            }
+    return best

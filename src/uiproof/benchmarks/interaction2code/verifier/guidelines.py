@@ -1,0 +1,213 @@
+"""The written guidelines as a first opinion: what a person says of the features.
+
+The model weighs this opinion with the features themselves; see `model.py`. Lengths and amounts in
+the features are logarithms, so the limits here are written as `log1p(pixels)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log1p
+
+from uiproof.benchmarks.interaction2code.failures import Failure
+from uiproof.benchmarks.interaction2code.verifier.comparison import Features
+
+F = Failure
+TYPES = tuple(F)
+
+HARDLY = log1p(12)  # pixels: a change that nobody sees
+CLEARLY = log1p(30)
+LETTERS = log1p(3)
+BESIDE = log1p(80)  # pixels between an element and what belongs to it
+AWAY = log1p(60)  # pixels from which something is elsewhere
+FAR = log1p(90)
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What the guidelines say of an interaction."""
+
+    failure: Failure
+    usable: bool
+    presence: float  # share of the reference's effect that is there, weighed by importance
+
+    def row(self) -> list[float]:
+        """Return the opinion as numbers."""
+        return [*(float(self.failure is one) for one in TYPES), float(self.usable), self.presence]
+
+
+NAMES = (*(f"opinion_{one.value}" for one in TYPES), "opinion_usable", "presence")
+
+
+def presence(f: Features) -> float:
+    """Return the share of the reference's effect that is there, wherever it is.
+
+    New words count most, then words that move or go, then the changed area and its colours, then
+    the element's own look.
+    """
+    parts: list[tuple[float, float]] = []
+    if f.reference_came > 0:
+        parts.append((1.0, max(f.came_recall, 0.0)))
+    if f.reference_went >= LETTERS and not f.says_overlay:
+        parts.append((0.5, max(f.went_recall, 0.0)))
+    if f.reference_came == 0 and f.reference_moved >= log1p(4):
+        parts.append((0.8, max(f.moved_recall, 0.0)))
+    if f.reference_elsewhere > CLEARLY:
+        there = max(f.area_recall, f.context, 0.0) if f.elsewhere > log1p(20) else 0.0
+        colours = 0.4 + 0.6 * min(1.0, max(f.colour, 0.0) / 0.6)
+        parts.append((0.5 if parts else 1.0, min(1.0, there) * colours))
+    if f.reference_elsewhere <= CLEARLY or f.reference_own > 0.25:
+        own = max(f.own_colour, 0.0) if f.own > 0.03 else 0.0
+        parts.append((0.25 if parts else 1.0, min(1.0, own / 0.6)))
+    if f.reference_elsewhere <= CLEARLY and f.own > 0.03:
+        # Only the element changes: words on it may be misread, its look decides.
+        return max(max(f.own_colour, 0.0), max(f.came_recall, 0.0))
+    total = sum(weight for weight, _ in parts)
+    return sum(weight * share for weight, share in parts) / total if total else 0.0
+
+
+def opinion(f: Features) -> Opinion:
+    """Return what the guidelines say."""
+    share = presence(f)
+    failure, usable = _first(f, share)
+    return Opinion(failure, usable, share)
+
+
+def _first(f: Features, share: float) -> tuple[Failure, bool]:
+    opened = bool(f.dialog or f.window or f.leaves)
+    recall = f.came_recall if f.reference_came > 0 else -1.0
+    if nothing := _nothing(f, opened=opened, recall=recall):
+        return nothing
+    if opened and not f.says_browser_window:
+        return F.EFFECT_TYPE, bool(recall > 0.6 or f.shown_after > 0.6 or f.dialog)
+    if f.says_browser_window and not (f.window or f.leaves):
+        return (F.PARTIAL if recall > 0.5 else F.EFFECT_TYPE), False
+    unlike = f.reference_reads and 0 <= f.reads < 0.6
+    if not f.by_id and f.score < 0.5 and share < 0.5 and unlike:
+        return F.MISSING, False
+    pure = f.came_precision < 0 or f.came_precision >= 0.6 or f.came < log1p(8)
+    complete = share >= 0.7 and pure
+    element = _element(f)
+    if element is not None and (complete or recall >= 0.75 or share >= 0.6):
+        if element is F.WRONG_ELEMENT:
+            return element, f.offset < BESIDE
+        if element is F.WRONG_TYPE and f.came_off_least > AWAY and f.came_context < 0.4:
+            return F.EFFECT_POSITION, True
+        return element, True
+    if displaced := _displaced(f, recall, share):
+        return displaced
+    if complete:
+        return _complete(f, recall)
+    return _incomplete(f, recall, share)
+
+
+def _nothing(f: Features, *, opened: bool, recall: float) -> tuple[Failure, bool] | None:
+    """Return a failure where only the element itself changes, or nothing at all."""
+    itself = f.elsewhere <= HARDLY and not opened
+    dead = itself and f.own < 0.02
+    if not dead and not (itself and f.reference_elsewhere > CLEARLY and recall < 0.5):
+        return None
+    if f.other_works >= 0.8 or (f.other_works > 0 and f.reference_came == 0):
+        return F.WRONG_ELEMENT, f.other_control < 0.5 and f.other_gap < AWAY
+    unlike = f.reference_reads and 0 <= f.reads < 0.7 and f.score < 0.6
+    if not f.visible or (not f.by_id and (unlike or not f.kind_fits)):
+        return F.MISSING, False
+    usual = dead or f.type or f.select or f.approach > 0.8 or f.own_state
+    if not usual and f.own > 0.15:
+        return F.EFFECT_TYPE, False
+    return F.NO_INTERACTION, False
+
+
+def _element(f: Features) -> Failure | None:
+    """Return what is wrong with the element, given that it has the effect."""
+    still = 0 <= f.look < 0.6 and f.place_look > 0.8 and f.look < f.place_look - 0.3
+    other = f.reference_reads and 0 <= f.reads < 0.6 and f.rival > 0.35
+    if (still and f.offset > log1p(16)) or (other and f.offset > log1p(25)):
+        return F.WRONG_ELEMENT
+    if not f.kind_fits or f.other_action:
+        return F.WRONG_TYPE
+    if f.offset > FAR and f.raw_offset > AWAY and f.neighbours < 0.7:
+        return F.WRONG_POSITION
+    # Where all else is at its place, the element and its label have moved together.
+    if f.close > 0.7 and f.raw_offset > FAR and (f.offset > AWAY or f.neighbours < 0.9):
+        return F.WRONG_POSITION
+    return None
+
+
+def _displaced(f: Features, recall: float, share: float) -> tuple[Failure, bool] | None:
+    """Return a failure where the effect is there, at another place or on another thing."""
+    if recall < 0.6 and (recall >= 0 or share < 0.6):
+        return None
+    other_went = f.went > log1p(5) and 0 <= f.went_recall < 0.3 and 0 <= f.went_precision < 0.3
+    if recall >= 0.6 and other_went and f.came_off_least > log1p(25):
+        return F.EFFECT_TARGET, False  # the words replace others than the reference's
+    off = f.came_off_least > AWAY and f.came_context < 0.6
+    if off and recall >= 0.6:
+        flows = not f.floating and f.floating_area == 0
+        if (f.says_window or f.says_overlay) and flows and f.appeared > 0:
+            return F.EFFECT_TYPE, True
+        if f.floating and not f.says_overlay and f.reference_growth > log1p(10):
+            return F.EFFECT_TYPE, True
+    if off and f.context < 0.5:
+        if f.appeared == 0 or other_went:
+            return F.EFFECT_TARGET, False
+        return F.EFFECT_POSITION, True
+    if off and f.came_context < 0.35:
+        return F.EFFECT_POSITION, True
+    if recall < 0 and 0 <= f.context < 0.3 and f.close > 0.6:
+        return F.EFFECT_TARGET, False
+    return None
+
+
+def _complete(f: Features, recall: float) -> tuple[Failure, bool]:
+    """Return what may still be wrong where all of the effect is there."""
+    if f.says_back and 0 <= f.back < 0.6 and (f.click or f.hover):
+        return F.PARTIAL, True
+    if 0 <= recall < 0.8 and f.came_precision > 0.8:
+        return F.PARTIAL, True
+    if f.close > 0.7 and f.reference_own > 0.3 and 0 <= f.own_colour < 0.35 and f.says_color:
+        return F.EFFECT_TYPE, True
+    if f.says_overlay and f.reference_growth < log1p(5) and f.growth > log1p(20):
+        return F.EFFECT_TYPE, True
+    if f.says_position and f.reference_growth > log1p(15) and f.growth < log1p(5) and f.floating:
+        return F.EFFECT_TYPE, True
+    return F.NONE, True
+
+
+def _incomplete(f: Features, recall: float, share: float) -> tuple[Failure, bool]:
+    """Return a failure where the effect is another one, or only a part of it is there."""
+    precision = f.came_precision
+    if recall >= 0.75 and precision >= 0.6:  # the words are there, what is around them is not
+        return (F.EFFECT_TYPE if 0 <= f.went_recall < 0.4 else F.PARTIAL), True
+    if precision >= 0.75 and recall > 0.1 and f.came_context >= 0.3:
+        return F.PARTIAL, recall >= 0.5 or f.reference_came < log1p(16)
+    if recall >= 0:
+        return _other_words(f)
+    if f.came > LETTERS:
+        return (F.EFFECT_TYPE, True) if f.context > 0.4 else (F.WRONG_FUNCTION, False)
+    if f.reference_moved > log1p(4) and f.moved_recall < 0.3:
+        if f.moved > log1p(4):
+            return F.EFFECT_TARGET, False
+        return (F.WRONG_FUNCTION if f.area_precision > 0.6 else F.EFFECT_TYPE), False
+    if 0 <= f.context < 0.4:
+        return (F.EFFECT_TARGET if f.colour > 0.5 else F.WRONG_FUNCTION), False
+    if share > 0.35:
+        return F.PARTIAL, True
+    return (F.EFFECT_TYPE if f.colour < 0.4 else F.WRONG_FUNCTION), False
+
+
+def _other_words(f: Features) -> tuple[Failure, bool]:
+    """Return a failure where the reference shows words and the page does not show them."""
+    if f.came >= LETTERS:
+        same = (f.shown_after > 0.8 and f.came_precision > 0.4) or 0 <= f.context < 0.35
+        return (F.EFFECT_TARGET if same else F.WRONG_FUNCTION), False
+    if f.went_recall > 0.6:
+        return F.PARTIAL, False
+    if f.came == 0 and f.vanished > 0 and f.appeared == 0:
+        return F.WRONG_FUNCTION, False
+    if f.area_recall > 0.6 and f.area_precision > 0.5:
+        return (F.PARTIAL if f.colour > 0.5 else F.EFFECT_TYPE), False
+    if 0 <= f.area_precision < 0.35:
+        larger = f.elsewhere > f.reference_elsewhere - 0.3
+        return (F.WRONG_FUNCTION if larger else F.EFFECT_TARGET), False
+    return F.EFFECT_TYPE, False

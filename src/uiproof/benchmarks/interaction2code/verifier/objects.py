@@ -1,0 +1,246 @@
+"""The objects of a page that change in an interaction, on either side.
+
+The reference is known by its pictures: words are read, everything else is pixels. The generated
+page is known by its elements. Both end as the same list of words, places and masks, so that they
+can be compared.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import hypot
+
+import numpy as np
+
+from uiproof.benchmarks.interaction2code.verifier import constants as const
+from uiproof.benchmarks.interaction2code.verifier import pixels
+from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Outcome
+from uiproof.benchmarks.interaction2code.verifier.layout import text_box
+from uiproof.benchmarks.interaction2code.verifier.text_compare import (
+    has_digit,
+    is_word,
+    plain,
+    same_word,
+    similarity,
+)
+from uiproof.browser.snapshots import Element, Snapshot
+from uiproof.geometry import PixelBox
+from uiproof.vision.images import Rgb
+from uiproof.vision.ocr import OcrLine
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word at its place; on generated pages the place of the text that it is in."""
+
+    text: str  # plain
+    box: PixelBox
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """A word that is elsewhere afterwards."""
+
+    text: str
+    before: PixelBox
+    after: PixelBox
+
+    @property
+    def way(self) -> tuple[float, float]:
+        """Return how far it went."""
+        (x, y), (to_x, to_y) = self.before.centre, self.after.centre
+        return to_x - x, to_y - y
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one page shows before and after an act, and the change between the two."""
+
+    before: Rgb
+    after: Rgb
+    changed: Mask  # in any pixel, without noise
+    own: Mask  # the place of the trigger and its focus ring
+    trigger: PixelBox | None
+    kept: tuple[Word, ...]  # words that stay where they are
+    came: tuple[Word, ...]
+    went: tuple[Word, ...]
+    moved: tuple[Motion, ...]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Return width and height of the canvas."""
+        return self.changed.shape[1], self.changed.shape[0]
+
+    @property
+    def elsewhere(self) -> Mask:
+        """Return the change without the trigger."""
+        return self.changed & ~self.own
+
+    def parts(self) -> list[pixels.Cluster]:
+        """Return the change without the trigger, piece by piece."""
+        return pixels.clusters(self.elsewhere, reach=const.PART_GAP, least=const.TRACE)
+
+
+def reference_side(
+    before: Rgb,
+    after: Rgb,
+    trigger: PixelBox | None,
+    lines: tuple[Sequence[OcrLine], Sequence[OcrLine]],
+    *,
+    mute: bool,
+) -> Side:
+    """Return the reference's side. With `mute` the words on the trigger itself do not count."""
+    height, width = max(before.shape[0], after.shape[0]), max(before.shape[1], after.shape[1])
+    first, last = (pixels.fitted(one, width, height) for one in (before, after))
+    changed = pixels.changed(first, last)
+    own = _zone(trigger, width, height)
+    words = [_read(some, trigger if mute else None) for some in lines]
+    # A word on which no pixel changes has not changed, whatever was read.
+    still = [[one for one in some if not _touched(changed, one.box)] for some in words]
+    other = [[one for one in some if _touched(changed, one.box)] for some in words]
+    came, went, moved, kept = compare_words(*other)
+    certain = [one for one in came if is_word(one.text)]
+    return Side(first, last, changed, own, trigger, (*still[0], *kept), tuple(certain), went, moved)
+
+
+def generated_side(
+    before: Rgb,
+    snapshot: Snapshot,
+    outcome: Outcome,
+    trigger: Element,
+    noise: Mask | None,
+    *,
+    mute: bool,
+) -> Side:
+    """Return the generated page's side."""
+    after = outcome.picture
+    height, width = max(before.shape[0], after.shape[0]), max(before.shape[1], after.shape[1])
+    first, last = (pixels.fitted(one, width, height) for one in (before, after))
+    changed = pixels.changed(first, last)
+    if noise is not None and noise.any():
+        rest = ((0, max(height - noise.shape[0], 0)), (0, max(width - noise.shape[1], 0)))
+        changed &= ~pixels.widened(np.pad(noise, rest)[:height, :width], 3)
+    silent: frozenset[int] = frozenset()
+    if mute:
+        silent = frozenset({trigger.ref, *(one.ref for one in snapshot.inside(trigger))})
+    words = [_written(one, silent) for one in (snapshot, outcome.snapshot)]
+    came, went, moved, kept = compare_words(*words)
+    return Side(
+        first,
+        last,
+        changed,
+        _zone(trigger.box, width, height),
+        trigger.box,
+        kept,
+        came,
+        went,
+        moved,
+    )
+
+
+def _zone(box: PixelBox | None, width: int, height: int) -> Mask:
+    grown = None if box is None else pixels.grown(box, const.FOCUS_RING, width, height)
+    return pixels.filled([grown], (width, height))
+
+
+def _touched(mask: Mask, box: PixelBox) -> bool:
+    return pixels.count(mask, box) >= const.TRACE
+
+
+def _read(lines: Iterable[OcrLine], without: PixelBox | None) -> list[Word]:
+    return [
+        Word(text, word.box)
+        for line in lines
+        for word in line.words
+        if (text := plain(word.text))
+        and (without is None or not without.contains(*word.box.centre))
+    ]
+
+
+def _written(snapshot: Snapshot, silent: frozenset[int]) -> list[Word]:
+    """Return the words that can be seen: not those under something opaque."""
+    return [
+        Word(text, text_box(one))
+        for one in snapshot.elements
+        if one.text.strip()
+        and one.ref not in silent
+        and not (one.ink is not None and one.ink.covered)
+        for part in one.text.split()
+        if (text := plain(part)) and any(map(str.isalnum, text))
+    ]
+
+
+Compared = tuple[tuple[Word, ...], tuple[Word, ...], tuple[Motion, ...], tuple[Word, ...]]
+
+
+def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
+    """Return the words that came, that went, that moved, and that stayed."""
+    old: dict[str, list[Word]] = defaultdict(list)
+    for one in before:
+        old[one.text].append(one)
+    kept: list[Word] = []
+    rest: list[Word] = []
+    for one in after:
+        same = [was for was in old[one.text] if _off(was.box, one.box) <= const.STILL]
+        if same:
+            old[one.text].remove(same[0])
+            kept.append(one)
+        else:
+            rest.append(one)
+    # Words that moved: long ones first, short ones only along with them.
+    moved: list[Motion] = []
+    came: list[Word] = []
+    ways: list[tuple[float, float]] = []
+    for one in sorted(rest, key=lambda word: -len(word.text)):
+        twins = old[one.text]
+        long = len(one.text) > 3 and not has_digit(one.text)
+        if not long:
+            twins = [was for was in twins if _follows(Motion(one.text, was.box, one.box), ways)]
+        if not twins:
+            came.append(one)
+            continue
+        was = min(twins, key=lambda word: _off(word.box, one.box))
+        old[one.text].remove(was)
+        motion = Motion(one.text, was.box, one.box)
+        moved.append(motion)
+        ways.append(motion.way)
+    went = [one for some in old.values() for one in some]
+    # Letters that were read differently at the same place are the same word.
+    for one in list(came):
+        twin = next(
+            (was for was in went if _misread(one, was)),
+            None,
+        )
+        if twin is not None:
+            came.remove(one)
+            went.remove(twin)
+            kept.append(one)
+    return tuple(came), tuple(went), tuple(moved), tuple(kept)
+
+
+def _misread(one: Word, other: Word) -> bool:
+    """Return whether two words at one place are the same, read through a line or on a shade."""
+    if not one.box.overlap(other.box):
+        return False
+    if same_word(one.text, other.text):
+        return True
+    long = min(len(one.text), len(other.text)) >= const.LONG_WORD
+    return long and similarity(one.text, other.text) >= const.MISREAD
+
+
+def _follows(motion: Motion, ways: Sequence[tuple[float, float]]) -> bool:
+    dx, dy = motion.way
+    return any(abs(dx - x) <= 8 and abs(dy - y) <= 8 for x, y in ways) or hypot(dx, dy) <= 40
+
+
+def _off(one: PixelBox, other: PixelBox) -> float:
+    (x, y), (to_x, to_y) = one.centre, other.centre
+    edges = min(abs(one.left - other.left), abs(one.right - other.right), abs(x - to_x))
+    return max(edges, min(abs(one.top - other.top), abs(y - to_y)))
+
+
+def letters(words: Iterable[Word | Motion]) -> int:
+    """Return how many letters some words have."""
+    return sum(len(one.text) for one in words)
