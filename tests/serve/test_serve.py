@@ -308,7 +308,7 @@ def test_the_examples_of_the_description_fit_its_schema(service):
     schema = {**media["schema"], "components": described["components"]}
     validator = jsonschema.Draft202012Validator(schema)
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert len(media["examples"]) == 4
+    assert len(media["examples"]) == 5
     for example in media["examples"].values():
         validator.validate(example["value"])
     with pytest.raises(jsonschema.ValidationError):
