@@ -41,7 +41,7 @@ from uiproof.benchmarks.interaction2code.judging.scores import (
 )
 from uiproof.benchmarks.interaction2code.judging.text import Reader
 from uiproof.benchmarks.interaction2code.judging.triggers import TriggerQuery
-from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES
+from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES, UNSURE
 from uiproof.benchmarks.interaction2code.verifier import (
     GeneratedEvidence,
     ReferenceEvidence,
@@ -488,6 +488,8 @@ def _flags_of(reference: Reference, played: _JudgedAct, ours: ChangedRegion) -> 
         flags.append("generated:way_broken")
     if played.verdict.implemented and ours.box is None:
         flags.append("generated:no_visible_change")
+    if played.verdict.unsure:
+        flags.append(UNSURE)
     return tuple(flags)
 
 

@@ -23,6 +23,7 @@ PROFILES = ("paper", "strict")
 FULL = ("clip", "ssim", "text")
 PART = ("clip", "ssim", "text", "position_before", "position_after")
 RATES = ("implemented", "usable")
+UNSURE = "unsure"  # the flag of verdicts that a person should look at first
 _SIMILARITY = (-1.0, 1.0)  # CLIP and SSIM can say that two pictures are opposites
 
 METRICS = (

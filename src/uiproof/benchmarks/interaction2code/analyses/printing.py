@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
-from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES
+from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES, UNSURE
 from uiproof.stats.intervals import FEWEST, bounds_text
 from uiproof.tables import Table, console, markdown
 
@@ -77,6 +77,8 @@ def _rates(summary: Mapping[str, Any]) -> Table:
         if entry["n"]:
             label = "No failure" if kind == NONE else f"({kind}) {FAILURES[kind]}"
             rows.append((label, str(entry["n"]), f"{100 * entry['share']:.1f} %"))
+    if unsure := summary["flags"].get(UNSURE):
+        rows.append(("Unsure", str(unsure), f"{100 * unsure / summary['n']:.1f} %"))
     if paths := summary.get("sequences"):
         done = f"{paths['done']} of {paths['steps']} steps"
         rows.append(
