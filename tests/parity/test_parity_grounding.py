@@ -6,6 +6,7 @@ environment of its own, generates its data sets and runs its six methods against
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -47,15 +48,18 @@ def original():
     """A Python that has the original: made once, and kept with the other tools."""
     folder = TOOLS / "openadapt-grounding-0.1.2"
     python = folder / "bin" / "python"
-    if not (folder / "ready").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
-            install(folder)
-            (folder / "ready").touch()
-        except (OSError, subprocess.CalledProcessError) as error:
+    TOOLS.mkdir(exist_ok=True)
+    with (TOOLS / "openadapt.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several test processes may need it at once
+        if not (folder / "ready").exists():
             shutil.rmtree(folder, ignore_errors=True)
-            said = getattr(error, "stderr", None) or str(error)
-            pytest.skip(f"openadapt-grounding 0.1.2 cannot be had from PyPI: {said.strip()[-300:]}")
+            try:
+                install(folder)
+                (folder / "ready").touch()
+            except (OSError, subprocess.CalledProcessError) as error:
+                shutil.rmtree(folder, ignore_errors=True)
+                said = (getattr(error, "stderr", None) or str(error)).strip()
+                pytest.skip(f"openadapt-grounding 0.1.2 cannot be had from PyPI: {said[-300:]}")
 
     def call(verb, **arguments):
         command = [python, HERE / "original.py", verb, json.dumps(arguments)]

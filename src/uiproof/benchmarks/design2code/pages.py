@@ -84,7 +84,7 @@ class PageView:
     flags: tuple[str, ...]
     scale: int = 1  # device pixels of the picture for each CSS pixel
     web: Mapping[str, Any] = field(default_factory=dict)  # what it asked of other hosts
-    # What was worked out of the page by those who look at it; goes when the page does.
+    # Results that scores compute from this page and use again.
     memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -165,7 +165,7 @@ def measure(photographs: Photographs) -> PageView:
     end = end_of_page(rgb)
     window = photographs.window
     if window is not None and not any(text.box[1] + text.box[3] <= window * scale for text in seen):
-        # What is in front of the window hides its texts, and would hide the others.
+        # A cover hides all texts in the window, and would hide the others when scrolled.
         seen, end = (), min(end, int(window))
         inventory = replace(inventory, reach=(rgb.shape[1], end))
     if end < len(rgb):

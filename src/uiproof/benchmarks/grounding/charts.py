@@ -254,7 +254,7 @@ def _free_place(
     for step, sign, (side, left) in product(range(60), (1, -1), sides):
         middle = point[1] + sign * (0.7 + step / 3) * height
         box = Bbox.from_bounds(point[0] + left, middle - height / 2, width, height)
-        # What is cut off cannot be read at all. Far away is as bad as a line below the name.
+        # A label that is cut off is the worst; one far away is as bad as one line lower.
         cost = 100 * (width * height - _shared(box, axes.bbox)) + 2 * step * height
         cost += sum(weight * _shared(box, other) for other, weight in taken)
         found.append((cost, len(found), box, side))

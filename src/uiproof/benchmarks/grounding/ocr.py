@@ -135,7 +135,7 @@ _BOUNDARY = re.compile(
     r"which|so|when|where|while|or|as))\b|(?P<stop>[.;!?(),:](?!\w))",
     re.IGNORECASE,
 )
-# How surely words name the target that follow a preposition: where the target itself has no words
+# Weights of words after a preposition: where the target itself has no words
 # ("the size of the desktop icons"), its surroundings are the next best.
 _WEIGHTS = {"": 1.0, "named": 1.0, "other": 0.6}
 _BESIDE_WEIGHT = 0.5

@@ -35,7 +35,7 @@ CHARTS = {
     "accuracy_vs_latency": "Detection rate and latency",
 }
 _NOT_MEASURED = ("server_error", "failed")
-# How a case ended: the kinds of verdicts, and what prevents one.
+# The kinds of verdicts, and the reasons why there is none.
 OUTCOMES = (*(kind.value for kind in ClickVerdict), *_NOT_MEASURED)
 
 Point = tuple[float, float]
@@ -210,7 +210,7 @@ class Gallery(CardView[ClickCase]):
         return shown
 
 
-# Which cases have a card
+# Choose the cases that have a card
 
 
 @dataclass(frozen=True, slots=True)
