@@ -1,36 +1,59 @@
-"""Record what the verifier sees on generated pages: record.py DATASET GENERATED TRUTH OUT.
+"""Record the features of generated pages: record.py DATASET GENERATED TRUTH OUT.features.xz.
 
-TRUTH is a JSON file with `type` and `usable` of every case. Recordings in `recorded/` are what
-`test_interaction_accuracy.py` replays.
+TRUTH is a JSON file with `type` and `usable` of every case, and if there is more to say
+`accepted` types and the `style` of the page. `scripts/train_verifier.py` learns from recordings in
+`recorded/`, and `test_interaction_accuracy.py` replays them.
 """
 
 from __future__ import annotations
 
 import json
+import lzma
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from recorded_evidence import Recording
-
 from uiproof.benchmark import BrokenCase
 from uiproof.benchmarks.interaction2code import judge as judging
 from uiproof.benchmarks.interaction2code.cases import Answer, cases
+from uiproof.benchmarks.interaction2code.verifier import verdict as verdicts
+from uiproof.benchmarks.interaction2code.verifier.features import NAMES
 from uiproof.browser.source import PageSource
 
+DIGITS = 3  # of every number
 
-@contextmanager
-def recorded(recording: Recording, name: str, failure: str, *, usable: bool) -> Iterator[None]:
-    """Record every call of the verifier by judges, under a name and with a label."""
-    verify = judging.verify
-    label = {"failure": failure, "usable": usable}
-    judging.verify = lambda *evidence: recording.add(verify, name, label, *evidence)
-    try:
-        yield
-    finally:
-        judging.verify = verify
+
+class Recording:
+    """Collects the features of cases. Write them with `save`."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[Any]] = []
+
+    @contextmanager
+    def of(self, name: str, label: dict[str, Any]) -> Iterator[None]:
+        """Record what the verifier sees of the case that is judged meanwhile."""
+        kinds = label.get("accepted", [label["type"]])
+        row = [name, label["type"], label["usable"], kinds, label.get("style", "copy"), None]
+        features = verdicts.features
+
+        def watched(*given: Any) -> Any:
+            found = features(*given)
+            row[-1] = [round(one, DIGITS) for one in found.row()]
+            return found
+
+        verdicts.features = watched
+        try:
+            yield
+        finally:
+            verdicts.features = features
+            self.rows.append(row)
+
+    def save(self, path: Path) -> None:
+        """Write everything into one compressed file."""
+        told = json.dumps({"names": list(NAMES), "rows": self.rows}, ensure_ascii=False)
+        path.write_bytes(lzma.compress(told.encode(), preset=9))
 
 
 class VerdictJudge(judging.Interaction2CodeJudge):
@@ -47,9 +70,8 @@ def main(dataset: Path, generated: Path, truth: Path, out: Path) -> None:
     for case in cases(dataset):
         if isinstance(case, BrokenCase) or case.id not in labels:
             continue
-        label = labels[case.id]
         page = generated / f"{case.id.rpartition('/')[0]}.html"
-        with recorded(recording, case.id, label["type"], usable=label["usable"]):
+        with recording.of(case.id, labels[case.id]):
             judge.score(case, Answer(PageSource.from_file(page), "all"))
     judge.close()
     recording.save(out)

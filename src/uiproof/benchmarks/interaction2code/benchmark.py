@@ -94,6 +94,7 @@ class Interaction2Code(Benchmark):
     metrics = deferred(f"{_ROOM}.summary:METRICS")
     methods = deferred(f"{_ROOM}.methods:METHODS")
     prompts = deferred(f"{_ROOM}.prompting:PROMPTS")
+    prompt_slots = deferred(f"{_ROOM}.prompting:SLOTS")
     prompt_options = deferred(f"{_ROOM}.prompting:OPTIONS")
     parameters = deferred(f"{_ROOM}.prompting:PARAMETERS")
     recognises = deferred(f"{_ROOM}.graph:recognises")
@@ -102,6 +103,9 @@ class Interaction2Code(Benchmark):
     summed_details = deferred(f"{_ROOM}.summary:summed_details")
     reference_case = deferred(f"{_ROOM}.serving:reference_case")
     answer = deferred(f"{_ROOM}.serving:answer")
+    reward_components = deferred(f"{_ROOM}.serving:reward_components")
+    # As much as all others: a page on which the interaction does not work is worth a half at most.
+    reward_weights: ClassVar[Mapping[str, float]] = {"usable": 7.0}
     case_view = deferred(f"{_ROOM}.view:Interactions")
     annotation = deferred(f"{_ROOM}.annotation:InteractionAnnotation")
     compared = deferred(f"{_ROOM}.analyses.printing:compared")

@@ -10,6 +10,7 @@ import typer
 
 from uiproof.cli.main import EXIT_FAILED_CASES
 from uiproof.cli.options import (
+    Cases,
     Concurrency,
     Executor,
     Json,
@@ -70,6 +71,7 @@ def score(
     ] = False,
     out: RunOut = None,
     limit: Limit = None,
+    case: Cases = None,
     workers: Workers = None,
     executor: Where = Executor.processes,
     ray_address: RayAddress = None,
@@ -98,6 +100,7 @@ def score(
         "contours": published_contours,
         "out": out,
         "limit": limit,
+        "cases": tuple(case or ()),
         "workers": workers,
         "executor": executor.value,
         "ray_address": ray_address,
@@ -121,7 +124,7 @@ def score(
         typer.echo(score_table(finished.summary))
     else:
         print_result(finished, json)
-    exit_for([finished], quiet=quiet)
+    exit_for([finished], quiet=quiet or json == "-", kept=out is not None)
 
 
 def collect(

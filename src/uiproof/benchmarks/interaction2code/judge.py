@@ -11,7 +11,7 @@ import struct
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -405,9 +405,15 @@ def _as_published(file: Path, picture: Rgb) -> bytes | None:
 def _verdict_as_json(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict as journals and `--json` have it."""
     return {
-        **asdict(verdict),
+        "implemented": verdict.implemented,
+        "usable": verdict.usable,
         "failure": verdict.failure.value,
         "evidence": list(verdict.evidence),
+        "confidence": verdict.confidence,
+        "unsure": verdict.unsure,
+        "usable_probability": verdict.usable_probability,
+        "ranked": [[failure.value, share] for failure, share in verdict.ranked],
+        "differences": [one.as_json() for one in verdict.differences],
     }
 
 

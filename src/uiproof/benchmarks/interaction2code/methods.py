@@ -24,7 +24,8 @@ from uiproof.benchmarks.interaction2code.cases import Answer, Form, Question
 from uiproof.benchmarks.interaction2code.prompting import PROMPTS
 from uiproof.browser.source import PageSource
 from uiproof.engine.context import Context
-from uiproof.errors import EmptyAnswerError, InputError, MethodError, UsageError
+from uiproof.errors import EmptyAnswerError, InputError, MethodError, UsageError, suggestion
+from uiproof.files import path_suggestion
 from uiproof.remote.mirror import local, name_of, shown
 from uiproof.settings import Settings
 
@@ -50,7 +51,8 @@ def method(name: str) -> Method[Question, Answer]:
         return Replay(local(name.removeprefix("replay:")))
     raise UsageError(
         f"Interaction2Code has no method {name!r}.",
-        remedy=f"Use one of: {', '.join(METHODS)}; or a model such as openai/gpt-4o.",
+        remedy=f"{suggestion(name, METHODS)} Use one of: {', '.join(METHODS)}; a model such as "
+        "openai/gpt-4o; or a function, my_module:function.".lstrip(),
     )
 
 
@@ -129,7 +131,7 @@ class Replay(Method[Question, Answer]):
         names: Mapping[str, str] | None = None,
     ) -> None:
         if not path.exists():
-            raise InputError(f"There is no file or folder {path}.")
+            raise InputError(f"There is no file or folder {path}.", remedy=path_suggestion(path))
         self._path, self._variant, self._names = path, variant, names or {}
         self._found = _find(path) if path.is_dir() else _Predictions({}, {})
         if path.is_dir():

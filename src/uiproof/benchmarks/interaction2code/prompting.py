@@ -25,6 +25,7 @@ from uiproof.engine.context import Context
 from uiproof.errors import AnswerError, InputError, UsageError
 from uiproof.geometry import PixelBox
 from uiproof.models.types import Image, Message, Parameters, Reply, Request
+from uiproof.prompts import SLOT, PromptFile, Slot, prompt_file
 
 if TYPE_CHECKING:
     from uiproof.models.answers import PageAnswer
@@ -50,6 +51,11 @@ OPTIONS: Mapping[str, str] = {
     "1x … 3x": "pictures cropped till the interaction takes so much more of them",
 }
 
+SLOTS: Mapping[str, Slot] = {
+    "shown": Slot("the pictures or words that show the interactions", required=True),
+    "task": Slot("what to build, with the ids of the elements", required=True),
+    "rules": Slot("the rules for the HTML file"),
+}
 _FACTOR = re.compile(r"(\d+(?:\.\d+)?)x")
 _INPUTS: Mapping[str, Inputs] = {"v": "V", "t": "T", "v+t": "V+T", "t+v": "V+T"}
 _WIDEST_WINDOW = 1920  # CSS pixels; a picture that is wider was taken on a denser screen
@@ -57,7 +63,6 @@ _WIDEST_WINDOW = 1920  # CSS pixels; a picture that is wider was taken on a dens
 # they are compared in cells of some pixels, of which the mean colours differ by some levels.
 _SAME, _CELL, _NOTICEABLE = 0.002, 4, 8
 _TEMPLATES = Path(__file__).parent / "prompts"  # one file per prompt; what they share is in `parts`
-_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ class Prompt:
     form: Form = "single"
     inputs: Inputs = "V"
     magnification: float = 1.0
+    file: PromptFile | None = None  # in place of one of the `PROMPTS`
 
     @classmethod
     def named(cls, text: str) -> Prompt:
@@ -77,12 +83,13 @@ class Prompt:
         Raises `UsageError` for options that are unknown, given twice or in conflict.
         """
         recipe, colon, rest = text.partition(":")
-        if recipe not in PROMPTS:
+        file = prompt_file(recipe, PROMPTS, SLOTS)
+        if recipe not in PROMPTS and file is None:
             raise UsageError(
                 f"Interaction2Code has no prompt {recipe!r}.",
-                remedy=f"Use one of: {', '.join(PROMPTS)}.",
+                remedy=f"Use one of: {', '.join(PROMPTS)}, or a text file.",
             )
-        prompt, seen = cls(recipe), set[str]()
+        prompt, seen = cls(file.name if file else recipe, file=file), set[str]()
         options = [option.strip() for option in rest.split(",")] if colon else []
         for option in options:
             name, prompt = prompt._with(option, text)
@@ -144,7 +151,7 @@ class Prompted(Method[Question, Answer]):
         self.concurrency = model.concurrency
         # A page that all of its interactions share is asked for again only once.
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._renewed: set[tuple[str, int]] = set()
+        self._renewed: set[tuple[str, int, int]] = set()
 
     @property
     def name(self) -> str:
@@ -154,10 +161,13 @@ class Prompted(Method[Question, Answer]):
     @property
     def settings(self) -> Mapping[str, Any]:
         """Return how the model is asked; a prompt with other words is another method."""
+        own = self.prompt.file.settings if self.prompt.file else {}
+        words = digest(self.prompt.recipe, own.get("prompt_text"))
         return {
             **self.model.settings,
+            **own,
             "prompt": self.prompt.name,
-            "prompt_digest": digest(self.prompt.recipe),
+            "prompt_digest": words,
         }
 
     async def answer(self, case_id: str, question: Question, context: Context) -> Answer:  # noqa: ARG002
@@ -219,13 +229,14 @@ class Prompted(Method[Question, Answer]):
         from uiproof.models.answers import page_in
 
         if context.ask_again and self.prompt.form == "all":
+            asked = page, number, context.sample
             async with self._locks[page]:
-                reply = await self.model.ask(request, fresh=(page, number) not in self._renewed)
-                self._renewed.add((page, number))
+                fresh = asked not in self._renewed
+                reply = await context.ask(self.model, request, fresh=fresh)
+                self._renewed.add(asked)
         else:
-            reply = await self.model.ask(request, fresh=context.ask_again)
+            reply = await context.ask(self.model, request, facts=facts)
         replies.append(reply)
-        context.note_call({**self.model.facts(reply), **(facts or {})})
         return page_in(reply)
 
     def _request(self, question: Question, facts: dict[str, float] | None = None) -> Request:
@@ -249,7 +260,8 @@ class Prompted(Method[Question, Answer]):
 
     def _filled(self, shown: Parts, task: Parts, window: Path) -> Request:
         rules = fill("parts/rules", window=_page_width(window))
-        content = fill(self.prompt.recipe, shown=shown, task=task, rules=rules)
+        words = self.prompt.file.text if self.prompt.file else _text(self.prompt.recipe)
+        content = _filled(words, shown=shown, task=task, rules=rules)
         return Request((Message("user", content),), self.model.parameters)
 
     def _shown(self, one: Demonstration, facts: dict[str, float] | None = None) -> Parts:
@@ -462,13 +474,15 @@ def _thumbnail(file: Path, changed: int) -> Rgb:  # noqa: ARG001 - a changed fil
 # --- text
 
 
-def fill(template: str, **fillings: str | int | Image | Parts) -> Parts:
-    """Return a text file with pictures and texts in its placeholders, as parts of a message.
+def fill(template: str, /, **fillings: str | int | Image | Parts) -> Parts:
+    """Return a text file with pictures and texts in its slots, as parts of a message."""
+    return _filled(_text(template), **fillings)
 
-    Fillings are not searched for placeholders, so a page may hold braces of its own.
-    """
+
+def _filled(words: str, /, **fillings: str | int | Image | Parts) -> Parts:
+    """Fill the slots of a text; fillings have no slots, so a page may hold braces of its own."""
     parts: list[str | Image] = []
-    for number, piece in enumerate(_PLACEHOLDER.split(_text(template))):
+    for number, piece in enumerate(SLOT.split(words)):
         filling = fillings[piece] if number % 2 else piece
         if isinstance(filling, tuple):
             parts += filling
@@ -477,10 +491,10 @@ def fill(template: str, **fillings: str | int | Image | Parts) -> Parts:
     return _joined(parts)
 
 
-def digest(prompt: str) -> str:
+def digest(prompt: str, text: str | None = None) -> str:
     """Return a digest of the words of a prompt, and of the parts that all prompts share."""
     shared = sorted(f"parts/{path.stem}" for path in (_TEMPLATES / "parts").glob("*.txt"))
-    words = "\0".join(map(_text, (prompt, *shared)))
+    words = "\0".join((_text(prompt) if text is None else text, *map(_text, shared)))
     return hashlib.sha256(words.encode()).hexdigest()[:16]
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,7 +30,7 @@ from uiproof.benchmarks.interaction2code.methods import MAX_BYTES
 from uiproof.benchmarks.interaction2code.prompting import Prompt, Prompted
 from uiproof.browser.snapshots import ActionKind
 from uiproof.browser.source import PageSource
-from uiproof.errors import EmptyAnswerError, InputError, MethodError
+from uiproof.errors import EmptyAnswerError, InputError, MethodError, UsageError
 from uiproof.vision.clip import find_weights
 
 if TYPE_CHECKING:
@@ -193,6 +193,17 @@ def answer(generated: str | Path | PageSource | Completion, form: Form = "single
     if not page.html.strip():
         raise EmptyAnswerError("The page is empty.")
     return Answer(page, form)
+
+
+def reward_components(scores: Mapping[str, Any], profile: str) -> dict[str, float]:
+    """Return whether the interaction works, and how alike page and effect are; without CLIP."""
+    if profile not in ("strict", "paper"):
+        raise UsageError(f"There is no profile {profile!r}.", remedy="Use one of: strict, paper.")
+    found = {"usable": scores["usable"], "implemented": scores["implemented"]}
+    for part in ("full", "part"):
+        named = scores[profile][part].items()
+        found |= {f"{part}.{name}": value for name, value in named if name != "clip"}
+    return {name: min(max(float(value or 0.0), 0.0), 1.0) for name, value in found.items()}
 
 
 def interaction_case(graph: Graph, number: str) -> Case[Question, Truth]:

@@ -24,7 +24,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from recorded_evidence import Recording
+from record import Recording
 
 from mutations.dataset import make_dataset, write_source
 from mutations.mutate import TYPES, Mutant, Scene, candidates, scene, valid
@@ -133,8 +133,6 @@ class Assessor:
         return self._thread.submit(self._outcome, mutant)
 
     def _outcome(self, mutant: Mutant) -> Outcome:
-        from record import recorded
-
         from uiproof.benchmarks.interaction2code.cases import Answer
         from uiproof.browser.source import PageSource
 
@@ -145,7 +143,8 @@ class Assessor:
         case = self._cases[f"{mutant.page.name}/{mutant.it.number}"]
         told = nullcontext()
         if self._recording is not None:
-            told = recorded(self._recording, mutant.id, mutant.type, usable=mutant.usable)
+            label = {"type": mutant.type, "usable": mutant.usable}
+            told = self._recording.of(mutant.id, label)
         try:
             with told:
                 score = self._judge.score(case, Answer(PageSource.from_file(file), "all"))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uiproof.errors import needs_extra
 from uiproof.geometry import PixelBox
 from uiproof.vision.ocr import KeptReadings, OcrLine, OcrWord, read_lines
 
@@ -389,6 +390,9 @@ def word_bleu(reference: str, candidate: str) -> float:
 
 @cache
 def _sacrebleu() -> BLEU:
-    from sacrebleu.metrics.bleu import BLEU
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+    except ModuleNotFoundError as error:
+        raise needs_extra("Comparing texts needs sacrebleu.", "interactions") from error
 
     return BLEU(tokenize="zh", effective_order=True)

@@ -53,6 +53,7 @@ _ALIKE = 4.0  # how many times larger a control may be that is pointed at in its
 _REACH = 220.0  # pixels at which a place counts a third
 _READS_ALIKE = 0.72  # likeness of texts from which they are the same name
 _ENOUGH = 2.2  # score from which an element is the one
+_GUESS = 0.6  # score from which an element is worth a try
 _AT_PLACE = 0.8  # nearness from which a control is at the place
 _BESIDE = 80  # pixels between a switch and its text
 _ELSEWHERE = exp(-1_500 / _REACH)
@@ -236,11 +237,16 @@ class _Search:
     def likeliest(
         self, ranked: Sequence[tuple[float, bool, Element]]
     ) -> tuple[float, bool, Element] | None:
-        """Return the element that is meant: the most alike, else a control at its very place."""
+        """Return the element that is meant: the most alike, a control at its place, or a guess."""
         if ranked and ranked[0][0] >= _ENOUGH:
             return ranked[0]
-        at_place = (one for one in ranked if self._near(one[2]) >= _AT_PLACE)
-        return next((one for one in at_place if _is_control(one[2])), None)
+        controls = [one for one in ranked if _is_control(one[2])]
+        at_place = (one for one in controls if self._near(one[2]) >= _AT_PLACE)
+        # A guess, of what takes such an act: acting on it tells whether it is the one.
+        takes = self.query.action.kind in ("drag", "select", "type")
+        likely = [one for one in controls if not _NUMBERED.fullmatch(one[2].id.strip())]
+        guess = likely[0] if takes and likely and likely[0][0] >= _GUESS else None
+        return next(at_place, guess)
 
     def ranked(self) -> list[tuple[float, bool, Element]]:
         """Return the elements that may be meant, the likeliest first, and whether texts say so."""

@@ -1,6 +1,7 @@
 """The verifier: does an interaction of a generated page work, and if not, how does it fail?"""
 
 from uiproof.benchmarks.interaction2code.verifier.evidence import (
+    Difference,
     GeneratedEvidence,
     Outcome,
     ReferenceEvidence,
@@ -8,4 +9,11 @@ from uiproof.benchmarks.interaction2code.verifier.evidence import (
 )
 from uiproof.benchmarks.interaction2code.verifier.verdict import verify
 
-__all__ = ["GeneratedEvidence", "Outcome", "ReferenceEvidence", "Verdict", "verify"]
+__all__ = [
+    "Difference",
+    "GeneratedEvidence",
+    "Outcome",
+    "ReferenceEvidence",
+    "Verdict",
+    "verify",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +77,35 @@ class GeneratedEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """A part of an effect that is not as in the reference, with its boxes on both sides."""
+
+    says: str
+    reference_box: PixelBox | None
+    box: PixelBox | None
+    was: str  # in the reference
+    is_now: str  # on the generated page
+    importance: float  # 0-1
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as records have it."""
+        boxes = (
+            None if one is None else [one.left, one.top, one.right, one.bottom]
+            for one in (self.reference_box, self.box)
+        )
+        reference_box, box = boxes
+        return {
+            "kind": "interaction",
+            "says": self.says,
+            "reference_box": reference_box,
+            "box": box,
+            "was": self.was,
+            "is": self.is_now,
+            "importance": round(self.importance, 3),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The verifier's answer: usable or a failure type, with the facts that show it."""
 
@@ -84,5 +113,8 @@ class Verdict:
     usable: bool
     failure: Failure
     evidence: tuple[str, ...]
-    confidence: float  # 0-1
-    unsure: bool = False  # rules and guidelines disagree: a person should look
+    confidence: float  # 0-1: the probability of `failure`
+    unsure: bool = False  # a person should look
+    usable_probability: float | None = None
+    ranked: tuple[tuple[Failure, float], ...] = ()  # the likeliest failures, with probabilities
+    differences: tuple[Difference, ...] = ()

@@ -1,774 +1,819 @@
-"""The features of one interaction that the rules look at.
+"""The features of one interaction: the reference's change compared with the generated page's.
 
-They are computed from the evidence when a rule asks for them first: some need OCR, and some open
-the page again (`attempt`, `again` and `elsewhere` of the evidence).
+Every feature is a number; those that cannot be told are `UNKNOWN`. They do not depend on how a
+page is laid out: words, places among other texts, colours and kinds of change are compared.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from math import hypot
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from math import hypot, log1p
+from statistics import median
 
-from uiproof.benchmarks.interaction2code.failures import Failure
+import cv2
+import numpy as np
+
 from uiproof.benchmarks.interaction2code.verifier import constants as const
-from uiproof.benchmarks.interaction2code.verifier import effect as effects
-from uiproof.benchmarks.interaction2code.verifier import pixels, text_compare
-from uiproof.benchmarks.interaction2code.verifier.changes import (
-    Assessment,
-    ElementChange,
-    assess_loosely,
-    assess_pixels,
-    colours_agree,
-    element_changes,
-    read_changes,
-    recoloured_alike,
+from uiproof.benchmarks.interaction2code.verifier import pixels
+from uiproof.benchmarks.interaction2code.verifier.assignment import Assignment
+from uiproof.benchmarks.interaction2code.verifier.element import kind_fits, kinds_of, trigger_tags
+from uiproof.benchmarks.interaction2code.verifier.evidence import Mask
+from uiproof.benchmarks.interaction2code.verifier.layout import Layout, gap, moved, shift
+from uiproof.benchmarks.interaction2code.verifier.objects import (
+    Motion,
+    Side,
+    Word,
+    found_letters,
+    generated_side,
+    letters,
+    matched_words,
 )
-from uiproof.benchmarks.interaction2code.verifier.effect import Effect, compare_words
-from uiproof.benchmarks.interaction2code.verifier.evidence import (
-    GeneratedEvidence,
-    Mask,
-    Outcome,
-    ReferenceEvidence,
+from uiproof.benchmarks.interaction2code.verifier.observation import (
+    Observation,
+    is_control,
+    likeness,
+    trigger_names,
 )
-from uiproof.benchmarks.interaction2code.verifier.scene import Scene, build
-from uiproof.benchmarks.interaction2code.verifier.text_compare import TextChanges
-from uiproof.benchmarks.interaction2code.verifier.trigger import (
-    Identity,
-    NeutralActs,
-    chain_of,
-    family,
-    identify,
-    is_gone,
-    listed,
-    trigger_text,
-)
-from uiproof.browser.snapshots import Action, ActionKind, Element
+from uiproof.benchmarks.interaction2code.verifier.text_compare import has_digit, plain
+from uiproof.browser.snapshots import Element
+from uiproof.geometry import PixelBox
+from uiproof.vision.images import Rgb
 
-_DOING: dict[ActionKind, str] = {
-    "click": "clicking",
-    "hover": "pointing at",
-    "type": "typing in",
-    "select": "selecting in",
-    "drag": "dragging",
-    "scroll": "scrolling",
-    "key": "pressing a key in",
-}
+UNKNOWN = -1.0
+
+UNKNOWN = -1.0
+_BACK = re.compile(
+    r"(?i)\b(again|second click|once more|undo|undoes|restor\w+|leaving|toggl\w+|moving away"
+    r"|switching (?:it )?(?:off|back)|untick\w*|uncheck\w*|clos(?:es|ing) it|folds? it"
+    r"|collapses? it"
+    r"|removes it|hides it|turns? (?:it )?off|back to|reverts?|goes back|deselect\w*)\b"
+)
+_WINDOW = re.compile(r"(?i)\b(?:separate|browser|new) (?:browser )?(?:window|tab)\b|\bnew page\b")
+_OVERLAY = re.compile(
+    r"(?i)\b(?:window|dialog\w*|modal|pop-?up|overlay|tooltip|bubble|toast|drops?|dropdown|drawer|menu)\b"
+)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Features:
-    """One interaction: both sides, and everything that the rules ask about them."""
+    """Everything that the decision looks at. Shares are 0-1, lengths in logarithms of pixels."""
 
-    reference: ReferenceEvidence
-    generated: GeneratedEvidence
-    found: Element
-    outcome: Outcome
-    scene: Scene  # perhaps without what approaching the element does
-    trigger: Identity  # compared with the reference's
-    likeness: str = "the page looks as the reference does afterwards"
+    # the action, and what the data set says of the effect
+    click: float
+    hover: float
+    type: float
+    select: float
+    drag: float
+    says_text: float
+    says_color: float
+    says_component: float
+    says_window: float
+    says_position: float
+    says_size: float
+    says_switch: float
+    says_browser_window: float
+    says_overlay: float
+    says_back: float
+    # the element
+    by_id: float
+    score: float
+    visible: float
+    reads: float  # likeness of its text to the reference's
+    reference_reads: float  # whether anything is written on the reference's
+    kind_fits: float
+    offset: float  # from the place with the same surroundings
+    raw_offset: float
+    neighbours: float  # share of the texts around it that are around the reference's
+    size_ratio: float
+    look: float  # correlation with the reference's picture
+    place_look: float  # the same, of what is at the reference's place
+    rival: float  # an element that reads more like the reference's
+    control: float  # a person sees that something can be done with it
+    other_action: float
+    refused: float
+    # the pages before
+    shared: float
+    close: float
+    # the amount of change
+    reference_area: float
+    area: float
+    reference_own: float
+    own: float
+    reference_elsewhere: float
+    elsewhere: float
+    approach: float  # share of the change that pointing does
+    dom: float
+    errors: float
+    # events
+    dialog: float
+    window: float
+    leaves: float
+    # words
+    reference_came: float
+    reference_went: float
+    reference_moved: float
+    came: float
+    went: float
+    moved: float
+    came_recall: float
+    came_precision: float
+    went_recall: float
+    went_precision: float
+    number_recall: float
+    number_precision: float
+    shown_after: float  # share of the reference's new words that are there afterwards at all
+    shown_before: float  # and before
+    went_stays: float  # share of the reference's gone words that are still there
+    went_known: float  # and that were there before: the rest was left out of the page
+    relative: float  # recall, as a share of the texts that the page has at all
+    moved_recall: float
+    moved_precision: float
+    moved_way: float  # cosine of the ways
+    moved_far: float  # ratio of the ways
+    scale: float  # difference of the growth of letters
+    reference_scale: float
+    # places
+    came_off: float  # of the new words, by the layout
+    came_off_trigger: float  # and by the trigger
+    came_off_least: float
+    came_context: float  # share of their neighbours that are the reference's
+    went_off: float
+    went_context: float
+    direction: float  # cosine between the ways from the trigger to the change
+    distance: float  # difference of these ways
+    area_recall: float  # by the layout
+    area_precision: float
+    context: float  # of the changed area
+    parts: float  # share of the reference's pieces at whose places anything changes
+    part_letters: float  # letters on the largest piece at whose place nothing changes
+    reference_growth: float
+    growth: float
+    growth_off: float
+    reference_covered: float  # share of the change on which other words were
+    covered: float
+    floating: float
+    floating_area: float
+    wide: float  # ratio of the changed boxes' widths
+    high: float
+    # colours and drawings
+    same_before: float  # share of the changed area that looks as the reference's, before
+    same_after: float  # and after: on near copies
+    colour: float  # likeness of the new colours
+    colour_before: float
+    own_colour: float
+    lighter: float  # whether both become lighter or darker
+    reference_lighter: float
+    ink: float
+    reference_ink: float
+    # kinds of change of the generated page
+    appeared: float
+    vanished: float
+    retexted: float
+    recoloured: float
+    resized: float
+    restated: float
+    pushed: float
+    shifted: float
+    own_state: float
+    # the way back
+    back: float  # share of the change that acting again undoes
+    back_role: float  # the role promises it
+    # other elements, where this one does nothing
+    other_works: float
+    other_recall: float
+    other_area: float
+    other_gap: float
+    other_control: float
+    other_reads: float
+    # the expected changes, weighed by their importance, and all that happens besides
+    present: float
+    misplaced: float
+    peer: float
+    different: float
+    absent: float
+    substitute: float
+    harmful: float
 
-    @classmethod
-    def of(cls, reference: ReferenceEvidence, generated: GeneratedEvidence) -> Features | None:
-        """Look at the evidence; None where no element was found."""
-        found, outcome = generated.found, generated.outcome
-        if found is None or outcome is None:
-            return None
-        scene = build(reference, generated, outcome)
-        trigger = identify(reference, generated, found, close=scene.close, alike=scene.alike)
-        return cls(reference, generated, found, outcome, scene, trigger)
+    def row(self) -> list[float]:
+        """Return the numbers in order."""
+        return [float(getattr(self, one.name)) for one in fields(self)]
 
-    def without_approach(self) -> Features:
-        """Return the features without the effect of pointing at the element, or focusing it."""
-        if self.action in ("hover", "scroll") or not self.scene.changed.any():
-            return self
-        approach = Action("click") if self.action == "type" else Action("hover")
-        approached = self.generated.attempt(self.found, approach)
-        if approached is None or approached.refused:
-            return self
-        return replace(self, scene=self.scene.without(approached.picture))
 
-    # --- texts of the evidence
+NAMES = tuple(one.name for one in fields(Features))
 
-    @property
-    def action(self) -> ActionKind:
-        """Return the kind of the reference's action."""
-        return self.reference.action.kind
 
-    @property
-    def name(self) -> str:
-        """Return a name of the element."""
-        return name_of(self.found)
+def features(o: Observation, assigned: Assignment) -> Features:
+    """Return the features of an interaction."""
+    return Features(
+        **_said(o),
+        **_element(o),
+        **_amounts(o),
+        **_words(o),
+        **_places(o),
+        **_colours(o),
+        **_kinds(o),
+        **_back(o),
+        **_others(o),
+        **assigned.shares(),
+    )
 
-    @property
-    def doing(self) -> str:
-        """Return the act in words."""
-        return f"{_DOING[self.action]} {self.name}"
 
-    @property
-    def tags(self) -> str:
-        """Return the tag categories of the reference."""
-        return listed(self.reference.tags)
+def _size(picture: Rgb) -> tuple[int, int]:
+    return picture.shape[1], picture.shape[0]
 
-    @property
-    def visual_kinds(self) -> str:
-        """Return the visual categories of both sides."""
-        return f"it changes {listed(self.given)}, not {listed(self.wanted)}"
 
-    @property
-    def found_otherwise(self) -> tuple[str, ...]:
-        """Return how the element was found, if not by its id."""
-        if self.trigger.by_id:
-            return ()
-        return (f"it was found by its {self.generated.found_by}, not by its id",)
+def _log(pixels_: float) -> float:
+    return log1p(max(pixels_, 0.0))
 
-    @property
-    def nothing_facts(self) -> tuple[str, ...]:
-        """Return the evidence that an act had no visible effect."""
-        mutations = sum(self.outcome.events.mutations.values())
-        facts = [f"{self.doing} changed nothing that can be seen: {mutations} mutations"]
-        if self.outcome.refused:
-            facts.append(f"it could not be done: {self.outcome.refused}")
-        return (*facts, *(f"a script failed: {one}" for one in self.outcome.events.errors[:2]))
 
-    @property
-    def opened(self) -> tuple[str, ...]:
-        """Return the dialogs and windows that the act opened."""
-        events = self.outcome.events
-        return tuple(f"it opened: {one}" for one in (*events.dialogs, *events.windows)[:2])
+# --- the action and the element
 
-    @cached_property
-    def effect_facts(self) -> tuple[str, ...]:
-        """Return a summary of the effect."""
-        effect = self.effect
-        right, elsewhere, wrong, extra = (
-            len(effect.having(status)) for status in ("right", "elsewhere", "wrong", "extra")
-        )
-        facts = [
-            f"{self.doing}: {right} changes as in the reference, {elsewhere} elsewhere, "
-            f"{wrong} different, {extra} where it has none; "
-            f"{effect.right_share:.0%} of the reference's change is right"
-        ]
-        if effect.recall is not None:
-            facts.append(f"{effect.recall:.0%} of the reference's new words are there")
-        if effect.precision is not None:
-            facts.append(f"{effect.precision:.0%} of the new words are the reference's")
-        return tuple(facts)
 
-    # --- the element
+def _said(o: Observation) -> dict[str, float]:
+    kind, visuals = o.reference.action.kind, {one.lower() for one in o.reference.visuals}
+    text = f"{o.reference.description} {o.reference.sentence}"
+    return {
+        **{name: float(kind == name) for name in ("click", "hover", "type", "select", "drag")},
+        "says_text": float("text" in visuals),
+        "says_color": float("color" in visuals),
+        "says_component": float("new component" in visuals),
+        "says_window": float("new window" in visuals),
+        "says_position": float("position" in visuals),
+        "says_size": float("size" in visuals),
+        "says_switch": float("switch" in visuals),
+        "says_browser_window": float(bool(_WINDOW.search(text)) or "new page" in visuals),
+        "says_overlay": float(bool(_OVERLAY.search(text))),
+        "says_back": float(bool(_BACK.search(o.reference.description)) or o.reference.reverts),
+    }
 
-    @property
-    def place_is_blank(self) -> bool:
-        """Return whether something else was found, and the trigger's place is blank."""
-        return is_gone(self.reference, self.generated, self.found)
 
-    @property
-    def both_have_texts(self) -> bool:
-        """Return whether the element and the reference's have texts."""
-        texts = (trigger_text(self.reference), self.found.label)
-        return all(len(one.strip()) >= 2 for one in texts)
+def _element(o: Observation) -> dict[str, float]:
+    found, trigger, snapshot = o.found, o.reference.trigger, o.generated.snapshot
+    names = trigger_names(o)
+    # A switch without a text of its own has it beside it.
+    reads = likeness(names, found.label) if names and plain(found.label) else UNKNOWN
+    fits = _kind_fits(o)
+    offset = raw = neighbours = ratio = look = place_look = UNKNOWN
+    if trigger is not None:
+        place = o.layout.place(trigger, without=trigger)
+        offset, raw = _log(shift(place, found.box)), _log(shift(trigger, found.box))
+        theirs = {one.text for one in o.layout.around(trigger, mine=False, most=6)}
+        mine = {one.text for one in o.layout.around(found.box, mine=True, most=6)}
+        if theirs:
+            neighbours = len(theirs & mine) / len(theirs)
+        ratio = _log(abs(found.box.area / max(trigger.area, 1) - 1))
+        look = _correlation(o.reference.before, trigger, o.generated.before, found.box)
+        place_look = _correlation(o.reference.before, trigger, o.generated.before, place)
+    rivals = [
+        likeness(names, one.label)
+        for one in snapshot.elements
+        if one.ref != found.ref and len(one.label) <= 120 and not _related(one, found)
+    ]
+    box = found.box
+    shown = min(box.width, box.height) >= const.LEAST_SIDE and not pixels.is_blank(
+        pixels.crop(o.generated.before, pixels.grown(box, 2, *_size(o.generated.before)))
+    )
+    return {
+        "by_id": float(o.generated.found_by == "id"),
+        "score": o.generated.score,
+        "visible": float(shown),
+        "reads": reads,
+        "reference_reads": float(bool(names)),
+        "kind_fits": float(fits),
+        "offset": offset,
+        "raw_offset": raw,
+        "neighbours": neighbours,
+        "size_ratio": ratio,
+        "look": look,
+        "place_look": place_look,
+        "rival": max(rivals, default=0.0) - reads if reads >= 0 else UNKNOWN,
+        "control": float(is_control(found)),
+        "other_action": float(
+            o.generated.action is not None and o.generated.action.kind != o.reference.action.kind
+        ),
+        "refused": float(o.outcome.refused is not None),
+        "shared": o.layout.shared,
+        "close": o.layout.close,
+    }
 
-    @property
-    def chain(self) -> list[Element]:
-        """Return the element and those that it is in, from the inside out."""
-        return chain_of(self.scene.snapshot, self.found, 50)
 
-    @cached_property
-    def ignores_trigger(self) -> bool:
-        """Return whether the trigger's own look cannot be compared, and the effect is elsewhere."""
-        if not self.reference_changes_elsewhere:
-            return False
-        typed = self.action == "type" and self.reference.action.value is None
-        if typed or not self.trigger.same_kind or not self.trigger.at_place:
-            return True
-        # Browsers draw check boxes and sliders in their own ways, and this one may have a style.
-        styled = pixels.crop(self.scene.static, self.scene.inside(self.found.box))
-        return self.found.tag in const.FIELDS or bool(pixels.clusters(styled))
+def _kind_fits(o: Observation) -> bool:
+    """Return whether the element is of the reference's kind, as far as a person can see.
 
-    @cached_property
-    def own_area(self) -> Mask:
-        """Return where the element shows its own state: its box, its focus, its check mark.
+    A box with a text is a button, whatever its tag; a text without a box is a link; a small box
+    without a text that can be clicked is a switch.
+    """
+    found, snapshot = o.found, o.generated.snapshot
+    tags = trigger_tags(o.reference.tags, o.reference.sentence)
+    kinds = kinds_of(found, snapshot)
+    if kind_fits(tags, kinds, alike=o.layout.close > 0.7):
+        return True
+    wanted = {one.strip().lower() for one in tags}
+    fields = {"input", "textarea", "select", "option", "datalist", "progress"}
+    if o.layout.close < const.HALF and not (fields & wanted or fields & set(kinds)):
+        return True  # built anew: what can be clicked is a matter of style
+    shown = {found.tag, *(one.tag for one in snapshot.inside(found))} & {
+        "input",
+        "select",
+        "textarea",
+    }
+    if found.type in ("button", "submit", "reset", "image") or found.role == "button":
+        shown = set()
+    if found.tag == "label" and not shown:
+        return not {"select", "textarea"} & wanted  # a hidden box: it looks like anything
+    if fields & set(kinds) and shown:
+        return False
+    boxed = found.background[3] > 0.1 or bool(
+        {"border", "box-shadow", "background-image"} & set(found.style)
+    )
+    mute = not plain(found.label)
+    if "input" in wanted or "label" in wanted:
+        small = found.box.height <= 48 and found.box.width <= 90
+        return found.role in ("switch", "checkbox", "radio", "slider") or (small and mute)
+    if "button" in wanted:
+        return boxed or mute or found.role in ("button", "tab")
+    if "link" in wanted:
+        return not boxed
+    return not fields & wanted
 
-        A radio button that another one switched off belongs to it.
-        """
-        mask = self.scene.zone(self.found.box)
-        for change in self.changes:
-            if (
-                change.element is not None
-                and change.element.tag in const.FIELDS
-                and not change.kinds & {"appeared", "vanished", "moved", "resized"}
-                and (change.element.tag != "input" or change.element.type in ("radio", "checkbox"))
-                and "restated" in change.kinds
-            ):
-                mask |= self.scene.zone(change.box)
-        return mask
 
-    # --- the change as a whole
+def _related(one: Element, other: Element) -> bool:
+    return one.box.encloses(other.box) or other.box.encloses(one.box)
 
-    @cached_property
-    def changes(self) -> list[ElementChange]:
-        """Return the visible changes of the generated page."""
-        return element_changes(self.scene)
 
-    @cached_property
-    def texts(self) -> TextChanges | None:
-        """Return the words that came and went on both sides; None without OCR."""
-        own: set[int] = set()
-        if self.action in ("type", "select"):
-            inside = self.scene.snapshot.inside(self.found)
-            own = {self.found.ref, *(one.ref for one in inside)}
-        return read_changes(self.scene, self.reference, own=frozenset(own))
+def _correlation(one: Rgb, box: PixelBox, other: Rgb, place: PixelBox) -> float:
+    """Return how much the picture in a box looks like the one near a place of another picture."""
+    patch = pixels.crop(one, box)
+    around = pixels.crop(other, pixels.grown(place, 14, *_size(other)))
+    if min(patch.shape[:2], default=0) < 4 or min(around.shape[:2], default=0) < 4:
+        return 0.0
+    if patch.shape[0] * patch.shape[1] > 300_000:
+        return UNKNOWN
+    grays = [pixels.gray(np.ascontiguousarray(each)) for each in (patch, around)]
+    if float(grays[0].std()) < 3:
+        return UNKNOWN
+    height = min(grays[0].shape[0], grays[1].shape[0])
+    width = min(grays[0].shape[1], grays[1].shape[1])
+    fits = cv2.matchTemplate(grays[1], grays[0][:height, :width], cv2.TM_CCOEFF_NORMED)
+    return float(np.nan_to_num(fits, posinf=0, neginf=0).max())
 
-    @cached_property
-    def reference_changes_elsewhere(self) -> bool:
-        """Return whether the reference changes anything but the element that is acted on."""
-        own = self.scene.zone(self.scene.trigger)
-        if self.trigger.at_place:
-            own = own | self.own_area
-        return bool(pixels.clusters(self.scene.reference_changed & ~own))
 
-    @cached_property
-    def changes_elsewhere(self) -> bool:
-        """Return whether the generated page changes anything but that element."""
-        return bool(pixels.clusters(self.scene.changed & ~self.own_area))
+# --- amounts
 
-    @property
-    def complete_at_once(self) -> bool:
-        """Return whether both pages look the same afterwards, the approach included."""
-        return self.assess(closely=False).complete and bool(
-            pixels.clusters(self.scene.changed, least=const.TRACE)
-        )
 
-    @cached_property
-    def assessed(self) -> Assessment:
-        """Return the changes, compared with the reference's."""
-        return self.assess()
+def _amounts(o: Observation) -> dict[str, float]:
+    theirs, mine = o.theirs, o.mine
+    approach = UNKNOWN
+    if o.generated.approach is not None and mine.changed.any():
+        there = pixels.fitted(o.generated.approach, *mine.size)
+        done = mine.changed & ~pixels.changed(there, mine.after)
+        approach = float(done.sum() / mine.changed.sum())
+    told = o.outcome.changes
+    dom = [
+        *told.appeared,
+        *told.vanished,
+        *(
+            new
+            for kind in (told.retexted, told.recoloured, told.moved, told.resized)
+            for _, new in kind
+        ),
+    ]
+    events = o.outcome.events
+    return {
+        "reference_area": _log(theirs.changed.sum()),
+        "area": _log(mine.changed.sum()),
+        "reference_own": float((theirs.changed & theirs.own).sum() / max(theirs.own.sum(), 1)),
+        "own": float((mine.changed & mine.own).sum() / max(mine.own.sum(), 1)),
+        "reference_elsewhere": _log(theirs.elsewhere.sum()),
+        "elsewhere": _log(mine.elsewhere.sum()),
+        "approach": approach,
+        "dom": _log(len([one for one in dom if one.ref != o.found.ref])),
+        "errors": float(bool(events.errors)),
+        "dialog": float(bool(events.dialogs)),
+        "window": float(bool(events.windows or events.downloads)),
+        "leaves": float(told.new_page or bool(_destination(o))),
+    }
 
-    def assess(self, *, closely: bool = True) -> Assessment:
-        """Compare the changes with the reference's, or, less closely, only all of them together."""
-        ignore = self.ignores_trigger
-        if self.scene.close:
-            return assess_pixels(self.scene, self.found, ignore_trigger=ignore, closely=closely)
-        found = [one for one in self.changes if not (ignore and one.is_of(self.found))]
-        if not found and self.found.tag not in const.FIELDS:
-            found = self.changes  # it is the only change
-        return assess_loosely(self.scene, self.texts, found)
 
-    @property
-    def nothing_happened(self) -> bool:
-        """Return whether there is no visible effect but what every such element does."""
-        scene = self.scene
-        if self.outcome.changes.new_page:
-            return False
-        if not pixels.clusters(scene.changed, least=const.TRACE):
-            return True
-        if self.changes_elsewhere:
-            return False
-        beyond_focus = scene.changed & ~scene.trigger_zone(self.found.box, whole=False)
-        if not self.reference_changes_elsewhere:
-            return not pixels.clusters(beyond_focus, least=const.TRACE)
-        if self.found.tag in const.FIELDS or "contenteditable" in self.found.state:
-            # It shows what was typed or chosen, without any script; letters change less than half.
-            part = pixels.crop(scene.changed, scene.inside(self.found.box))
-            recoloured = part.size > 0 and float(part.mean()) > const.HALF
-            return self.action != "type" or not recoloured
-        if any(one.tag in const.FIELDS for one in scene.snapshot.inside(self.found)):
-            return not any(
-                one.kinds & {"retexted", "appeared"}
-                and (one.element is None or one.element.tag not in const.FIELDS)
-                for one in self.changes
+def _destination(o: Observation) -> str | None:
+    here = o.generated.snapshot.url.split("#")[0]
+    for one in o.outcome.events.navigations[:1]:
+        if not one.split("#")[0].endswith(here):
+            return one
+    return None
+
+
+# --- words
+
+
+def _numbers(words: Iterable[Word]) -> list[Word]:
+    return [one for one in words if has_digit(one.text)]
+
+
+def _masked(side: Side) -> Side:
+    """Return a side on which all numbers are the same: nobody drags to the pixel."""
+
+    def mask(words: Sequence[Word]) -> tuple[Word, ...]:
+        return tuple(Word(re.sub(r"\d+", "0", one.text), one.box) for one in words)
+
+    return replace(side, came=mask(side.came), went=mask(side.went))
+
+
+def _words(o: Observation) -> dict[str, float]:
+    theirs, mine = o.theirs, o.mine
+    if o.reference.action.kind == "drag":
+        theirs, mine = _masked(theirs), _masked(mine)
+    after = [*mine.kept, *mine.came, *(Word(one.text, one.after) for one in mine.moved)]
+    before = [*mine.kept, *mine.went, *(Word(one.text, one.before) for one in mine.moved)]
+    pushed = _own_motions(theirs), _own_motions(mine)
+    their_way, my_way = _mean_way(pushed[0]), _mean_way(pushed[1])
+    recall = found_letters(theirs.came, mine.came)
+    known = found_letters(theirs.went, before)
+    # Pages that are built anew leave texts out, of what is there before and after alike.
+    kept = known if letters(theirs.went) >= const.FEW_LETTERS else 0.5 + 0.5 * o.layout.shared
+    scales = _growth_of_letters(theirs), _growth_of_letters(mine)
+    if scales[1] is not None:
+        scales = scales[0], _font_growth(o) or scales[1]
+    return {
+        "reference_came": _log(letters(theirs.came)),
+        "reference_went": _log(letters(theirs.went)),
+        "reference_moved": _log(letters(theirs.moved)),
+        "came": _log(letters(mine.came)),
+        "went": _log(letters(mine.went)),
+        "moved": _log(letters(mine.moved)),
+        "came_recall": recall,
+        "came_precision": found_letters(mine.came, theirs.came),
+        "went_recall": found_letters(theirs.went, mine.went),
+        "went_precision": found_letters(mine.went, theirs.went),
+        "number_recall": found_letters(_numbers(theirs.came), _numbers(mine.came)),
+        "number_precision": found_letters(_numbers(mine.came), _numbers(theirs.came)),
+        "shown_after": found_letters(theirs.came, after),
+        "shown_before": found_letters(theirs.came, before),
+        "went_stays": found_letters(theirs.went, after),
+        "went_known": known,
+        "relative": UNKNOWN if recall < 0 else min(1.0, recall / max(kept, 0.3)),
+        "moved_recall": found_letters(theirs.moved, mine.moved),
+        "moved_precision": found_letters(mine.moved, theirs.moved),
+        "moved_way": _cosine(their_way, my_way),
+        "moved_far": UNKNOWN
+        if their_way is None or my_way is None
+        else _log(abs(hypot(*their_way) - hypot(*my_way))),
+        "scale": UNKNOWN if scales[0] is None or scales[1] is None else abs(scales[0] - scales[1]),
+        "reference_scale": scales[0] or 0.0,
+    }
+
+
+def _own_motions(side: Side) -> list[Motion]:
+    return [one for one in side.moved if len(one.text) > 2]
+
+
+def _mean_way(motions: Sequence[Motion]) -> tuple[float, float] | None:
+    if not motions:
+        return None
+    return median(one.way[0] for one in motions), median(one.way[1] for one in motions)
+
+
+def _cosine(one: tuple[float, float] | None, other: tuple[float, float] | None) -> float:
+    if one is None or other is None:
+        return UNKNOWN - 1
+    lengths = hypot(*one) * hypot(*other)
+    return (one[0] * other[0] + one[1] * other[1]) / lengths if lengths > 0 else 0.0
+
+
+def _growth_of_letters(side: Side) -> float | None:
+    ratios = [
+        (one.after.height / max(one.before.height, 1) - 1)
+        for one in side.moved
+        if len(one.text) > 3 and one.before.height >= 6
+    ]
+    return median(ratios) if ratios else None
+
+
+def _font_growth(o: Observation) -> float | None:
+    """Return by how much the letters of texts grow that are there before and after."""
+    old = {one.ref: one for one in o.generated.snapshot.elements}
+    ratios = []
+    for one in o.outcome.snapshot.elements:
+        was = old.get(one.ref)
+        if was is None or not one.text or was.text != one.text:
+            continue
+        sizes = [float(each.style.get("font-size", "0px")[:-2] or 0) for each in (was, one)]
+        if sizes[0] and sizes[0] != sizes[1]:
+            ratios.append(sizes[1] / sizes[0] - 1)
+    return median(ratios) if ratios else 0.0
+
+
+# --- places
+
+
+def _places(o: Observation) -> dict[str, float]:
+    theirs, mine = o.theirs, o.mine
+    later = o.later
+    pairs = matched_words(theirs.came, mine.came)
+    by_layout = [gap(later.place(a.box), b.box) for a, b in pairs]
+    by_trigger: list[float] = []
+    trigger = o.reference.trigger
+    if trigger is not None:
+        (x, y), (to_x, to_y) = trigger.centre, o.found.box.centre
+        dx, dy = round(to_x - x), round(to_y - y)
+        by_trigger = [gap(moved(a.box, dx, dy), b.box) for a, b in pairs]
+    least = (
+        [min(pair) for pair in zip(by_layout, by_trigger, strict=True)] if by_trigger else by_layout
+    )
+    gone = matched_words(theirs.went, mine.went)
+    went_off = [gap(o.layout.place(a.box), b.box) for a, b in gone]
+    parts = theirs.parts(), mine.parts()
+    ways = [
+        _way(side.trigger, [(one.box, one.pixels) for one in some])
+        for side, some in zip((theirs, mine), parts, strict=True)
+    ]
+    recall, precision = _area_overlap(o, later)
+    reference_growth = o.reference.after.shape[0] - o.reference.before.shape[0]
+    growth = o.outcome.picture.shape[0] - o.generated.before.shape[0]
+    boxes = [_around(some) for some in parts]
+    wide = high = UNKNOWN
+    if boxes[0] is not None and boxes[1] is not None:
+        wide = _log(abs(boxes[0].width - boxes[1].width))
+        high = _log(abs(boxes[0].height - boxes[1].height))
+    return {
+        "came_off": _log(median(by_layout)) if by_layout else UNKNOWN,
+        "came_off_trigger": _log(median(by_trigger)) if by_trigger else UNKNOWN,
+        "came_off_least": _log(median(least)) if least else UNKNOWN,
+        "came_context": _context(later, pairs),
+        "went_off": _log(median(went_off)) if went_off else UNKNOWN,
+        "went_context": _context(o.layout, gone),
+        "direction": _cosine(*ways),
+        "distance": UNKNOWN
+        if ways[0] is None or ways[1] is None
+        else _log(hypot(ways[0][0] - ways[1][0], ways[0][1] - ways[1][1])),
+        "area_recall": recall,
+        "area_precision": precision,
+        "context": _area_context(later, parts),
+        **_pieces(o, later, parts[0]),
+        "reference_growth": _signed_log(reference_growth),
+        "growth": _signed_log(growth),
+        "growth_off": _log(abs(reference_growth - growth)),
+        "reference_covered": _covered(theirs),
+        "covered": _covered(mine),
+        **_floating(o),
+        "wide": wide,
+        "high": high,
+    }
+
+
+def _pieces(o: Observation, later: Layout, parts: Sequence[pixels.Cluster]) -> dict[str, float]:
+    """Return how many of the reference's pieces change here too, and what is on the others."""
+    if not parts or not o.mine.elsewhere.any():
+        return {"parts": 0.0 if parts else UNKNOWN, "part_letters": 0.0}
+    there = missing = 0
+    for part in parts[: const.MOST_PARTS]:
+        place = pixels.grown(later.place(part.box), const.PART_GAP, *o.mine.size)
+        if pixels.count(o.mine.changed, place) >= const.TRACE:
+            there += 1
+        else:
+            words = [one for one in o.theirs.came if part.box.contains(*one.box.centre)]
+            missing = max(missing, letters(words))
+    return {"parts": there / min(len(parts), const.MOST_PARTS), "part_letters": _log(missing)}
+
+
+def _signed_log(value: float) -> float:
+    return _log(value) if value >= 0 else -_log(-value)
+
+
+def _context(where: Layout, pairs: Sequence[tuple[Word, Word]]) -> float:
+    shares = []
+    for a, b in pairs[:20]:
+        theirs = {one.theirs for one in where.around(a.box, mine=False, most=3)}
+        mine = {one.theirs for one in where.around(b.box, mine=True, most=3)}
+        if theirs:
+            shares.append(len(theirs & mine) / len(theirs))
+    return sum(shares) / len(shares) if shares else UNKNOWN
+
+
+def _area_context(
+    where: Layout, parts: tuple[Sequence[pixels.Cluster], Sequence[pixels.Cluster]]
+) -> float:
+    """Return the share of the texts next to the reference's change that are next to the page's."""
+    sets: list[dict[PixelBox, float]] = []
+    for some, mine in zip(parts, (False, True), strict=True):
+        weights: dict[PixelBox, float] = {}
+        for part in sorted(some, key=lambda one: -one.pixels)[:8]:
+            for one in where.around(part.box, mine=mine, most=3):
+                weights[one.theirs] = weights.get(one.theirs, 0.0) + part.pixels**0.5
+        sets.append(weights)
+    total = sum(sets[0].values())
+    if not total or not sets[1]:
+        return UNKNOWN
+    return sum(weight for box, weight in sets[0].items() if box in sets[1]) / total
+
+
+def _way(
+    trigger: PixelBox | None, parts: Sequence[tuple[PixelBox, int]]
+) -> tuple[float, float] | None:
+    if trigger is None or not parts:
+        return None
+    total = sum(count for _, count in parts)
+    x = sum(box.centre[0] * count for box, count in parts) / total
+    y = sum(box.centre[1] * count for box, count in parts) / total
+    return x - trigger.centre[0], y - trigger.centre[1]
+
+
+def _around(parts: Sequence[pixels.Cluster]) -> PixelBox | None:
+    box: PixelBox | None = None
+    for one in parts:
+        box = one.box if box is None else box.union(one.box)
+    return box
+
+
+def _area_overlap(o: Observation, later: Layout) -> tuple[float, float]:
+    """Return how much of the changed areas lies on the other's, by cells of the mapped page."""
+    cell = const.CELL
+    theirs = _cells(o.theirs.elsewhere)
+    mine = _cells(o.mine.elsewhere)
+    if not theirs or not mine:
+        return (0.0 if theirs else UNKNOWN), (0.0 if mine else UNKNOWN)
+    there: set[tuple[int, int]] = set()
+    for row, column in list(theirs)[:4000]:
+        x, y = (
+            later.point((column + 0.5) * cell, (row + 0.5) * cell)
+            if not later.close > 0.95
+            else (
+                (column + 0.5) * cell,
+                (row + 0.5) * cell,
             )
-        return not pixels.clusters(beyond_focus)
-
-    @property
-    def destination(self) -> str | None:
-        """Return the address of another page that the act wants to go to."""
-        here = self.scene.snapshot.url.split("#")[0]
-        for one in self.outcome.events.navigations[:1]:
-            if not one.split("#")[0].endswith(here):
-                return one
-        return None
-
-    @property
-    def goes_away(self) -> bool:
-        """Return whether the act goes to another page, or opens a window or a dialog."""
-        events = self.outcome.events
-        return effects.page_replaced(self.scene) or bool(events.dialogs or events.windows)
-
-    @property
-    def reference_hides(self) -> bool:
-        """Return whether there is clearly less on the reference afterwards."""
-        before, after = (
-            int((pixels.edges(one) & self.scene.reference_changed).sum())
-            for one in (self.scene.reference_before, self.scene.reference_after)
         )
-        return after < 0.8 * before
+        there.add((int(y // cell), int(x // cell)))
+    wide = {(r + i, c + j) for r, c in mine for i in (-1, 0, 1) for j in (-1, 0, 1)}
+    spread = {(r + i, c + j) for r, c in there for i in (-1, 0, 1) for j in (-1, 0, 1)}
+    return len(there & wide) / len(there), len(mine & spread) / len(mine)
 
-    @property
-    def shows_none_of_the_words(self) -> bool:
-        """Return whether the reference newly shows words, and the page none of them.
 
-        Without them, an empty window or a veil is of no use. A page without any change may do it
-        in another way.
-        """
-        texts = self.texts if self.changes_elsewhere else None
-        if texts is None:
-            return False
-        wanted: Sequence[str] = texts.reference_came
-        if self.scene.close:  # OCR may have misread lines that look the same
-            unharmed = text_compare.words(effects.unharmed_lines(self.scene, texts))
-            wanted = [one for one in wanted if one not in unharmed]
-        wanted = text_compare.certain(wanted)
-        if sum(map(len, wanted)) < const.FEW_LETTERS or text_compare.found_share(
-            wanted, texts.came
-        ):
-            return False
-        drawn = text_compare.found_share(wanted, self._newly_drawn_words())
-        return (drawn or 0) < const.SOME_WORDS
+def _cells(mask: Mask) -> set[tuple[int, int]]:
+    cell = const.CELL
+    height, width = mask.shape
+    room = ((0, -height % cell), (0, -width % cell))
+    blocks = np.pad(mask, room).reshape((height + room[0][1]) // cell, cell, -1, cell)
+    rows, columns = np.nonzero(blocks.sum(axis=(1, 3)) >= const.TRACE)
+    return set(zip(rows.tolist(), columns.tolist(), strict=True))
 
-    def _newly_drawn_words(self) -> list[str]:
-        """Return the words that can be read on the change: they may be part of a picture."""
-        read = self.reference.read
-        if read is None:
-            return []
-        changed = self.scene.changed & ~self.own_area
-        parts = pixels.clusters(changed, reach=const.PART_GAP)[: const.READ_PARTS]
-        before, after = (
-            Counter(
-                text_compare.words(
-                    line.text for part in parts for line in read(pixels.crop(picture, part.box))
-                )
-            )
-            for picture in (self.scene.before, self.scene.after)
+
+def _covered(side: Side) -> float:
+    """Return the share of the gone words that lie where new ones are: they are covered."""
+    box = None
+    for one in side.came:
+        box = one.box if box is None else box.union(one.box)
+    if box is None or not side.went:
+        return 0.0
+    return letters(one for one in side.went if box.contains(*one.box.centre)) / max(
+        letters(side.went), 1
+    )
+
+
+def _floating(o: Observation) -> dict[str, float]:
+    """Return whether what appears lies over the page."""
+    by_ref = {one.ref: one for one in o.outcome.snapshot.elements}
+    area = 0
+    floats = False
+    for one in o.outcome.changes.appeared:
+        at: Element | None = one
+        inside = o.outcome.snapshot.inside(one)
+        own = any(
+            each.style.get("position") in ("fixed", "absolute") for each in (one, *inside[:3])
         )
-        return list((after - before).elements())
+        while at is not None and not own:
+            own = at.style.get("position") == "fixed"
+            at = by_ref.get(at.parent or 0)
+        if own:
+            floats = True
+            area = max(area, one.box.area)
+    return {"floating": float(floats), "floating_area": _log(area)}
 
-    # --- the effect, where it is not the reference's
 
-    @cached_property
-    def effect(self) -> Effect:
-        """Return the changes, judged by pixels and words together."""
-        return compare_words(self.scene, self.texts, self.assessed, dragged=self.action == "drag")
+# --- colours
 
-    @cached_property
-    def right(self) -> list[ElementChange]:
-        """Return the changes as in the reference."""
-        return self.effect.having("right")
 
-    @cached_property
-    def elsewhere(self) -> list[ElementChange]:
-        """Return the changes as in the reference, at another place."""
-        return self.effect.having("elsewhere")
-
-    @cached_property
-    def wrong(self) -> list[ElementChange]:
-        """Return the changes to something else than in the reference."""
-        return self.effect.having("wrong")
-
-    @cached_property
-    def wanted(self) -> frozenset[str]:
-        """Return the visual categories of the reference's change."""
-        return effects.wanted_kinds(self.reference, self.scene)
-
-    @cached_property
-    def given(self) -> frozenset[str]:
-        """Return the visual categories of the page's change."""
-        return effects.given_kinds(self.effect)
-
-    @property
-    def same_visual_kind(self) -> bool:
-        """Return whether both sides change in a common visual category."""
-        return bool(self.wanted & self.given)
-
-    def blames_trigger(self, failure: Failure) -> bool:
-        """Return whether the effect is roughly the reference's: then the trigger is wrong."""
-        effect, scene = self.effect, self.scene
-        if (effect.recall or 0) >= const.HALF:
-            return True
-        if failure is Failure.WRONG_ELEMENT:
-            alike = effect.recall is None and effect.right_share >= const.HALF
-            return alike or (self.trigger.still_there and self.same_visual_kind)
-        if self.right or self.elsewhere:
-            return True
-        if failure is Failure.WRONG_POSITION and self.same_visual_kind and self._same_on_itself():
-            return True
-        if not self.reference_changes_elsewhere:
-            return True
-        own = scene.trigger_zone(self.found.box, whole=True)
-        theirs = scene.reference_changed & ~own
-        near = pixels.widened(scene.changed & ~own, 2 * const.AROUND + 1)
-        return int((theirs & near).sum()) >= const.BROADLY * int(theirs.sum())
-
-    def _same_on_itself(self) -> bool:
-        """Return whether only the element changes, and gets the reference's colours."""
-        found = self.effect.changes
-        return self._only_own(found) and all(
-            colours_agree(self.scene, one, self.trigger.shift) for one in found
+def _colours(o: Observation) -> dict[str, float]:
+    theirs, mine = o.theirs, o.mine
+    sides = []
+    for side in (theirs, mine):
+        mask = side.elsewhere
+        if not pixels.clusters(mask, least=const.TRACE):
+            mask = side.changed
+        sides.append((side.before[mask], side.after[mask], mask))
+    light = [
+        float((after.mean() - before.mean()) / 255) if len(after) else 0.0
+        for before, after, _ in sides
+    ]
+    ink = []
+    for side, (_, _, mask) in zip((theirs, mine), sides, strict=True):
+        gained = int((pixels.edges(side.after) & mask).sum()) - int(
+            (pixels.edges(side.before) & mask).sum()
         )
+        ink.append(gained / max(int(mask.sum()), 1))
+    own = []
+    for side in (theirs, mine):
+        mask = side.changed & side.own
+        own.append(side.after[mask])
+    return {
+        **_sameness(o),
+        "colour": pixels.same_colours(sides[0][1], sides[1][1]),
+        "colour_before": pixels.same_colours(sides[0][0], sides[1][0]),
+        "own_colour": pixels.same_colours(*own),
+        "lighter": light[1] - light[0],
+        "reference_lighter": light[0],
+        "ink": ink[1] - ink[0],
+        "reference_ink": ink[0],
+    }
 
-    def _only_own(self, found: Sequence[ElementChange]) -> bool:
-        return bool(found) and all(one.is_of(self.found) for one in found)
 
-    @property
-    def is_all_there(self) -> bool:
-        """Return whether nothing of substance is missing, and nothing else is shown."""
-        effect = self.effect
-        if not self.wrong or effect.having("elsewhere", "extra"):
-            return False
-        if self.action == "drag" and effect.same:
-            return True  # drags never end at exactly the same number
-        if effect.right_share < const.ALL_BUT or effect.lacks_words or effect.other_numbers:
-            return False
-        # What was the same before to the pixel has to be the same afterwards.
-        return not self.scene.exact or not all(
-            effects.was_same(self.scene, one) for one in self.wrong
-        )
+def _sameness(o: Observation) -> dict[str, float]:
+    """Return how much of what changes on either side looks the same on both."""
+    theirs, mine = o.theirs, o.mine
+    width = min(theirs.size[0], mine.size[0])
+    height = min(theirs.size[1], mine.size[1])
+    either = theirs.elsewhere[:height, :width] | mine.elsewhere[:height, :width]
+    total = int(either.sum())
+    if not total:
+        return {"same_before": UNKNOWN, "same_after": UNKNOWN}
+    shares = []
+    for one, other in ((theirs.before, mine.before), (theirs.after, mine.after)):
+        cut = [np.ascontiguousarray(each[:height, :width]) for each in (one, other)]
+        shares.append(1 - int((pixels.differing(*cut) & either).sum()) / total)
+    return {"same_before": shares[0], "same_after": shares[1]}
 
-    @property
-    def dragged_instead(self) -> str | None:
-        """Return the element that moves instead of the one that is dragged."""
-        if self.action != "drag":
-            return None
-        moved = [one for one in self.effect.changes if "moved" in one.kinds and one.element]
-        if any(one.is_of(self.found) for one in moved):
-            return None
-        return next((name_of(one.element) for one in moved if one.status != "right"), None)
 
-    @property
-    def its_words_elsewhere(self) -> bool:
-        """Return whether changes are elsewhere, with the reference's words if there are any."""
-        effect = self.effect
-        if not self.elsewhere:
-            return False
-        if max(effect.recall or 0, effect.precision or 0) >= const.SAME_WORDS:
-            return True
-        gave_way = all(effect.rearranged(one) for one in self.elsewhere)
-        return effect.recall is None and not gave_way
+# --- kinds of change
 
-    @cached_property
-    def changed_instead(self) -> str | None:
-        """Return the element that has the displaced effect instead of the reference's."""
-        effect = self.effect
-        for one in self.elsewhere:
-            if "retexted" in one.kinds and effect.is_another_element(one):
-                return name_of(one.element)
-            if one.is_new and (peer := effects.peer_at(self.scene, one, one.shift)):
-                return name_of(peer)
-            if lost := effect.overwritten(one):
-                return name_of(lost)
-        for one in (*effect.existing("extra"), *effect.existing("wrong")):
-            fits = effect.in_right_row(one) or effect.rearranged(one)
-            if "recoloured" in one.kinds and not fits:
-                return name_of(one.element)
-        return None
 
-    @property
-    def farthest(self) -> str:
-        """Return the change that is farthest from its place."""
-        one = max(self.elsewhere, key=lambda one: max(map(abs, one.shift)))
-        words = " ".join(one.texts)[:40]
-        return f"“{words}” is {one.shift[0]:+d},{one.shift[1]:+d} px off"
+def _kinds(o: Observation) -> dict[str, float]:
+    told, own = o.outcome.changes, o.found.ref
 
-    @property
-    def only_on_itself(self) -> bool:
-        """Return whether only the element that is acted on changes, unlike in the reference."""
-        if (self.right and self.same_visual_kind) or self.elsewhere or self.effect.shows_its_words:
-            return False
-        found = self.effect.changes
-        return bool(found) and self.reference_changes_elsewhere and self._only_own(found)
+    def count(pairs: Iterable[tuple[Element, Element]]) -> float:
+        return _log(len([1 for _, new in pairs if new.ref != own]))
 
-    @cached_property
-    def changed_peer(self) -> str | None:
-        """Return the peer that changes instead of the reference's element, which is left."""
-        peer = effects.changed_peer(self.effect) if self.same_visual_kind else None
-        return None if peer is None else name_of(peer)
+    state = any(new.ref == own for _, new in (*told.restated, *told.retexted))
+    return {
+        "appeared": _log(len(told.appeared)),
+        "vanished": _log(len(told.vanished)),
+        "retexted": count(told.retexted),
+        "recoloured": count(told.recoloured),
+        "resized": count(told.resized),
+        "restated": count(told.restated),
+        "pushed": _log(told.pushed),
+        "shifted": count(told.moved),
+        "own_state": float(state),
+    }
 
-    @cached_property
-    def others(self) -> list[ElementChange]:
-        """Return changes of elements that the reference leaves, where all others are right."""
-        return [] if self.wrong or self.elsewhere else self.effect.existing("extra")
 
-    @property
-    def hides_others(self) -> bool:
-        """Return whether those elements are hidden."""
-        hidden = [one for one in self.others if one.hides]
-        return bool(hidden) and (len(hidden) == len(self.others) or self.effect.recall == 0)
-
-    @property
-    def changes_others(self) -> str | None:
-        """Return the first of those elements, if the kind of change is the reference's."""
-        if not self.others or not (self.right or self.same_visual_kind):
-            return None
-        return name_of(self.others[0].element)
-
-    @cached_property
-    def owning_peer(self) -> str | None:
-        """Return the peer at which something new appeared, as the reference's at its element."""
-        effect = self.effect
-        if effects.page_replaced(self.scene) or effect.recall is None or effect.shows_its_words:
-            return None
-        new = [one for one in effect.having("extra") if one.is_new]
-        new += [one for one in self.wrong if "appeared" in one.kinds]
-        for one in new:
-            if not effect.rearranged(one) and (
-                peer := effects.peer_like(self.scene, one, self.found)
-            ):
-                return name_of(peer)
-        return None
-
-    @property
-    def recolours_alike(self) -> bool:
-        """Return whether only colours change, and those at least are the reference's."""
-        if not self.effect.only_recolours:
-            return False
-        alike = any(recoloured_alike(self.scene, one) for one in self.wrong)
-        return alike or self.effect.right_share >= const.BROADLY
-
-    @property
-    def shows_other_words(self) -> bool:
-        """Return whether a change unlike the reference's has a text or number of its own."""
-        speaks = any(any(one.texts) for one in self.wrong) and not self.effect.same
-        return bool(self.wrong) and (speaks or self.effect.other_numbers)
-
-    @cached_property
-    def misplaced(self) -> str | None:
-        """Return a new line of the reference that is there, but nowhere near its place."""
-        return self.effect.misplaced()
-
-    @cached_property
-    def text_counts(self) -> tuple[int, int]:
-        """Return how many texts of wrong changes the reference shows too, and how many not."""
-        return self.effect.texts_in_reference()
-
-    @property
-    def is_small_part(self) -> bool:
-        """Return whether a few shades are right, far from the element, and nothing else is."""
-        effect, scene = self.effect, self.scene
-        if max(effect.right_share, effect.covered()) >= const.HARDLY:
-            return False
-        if (effect.recall or 0) >= const.HALF:
-            return False
-        if any(one.kinds - {"recoloured", "restyled"} for one in self.right):
-            return False
-        boxes = [one.box for one in self.chain[: const.ROW]]
-        around = [box for box in boxes if box.area <= const.HARDLY * scene.area]
-        if any(box.encloses(one.box) for one in self.right for box in around):
-            return False
-        # Where the whole page is recoloured, anything that is looks right.
-        return self.covers_page or not any(recoloured_alike(scene, one) for one in self.right)
-
-    @property
-    def covers_page(self) -> bool:
-        """Return whether the reference changes half of the page or more."""
-        return float(self.scene.reference_changed.mean()) >= const.HALF
-
-    @cached_property
-    def lacks_parts(self) -> bool:
-        """Return whether any of the reference's change is missing that a person would miss."""
-        scene, effect = self.scene, self.effect
-        enough = const.BROADLY if effect.same else const.ALL_WORDS
-        if effect.right_share >= (const.NEARLY if scene.close else enough):
-            return False
-        whole = not scene.exact or self.ignores_trigger
-        own = scene.trigger_zone(self.found.box, whole=whole)
-        bottom = scene.snapshot.scroll[1] + self.generated.viewport[1]
-        return effects.is_missing(effect, own, bottom)
-
-    # --- probes
-
-    @property
-    def no_listener(self) -> str | None:
-        """Return that neither the element nor one around it handles events of the action."""
-        if any(listens(one, self.action) for one in self.chain):
-            return None
-        return "it listens to nothing that this would cause"
-
-    @property
-    def pointing_is_enough(self) -> bool:
-        """Return whether a click is asked for, and pointing at the element already does it all."""
-        if self.action != "click":
-            return False
-        chain = self.chain
-        hovering = any(listens(one, "hover") for one in chain)
-        clicking = any(listens(one, "click") for one in chain)
-        native = any(one.tag in const.LINKS_AND_FIELDS for one in chain)
-        if not hovering and (clicking or native):
-            return False
-        pointed = self.generated.attempt(self.found, Action("hover"))
-        return pointed is not None and self._has_effect(pointed)
-
-    @cached_property
-    def works_otherwise(self) -> str | None:
-        """Return how an element of another kind works, where the action is not for it."""
-        if self.trigger.same_kind or not self.trigger.near:
-            return None
-        related = family(self.scene.snapshot, self.found) - {one.ref for one in self.chain[1:]}
-        mine = [one for one in self.scene.snapshot.elements if one.ref in related]
-        if self.found.tag == "select" and any(one.listeners for one in mine):
-            return "it opens a list"
-        usual = const.EVENTS[self.action] | const.EVENTS["hover"]
-        if any(set(one.listeners) - usual for one in mine):
-            return "it listens to something else"
-        if self.action in ("click", "hover"):
-            return None
-        clicked = self.generated.attempt(self.found, Action("click"))
-        if clicked is not None and pixels.clusters(
-            build(self.reference, self.generated, clicked).changed, least=24
-        ):
-            return "clicking it does something"
-        return None
-
-    @cached_property
-    def other_that_works(self) -> str | None:
-        """Return another element with the reference's effect, if there is exactly one near it.
-
-        Several (a cross, a button "Cancel") are how the page is made, not a mistake.
-        """
-        if self.no_listener is None:
-            return None
-        working = []
-        for one in self._candidates()[: const.OTHER_TRIES]:
-            tried = self.generated.attempt(one, self.reference.action)
-            if tried is not None and not tried.refused and self._has_effect(tried):
-                working.append(one)
-        return name_of(working[0]) if len(working) == 1 else None
-
-    def _candidates(self) -> list[Element]:
-        """Return other elements that may have the effect: first those that listen, by distance."""
-        related = family(self.scene.snapshot, self.found)
-        x, y = (self.reference.trigger or self.found.box).centre
-        ranked: list[tuple[bool, float, Element]] = []
-        for one in self.scene.snapshot.elements:
-            works = listens(one, self.action)
-            if one.ref in related or not (works or one.tag in const.ACTIVE):
-                continue
-            if one.box.area > 0.3 * self.scene.area:
-                continue
-            same_name = one.label and text_compare.reads_like(self.found.label, one.label)
-            if same_name and self.trigger.same_element:
-                continue
-            away = hypot(one.box.centre[0] - x, one.box.centre[1] - y)
-            if away <= const.OTHER_REACH:
-                ranked.append((not works, away, one))
-        return [one for _, _, one in sorted(ranked, key=lambda item: item[:2])]
-
-    def _has_effect(self, outcome: Outcome) -> bool:
-        """Return whether an act had the effect of the reference, beyond the element itself."""
-        scene = build(self.reference, self.generated, outcome)
-        if not pixels.clusters(scene.changed):
-            return False
-        other = replace(self, outcome=outcome, scene=scene)
-        if not scene.close:
-            return other.assessed.complete
-        assessed = assess_pixels(
-            scene, self.found, ignore_trigger=other.reference_changes_elsewhere, closely=False
-        )
-        return assessed.complete or assessed.right_share >= const.SAME_EFFECT
-
-    @property
-    def does_not_go_back(self) -> bool:
-        """Return whether acting again should undo the effect and changes nothing at all."""
-        if not (self.reference.reverts or self._is_toggle()):
-            return False
-        again = self.generated.again()
-        if again is None or again.refused or again.changes.new_page:
-            return False
-        changed = self.scene.changed
-        beyond = changed & ~self.scene.trigger_zone(self.found.box, whole=True)
-        changed = beyond if beyond.any() else changed
-        if not pixels.clusters(changed):
-            return False
-        back = pixels.fitted(again.picture, *self.scene.size)
-        undone = changed & pixels.changed(self.scene.after, back)
-        return int(undone.sum()) < const.UNDONE * int(changed.sum())
-
-    def _is_toggle(self) -> bool:
-        for old, new in self.outcome.changes.restated:
-            if old.ref == self.found.ref and any(
-                old.state.get(name) != new.state.get(name) for name in const.TOGGLE_STATES
-            ):
-                return True
-        elements = self.scene.snapshot.elements
-        element = next((one for one in elements if one.ref == self.found.ref), self.found)
-        return element.tag == "summary" or element.role == "switch"
-
-    # --- negative controls: is the effect that of acting on the element?
-
-    @property
-    def shown_before(self) -> bool:
-        """Return whether all of the reference's change is on the page before the act."""
-        scene = self.scene
-        if scene.close:
-            return self._parts_shown_before()
-        if scene.begins_at_the_end:
-            return True
-        texts = self.texts
-        if texts is None or sum(map(len, texts.reference_came)) < const.FEW_LETTERS:
-            return False
-        if (texts.recall or 0) >= const.EFFECT_SHARE:
-            return False  # they come when the element is acted on
-        mine = Counter(text_compare.words(one.text for one in scene.snapshot.elements))
-        theirs = Counter(text_compare.words(line.text for line in texts.lines_before))
-        more = list((mine - theirs).elements())
-        return (text_compare.found_share(texts.reference_came, more) or 0) >= const.ALIKE_TEXT
-
-    def _parts_shown_before(self) -> bool:
-        scene = self.scene
-        changed = scene.reference_changed
-        rest = changed & ~scene.zone(scene.trigger)
-        changed = rest if pixels.clusters(rest) else changed
-        # Shades that are taken for the same cannot tell one side from the other.
-        apart = pixels.distance(scene.reference_before, scene.reference_after) > const.TOLERANCE
-        changed = changed & apart
-        as_after = changed & ~scene.differing(scene.reference_after, scene.before)
-        as_before = changed & ~scene.differing(scene.reference_before, scene.before)
-        parts = [
-            (one.pixels, pixels.count(as_after, one.box), pixels.count(as_before, one.box))
-            for one in pixels.clusters(changed, reach=const.PART_GAP)
-        ]
-        return bool(parts) and all(
-            after >= const.EFFECT_SHARE * size and after > 2 * before
-            for size, after, before in parts
-        )
-
-    @cached_property
-    def works_elsewhere(self) -> str | None:
-        """Return the neutral act that has the effect too; None where there is none."""
-        acts = NeutralActs(self.reference, self.generated, self.found, self.outcome)
-        targets, action = acts.choose()
-        if not targets:
-            return None
-        for outcome in self.generated.elsewhere(self.found, targets, action):
-            if outcome.refused is None and self._changes_likewise(outcome):
-                if self.action == "key":
-                    return f"any other key in {self.name}"
-                return f"{_DOING[action.kind]} a place that is not {self.name}"
-        return None
-
-    def _changes_likewise(self, outcome: Outcome) -> bool:
-        """Return whether most of the element's effect happens in the same way."""
-        scene = self.scene
-        rest = scene.changed & ~self.own_area
-        changed = rest if pixels.clusters(rest) else scene.changed
+def _back(o: Observation) -> dict[str, float]:
+    role = (
+        o.found.tag == "summary"
+        or o.found.type in ("checkbox",)
+        or o.found.role in ("switch", "checkbox")
+        or any(one in o.found.state for one in const.TOGGLE_STATES)
+        or any(one.type == "checkbox" for one in o.generated.snapshot.inside(o.found))
+    )
+    share = UNKNOWN
+    if o.again is not None:
+        changed = o.mine.elsewhere
         if not pixels.clusters(changed, least=const.TRACE):
-            return False
-        picture = pixels.fitted(outcome.picture, *scene.size)
-        same = pixels.changed(scene.before, picture) & ~pixels.changed(scene.after, picture)
-        return int((changed & same).sum()) >= const.EFFECT_SHARE * int(changed.sum())
+            changed = o.mine.changed
+        again = pixels.fitted(o.again.picture, *o.mine.size)
+        same = ~pixels.changed(again, o.mine.before)
+        share = float((changed & same).sum() / max(int(changed.sum()), 1))
+        height = o.again.picture.shape[0] == o.generated.before.shape[0]
+        share = share if height else min(share, 0.9)
+    return {"back": share, "back_role": float(role)}
 
 
-def name_of(element: Element | None) -> str:
-    """Return a name of an element: its id, else its tag and label."""
-    if element is None:
-        return "a part without an element"
-    if element.id:
-        return f"#{element.id}"
-    label = element.label.strip()[:30]
-    return f"<{element.tag}> “{label}”" if label else f"<{element.tag}>"
-
-
-def listens(element: Element, action: str) -> bool:
-    """Return whether an element handles events of an action itself."""
-    return bool(const.EVENTS[action] & set(element.listeners))
+def _others(o: Observation) -> dict[str, float]:
+    best = {"other_works": 0.0, "other_recall": UNKNOWN, "other_area": UNKNOWN}
+    best |= {"other_gap": UNKNOWN, "other_control": UNKNOWN, "other_reads": UNKNOWN}
+    names = trigger_names(o)
+    for element, outcome in o.tries:
+        side = generated_side(
+            o.generated.before,
+            o.generated.snapshot,
+            outcome,
+            element,
+            o.generated.noise,
+            mute=o.reference.action.kind in ("type", "select"),
+        )
+        mask = side.elsewhere
+        if not pixels.clusters(mask):
+            continue
+        recall = found_letters(o.theirs.came, side.came)
+        score = 0.3 + max(recall, 0.0)
+        if score > best["other_works"]:
+            control = element.tag in const.ACTIVE or element.role in const.CONTROL_ROLES
+            best = {
+                "other_works": score,
+                "other_recall": recall,
+                "other_area": abs(_log(mask.sum()) - _log(o.theirs.elsewhere.sum())),
+                "other_gap": _log(gap(element.box, o.found.box)),
+                "other_control": float(control),
+                "other_reads": likeness(names, element.label) if names else UNKNOWN,
+            }
+    return best

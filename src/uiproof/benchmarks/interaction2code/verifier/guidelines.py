@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from math import log1p
 
 from uiproof.benchmarks.interaction2code.failures import Failure
-from uiproof.benchmarks.interaction2code.verifier.comparison import Features
+from uiproof.benchmarks.interaction2code.verifier.constants import NEAR_COPY
+from uiproof.benchmarks.interaction2code.verifier.features import Features
 
 F = Failure
 TYPES = tuple(F)
+Said = tuple[Failure, bool]
 
 HARDLY = log1p(12)  # pixels: a change that nobody sees
 CLEARLY = log1p(30)
@@ -21,6 +23,8 @@ LETTERS = log1p(3)
 BESIDE = log1p(80)  # pixels between an element and what belongs to it
 AWAY = log1p(60)  # pixels from which something is elsewhere
 FAR = log1p(90)
+POINTED = 0.95  # share of a change from which pointing does it, not the click
+GUESS = 0.4  # score below which an element without an id may be any other
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,69 +43,49 @@ class Opinion:
 NAMES = (*(f"opinion_{one.value}" for one in TYPES), "opinion_usable", "presence")
 
 
-def presence(f: Features) -> float:
-    """Return the share of the reference's effect that is there, wherever it is.
-
-    New words count most, then words that move or go, then the changed area and its colours, then
-    the element's own look.
-    """
-    parts: list[tuple[float, float]] = []
-    if f.reference_came > 0:
-        parts.append((1.0, max(f.came_recall, 0.0)))
-    if f.reference_went >= LETTERS and not f.says_overlay:
-        parts.append((0.5, max(f.went_recall, 0.0)))
-    if f.reference_came == 0 and f.reference_moved >= log1p(4):
-        parts.append((0.8, max(f.moved_recall, 0.0)))
-    if f.reference_elsewhere > CLEARLY:
-        there = max(f.area_recall, f.context, 0.0) if f.elsewhere > log1p(20) else 0.0
-        colours = 0.4 + 0.6 * min(1.0, max(f.colour, 0.0) / 0.6)
-        parts.append((0.5 if parts else 1.0, min(1.0, there) * colours))
-    if f.reference_elsewhere <= CLEARLY or f.reference_own > 0.25:
-        own = max(f.own_colour, 0.0) if f.own > 0.03 else 0.0
-        parts.append((0.25 if parts else 1.0, min(1.0, own / 0.6)))
-    if f.reference_elsewhere <= CLEARLY and f.own > 0.03:
-        # Only the element changes: words on it may be misread, its look decides.
-        return max(max(f.own_colour, 0.0), max(f.came_recall, 0.0))
-    total = sum(weight for weight, _ in parts)
-    return sum(weight * share for weight, share in parts) / total if total else 0.0
-
-
 def opinion(f: Features) -> Opinion:
     """Return what the guidelines say."""
     share = presence(f)
-    failure, usable = _first(f, share)
-    return Opinion(failure, usable, share)
+    return Opinion(*_first(f, share), share)
 
 
-def _first(f: Features, share: float) -> tuple[Failure, bool]:
+def presence(f: Features) -> float:
+    """Return the share of the reference's effect that is there, wherever it is."""
+    there = f.present + f.misplaced + f.peer
+    # Words that the page never had, before or after, were left out of it on purpose.
+    return max(there, f.relative) if f.relative >= 0 and f.came_precision > 0.8 else there
+
+
+def _first(f: Features, share: float) -> Said:
     opened = bool(f.dialog or f.window or f.leaves)
     recall = f.came_recall if f.reference_came > 0 else -1.0
     if nothing := _nothing(f, opened=opened, recall=recall):
         return nothing
+    if not f.visible and f.look >= 0:  # the reference's shows something
+        return F.MISSING, False
+    if f.click and f.approach > POINTED and not opened:
+        return F.NO_INTERACTION, False
     if opened and not f.says_browser_window:
         return F.EFFECT_TYPE, bool(recall > 0.6 or f.shown_after > 0.6 or f.dialog)
     if f.says_browser_window and not (f.window or f.leaves):
         return (F.PARTIAL if recall > 0.5 else F.EFFECT_TYPE), False
-    unlike = f.reference_reads and 0 <= f.reads < 0.6
-    if not f.by_id and f.score < 0.5 and share < 0.5 and unlike:
+    if not f.by_id and f.score < GUESS and share < 0.5:
         return F.MISSING, False
     pure = f.came_precision < 0 or f.came_precision >= 0.6 or f.came < log1p(8)
     complete = share >= 0.7 and pure
     element = _element(f)
     if element is not None and (complete or recall >= 0.75 or share >= 0.6):
-        if element is F.WRONG_ELEMENT:
-            return element, f.offset < BESIDE
-        if element is F.WRONG_TYPE and f.came_off_least > AWAY and f.came_context < 0.4:
-            return F.EFFECT_POSITION, True
-        return element, True
+        return element, element is not F.WRONG_ELEMENT or f.offset < BESIDE
     if displaced := _displaced(f, recall, share):
         return displaced
+    if _other_count(f):
+        return F.WRONG_FUNCTION, False
     if complete:
-        return _complete(f, recall)
+        return _complete(f)
     return _incomplete(f, recall, share)
 
 
-def _nothing(f: Features, *, opened: bool, recall: float) -> tuple[Failure, bool] | None:
+def _nothing(f: Features, *, opened: bool, recall: float) -> Said | None:
     """Return a failure where only the element itself changes, or nothing at all."""
     itself = f.elsewhere <= HARDLY and not opened
     dead = itself and f.own < 0.02
@@ -110,7 +94,7 @@ def _nothing(f: Features, *, opened: bool, recall: float) -> tuple[Failure, bool
     if f.other_works >= 0.8 or (f.other_works > 0 and f.reference_came == 0):
         return F.WRONG_ELEMENT, f.other_control < 0.5 and f.other_gap < AWAY
     unlike = f.reference_reads and 0 <= f.reads < 0.7 and f.score < 0.6
-    if not f.visible or (not f.by_id and (unlike or not f.kind_fits)):
+    if not f.visible or (not f.by_id and (unlike or not f.kind_fits or f.score < GUESS)):
         return F.MISSING, False
     usual = dead or f.type or f.select or f.approach > 0.8 or f.own_state
     if not usual and f.own > 0.15:
@@ -126,7 +110,10 @@ def _element(f: Features) -> Failure | None:
         return F.WRONG_ELEMENT
     if not f.kind_fits or f.other_action:
         return F.WRONG_TYPE
-    if f.offset > FAR and f.raw_offset > AWAY and f.neighbours < 0.7:
+    anew = f.close < 0.5
+    if anew and f.offset > log1p(200) and f.raw_offset > AWAY and f.neighbours < 0.35:
+        return F.WRONG_POSITION
+    if not anew and f.offset > FAR and f.raw_offset > AWAY and f.neighbours < 0.7:
         return F.WRONG_POSITION
     # Where all else is at its place, the element and its label have moved together.
     if f.close > 0.7 and f.raw_offset > FAR and (f.offset > AWAY or f.neighbours < 0.9):
@@ -134,36 +121,46 @@ def _element(f: Features) -> Failure | None:
     return None
 
 
-def _displaced(f: Features, recall: float, share: float) -> tuple[Failure, bool] | None:
+def _displaced(f: Features, recall: float, share: float) -> Said | None:
     """Return a failure where the effect is there, at another place or on another thing."""
-    if recall < 0.6 and (recall >= 0 or share < 0.6):
+    if f.peer >= 0.3 and f.misplaced < 0.1 and f.appeared == 0 and f.present < 0.7:
+        return F.EFFECT_TARGET, False
+    if share < 0.5 or f.present >= 0.6:
         return None
-    other_went = f.went > log1p(5) and 0 <= f.went_recall < 0.3 and 0 <= f.went_precision < 0.3
-    if recall >= 0.6 and other_went and f.came_off_least > log1p(25):
-        return F.EFFECT_TARGET, False  # the words replace others than the reference's
-    off = f.came_off_least > AWAY and f.came_context < 0.6
-    if off and recall >= 0.6:
+    if f.drag and f.misplaced + f.peer >= 0.4:
+        return F.EFFECT_POSITION, False  # the place is the function
+    other_went = f.harmful > 0.4 or (0 <= f.went_recall < 0.3 and f.went > log1p(5))
+    if f.peer >= 0.4:
+        return F.EFFECT_TARGET, False
+    if f.peer + f.misplaced < 0.4:
+        return None
+    if other_went and f.appeared == 0:
+        return F.EFFECT_TARGET, False
+    if recall >= 0.6:
         flows = not f.floating and f.floating_area == 0
         if (f.says_window or f.says_overlay) and flows and f.appeared > 0:
             return F.EFFECT_TYPE, True
         if f.floating and not f.says_overlay and f.reference_growth > log1p(10):
             return F.EFFECT_TYPE, True
-    if off and f.context < 0.5:
-        if f.appeared == 0 or other_went:
-            return F.EFFECT_TARGET, False
         return F.EFFECT_POSITION, True
-    if off and f.came_context < 0.35:
-        return F.EFFECT_POSITION, True
-    if recall < 0 and 0 <= f.context < 0.3 and f.close > 0.6:
-        return F.EFFECT_TARGET, False
-    return None
+    return F.EFFECT_TARGET, False
 
 
-def _complete(f: Features, recall: float) -> tuple[Failure, bool]:
+def _other_count(f: Features) -> bool:
+    """Return whether a text changes as it should, but for its numbers.
+
+    Only on near copies, where readings are reliable, and not in what appears: that may have a time.
+    """
+    other = 0 <= f.number_recall < 0.35 and 0 <= f.number_precision < 0.35
+    read = f.close >= NEAR_COPY and f.same_after < 0.99
+    return bool(other and read and f.retexted and not f.appeared and not f.drag)
+
+
+def _complete(f: Features) -> Said:
     """Return what may still be wrong where all of the effect is there."""
     if f.says_back and 0 <= f.back < 0.6 and (f.click or f.hover):
         return F.PARTIAL, True
-    if 0 <= recall < 0.8 and f.came_precision > 0.8:
+    if f.absent > 0.2:
         return F.PARTIAL, True
     if f.close > 0.7 and f.reference_own > 0.3 and 0 <= f.own_colour < 0.35 and f.says_color:
         return F.EFFECT_TYPE, True
@@ -174,29 +171,33 @@ def _complete(f: Features, recall: float) -> tuple[Failure, bool]:
     return F.NONE, True
 
 
-def _incomplete(f: Features, recall: float, share: float) -> tuple[Failure, bool]:
+def _incomplete(f: Features, recall: float, share: float) -> Said:
     """Return a failure where the effect is another one, or only a part of it is there."""
     precision = f.came_precision
+    if recall >= 0.75 and f.present >= 0.5 and f.absent < 0.2 and f.appeared > 0:
+        return F.NONE, True  # and something besides, which a page built anew may show
     if recall >= 0.75 and precision >= 0.6:  # the words are there, what is around them is not
         return (F.EFFECT_TYPE if 0 <= f.went_recall < 0.4 else F.PARTIAL), True
-    if precision >= 0.75 and recall > 0.1 and f.came_context >= 0.3:
-        return F.PARTIAL, recall >= 0.5 or f.reference_came < log1p(16)
+    if precision >= 0.75 and recall > 0 and f.substitute < 0.3:
+        return F.PARTIAL, share >= 0.5
     if recall >= 0:
         return _other_words(f)
     if f.came > LETTERS:
         return (F.EFFECT_TYPE, True) if f.context > 0.4 else (F.WRONG_FUNCTION, False)
+    if f.went_recall > 0.7:
+        return F.PARTIAL, True
     if f.reference_moved > log1p(4) and f.moved_recall < 0.3:
         if f.moved > log1p(4):
             return F.EFFECT_TARGET, False
         return (F.WRONG_FUNCTION if f.area_precision > 0.6 else F.EFFECT_TYPE), False
-    if 0 <= f.context < 0.4:
-        return (F.EFFECT_TARGET if f.colour > 0.5 else F.WRONG_FUNCTION), False
+    if f.peer > 0.3 or 0 <= f.context < 0.4:
+        return (F.EFFECT_TARGET if f.colour > 0.5 or f.peer else F.WRONG_FUNCTION), False
     if share > 0.35:
         return F.PARTIAL, True
     return (F.EFFECT_TYPE if f.colour < 0.4 else F.WRONG_FUNCTION), False
 
 
-def _other_words(f: Features) -> tuple[Failure, bool]:
+def _other_words(f: Features) -> Said:
     """Return a failure where the reference shows words and the page does not show them."""
     if f.came >= LETTERS:
         same = (f.shown_after > 0.8 and f.came_precision > 0.4) or 0 <= f.context < 0.35

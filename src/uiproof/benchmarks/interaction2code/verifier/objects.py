@@ -8,7 +8,7 @@ can be compared.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import hypot
 
@@ -37,6 +37,7 @@ class Word:
 
     text: str  # plain
     box: PixelBox
+    ref: int = 0  # of the element that it is in, on generated pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,9 @@ def generated_side(
     silent: frozenset[int] = frozenset()
     if mute:
         silent = frozenset({trigger.ref, *(one.ref for one in snapshot.inside(trigger))})
-    words = [_written(one, silent) for one in (snapshot, outcome.snapshot)]
+    # A text that was there before stays, whatever covers it.
+    seen = {one.ref: one.text for one in snapshot.elements if not _is_covered(one)}
+    words = _written(snapshot, silent, {}), _written(outcome.snapshot, silent, seen)
     came, went, moved, kept = compare_words(*words)
     return Side(
         first,
@@ -159,17 +162,21 @@ def _read(lines: Iterable[OcrLine], without: PixelBox | None) -> list[Word]:
     ]
 
 
-def _written(snapshot: Snapshot, silent: frozenset[int]) -> list[Word]:
-    """Return the words that can be seen: not those under something opaque."""
+def _written(snapshot: Snapshot, silent: frozenset[int], known: Mapping[int, str]) -> list[Word]:
+    """Return the words that can be seen, and those under something opaque that are known."""
     return [
-        Word(text, text_box(one))
+        Word(text, text_box(one), one.ref)
         for one in snapshot.elements
         if one.text.strip()
         and one.ref not in silent
-        and not (one.ink is not None and one.ink.covered)
+        and (not _is_covered(one) or known.get(one.ref) == one.text)
         for part in one.text.split()
         if (text := plain(part)) and any(map(str.isalnum, text))
     ]
+
+
+def _is_covered(element: Element) -> bool:
+    return element.ink is not None and element.ink.covered
 
 
 Compared = tuple[tuple[Word, ...], tuple[Word, ...], tuple[Motion, ...], tuple[Word, ...]]
@@ -196,7 +203,10 @@ def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
     for one in sorted(rest, key=lambda word: -len(word.text)):
         twins = old[one.text]
         long = len(one.text) > 3 and not has_digit(one.text)
-        if not long:
+        same = [was for was in twins if one.ref and was.ref == one.ref]
+        if same:
+            twins = same
+        elif not long:
             twins = [was for was in twins if _follows(Motion(one.text, was.box, one.box), ways)]
         if not twins:
             came.append(one)
@@ -244,3 +254,49 @@ def _off(one: PixelBox, other: PixelBox) -> float:
 def letters(words: Iterable[Word | Motion]) -> int:
     """Return how many letters some words have."""
     return sum(len(one.text) for one in words)
+
+
+def found_letters(wanted: Iterable[Word | Motion], given: Sequence[Word | Motion]) -> float:
+    """Return the share of letters of words that are among others, each once; -1 without words."""
+    left = [one.text for one in given]
+    total = found = 0
+    for one in sorted(wanted, key=lambda word: -len(word.text)):
+        total += len(one.text)
+        twin = next((each for each in left if each == one.text), None)
+        if twin is None and not has_digit(one.text) and len(one.text) > 3:
+            twin = next(
+                (
+                    each
+                    for each in left
+                    if len(each) > 3 and similarity(each, one.text) >= const.ALIKE_TEXT
+                ),
+                None,
+            )
+        if twin is not None:
+            left.remove(twin)
+            found += len(one.text)
+            continue
+        # Words that OCR joined or split.
+        if len(one.text) >= 5:
+            parts = [each for each in left if len(each) >= 2 and each in one.text]
+            if sum(map(len, parts)) >= 0.8 * len(one.text) and not has_digit(one.text):
+                found += len(one.text)
+                for each in parts:
+                    left.remove(each)
+            elif any(one.text in each for each in left):
+                found += len(one.text)
+    return found / total if total else -1.0
+
+
+def matched_words(theirs: Sequence[Word], mine: Sequence[Word]) -> list[tuple[Word, Word]]:
+    """Pair words of both sides that read the same."""
+    left = list(mine)
+    pairs = []
+    for one in theirs:
+        twin = next((each for each in left if each.text == one.text), None)
+        if twin is None and len(one.text) > 3:
+            twin = next((each for each in left if similarity(each.text, one.text) >= 0.8), None)
+        if twin is not None:
+            left.remove(twin)
+            pairs.append((one, twin))
+    return pairs

@@ -181,31 +181,6 @@ def background(picture: Rgb) -> Colour:
     return np.asarray(np.median(flat[coarse == np.bincount(coarse).argmax()], axis=0))
 
 
-def foreground(picture: Rgb) -> Colour:
-    """Return the colour on a patch that is farthest from its background."""
-    flat = picture.reshape(-1, 3).astype(np.float64)
-    away = np.abs(flat - background(picture)).max(axis=1)
-    if not len(flat) or away.max() <= const.INK:
-        return background(picture)
-    return np.asarray(np.median(flat[away >= 0.7 * away.max()], axis=0))
-
-
-def ground_distance(one: Rgb, other: Rgb) -> float:
-    """Return how far the backgrounds of two patches are apart."""
-    return float(np.abs(background(one) - background(other)).max())
-
-
-def letter_distance(one: Rgb, other: Rgb) -> float:
-    """Return how far the foregrounds of two patches are apart."""
-    return float(np.abs(foreground(one) - foreground(other)).max())
-
-
-def mean_colour(picture: Rgb, box: PixelBox) -> Colour:
-    """Return the mean colour in a box."""
-    part = crop(picture, box).reshape(-1, 3)
-    return np.asarray(part.mean(axis=0)) if len(part) else np.zeros(3)
-
-
 def ink(picture: Rgb) -> Mask:
     """Return what stands out from the background of a patch."""
     if picture.size == 0:
@@ -219,18 +194,6 @@ def is_blank(picture: Rgb) -> bool:
     return picture.size == 0 or int(ink(picture).sum()) < const.SPECK
 
 
-def drawn_part(picture: Rgb, box: PixelBox) -> PixelBox | None:
-    """Return the box around the drawing in a box; None where nothing is drawn."""
-    drawn = ink(crop(picture, box))
-    if int(drawn.sum()) < const.SPECK:
-        return None
-    height, width = drawn.shape
-    rows, columns = np.flatnonzero(drawn.any(axis=1)), np.flatnonzero(drawn.any(axis=0))
-    left, top = max(int(columns[0]) - 2, 0), max(int(rows[0]) - 2, 0)
-    right, bottom = min(int(columns[-1]) + 3, width), min(int(rows[-1]) + 3, height)
-    return shifted(PixelBox(left, top, right, bottom), (box.left, box.top))
-
-
 def edges(picture: Rgb) -> Mask:
     """Return the edges of the drawing: they stay where they are when colours change."""
     if picture.size == 0:
@@ -238,15 +201,6 @@ def edges(picture: Rgb) -> Mask:
     step = cv2.morphologyEx(gray(picture), cv2.MORPH_GRADIENT, _SQUARE)
     strong = max(int(np.percentile(step, 99)) // 3, 12)
     return np.asarray(step > strong)
-
-
-def same_drawing(one: Rgb, other: Rgb, *, slack: float = 0.08) -> bool:
-    """Return whether two patches show the same letters and lines, in any colours."""
-    if one.shape != other.shape:
-        return False
-    a, b = edges(one), edges(other)
-    odd = int((a & ~widened(b, 3)).sum() + (b & ~widened(a, 3)).sum())
-    return odd <= max(slack * (int(a.sum()) + int(b.sum())), const.SPECK)
 
 
 def find(
@@ -282,3 +236,16 @@ def find(
         nearest = int(away.argmin())
         x, y = int(columns[nearest]), int(rows[nearest])
     return Match(max(area.left, 0) + int(x), max(area.top, 0) + int(y), float(fit), patch)
+
+
+def same_colours(one: Rgb, other: Rgb) -> float:
+    """Return the overlap of two distributions of coarse colours, 0-1; -1 for hardly any pixels."""
+    if len(one) < 4 or len(other) < 4:
+        return -1.0
+    shares = []
+    for some in (one, other):
+        coarse = (some >> 5).astype(np.int32) @ np.array([64, 8, 1])
+        counts = np.bincount(coarse, minlength=512).astype(np.float64).reshape(8, 8, 8)
+        counts = np.asarray(cv2.GaussianBlur(counts.reshape(8, 64), (3, 3), 0), np.float64)
+        shares.append(counts / counts.sum())
+    return float(np.minimum(*shares).sum())

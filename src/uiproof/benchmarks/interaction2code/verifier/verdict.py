@@ -1,58 +1,68 @@
-"""The verdict: two judgements of one interaction, and what follows from both.
-
-The rules compare pages closely, the guidelines by words and objects, whatever the layout. What
-either of them calls usable is usable, unless a negative control fails; of two that find a failure
-the guidelines name it. Where the two disagree, the verdict is `unsure`.
-"""
+"""The verdict on one interaction: observation, assignment, features, probabilities, controls."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from uiproof.benchmarks.interaction2code.failures import Failure
-from uiproof.benchmarks.interaction2code.verifier import constants as const
-from uiproof.benchmarks.interaction2code.verifier import rules
-from uiproof.benchmarks.interaction2code.verifier.comparison import Features, features, observe
+from uiproof.benchmarks.interaction2code.failures import FAILURES, Failure
+from uiproof.benchmarks.interaction2code.verifier.assignment import Assignment, assign
+from uiproof.benchmarks.interaction2code.verifier.controls import DOING, objection
+from uiproof.benchmarks.interaction2code.verifier.element import name_of
 from uiproof.benchmarks.interaction2code.verifier.evidence import (
     GeneratedEvidence,
     ReferenceEvidence,
     Verdict,
 )
-from uiproof.benchmarks.interaction2code.verifier.guidelines import Opinion, opinion
+from uiproof.benchmarks.interaction2code.verifier.features import Features, features
+from uiproof.benchmarks.interaction2code.verifier.model import Probabilities, probabilities
+from uiproof.benchmarks.interaction2code.verifier.observation import Observation, observe
+
+NOTHING_FOUND = "no element with the id, and nothing like it at its place"
 
 
 def verify(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Verdict:
     """Decide whether an interaction of a generated page works, and if not, how it fails."""
-    verdict = rules.verify(reference, generated)
-    seen = observe(reference, generated) if reference.read is not None else None
+    seen = observe(reference, generated)
     if seen is None:
-        return verdict
-    found = features(seen)
-    return combine(verdict, found, opinion(found), lambda: rules.control(reference, generated))
-
-
-def combine(verdict: Verdict, found: Features, said: Opinion, control: rules.Control) -> Verdict:
-    """Return what follows from the verdict of the rules and the opinion of the guidelines.
-
-    Usable is what either of them calls so, as long as the effect is the element's own; of two that
-    find a failure the guidelines name it.
-    """
-    unsure = verdict.failure is not said.failure or verdict.usable != said.usable
-    if verdict.usable or verdict.failure is Failure.NO_INTERACTION:
-        return replace(verdict, unsure=unsure)
-    if said.usable and (failed := control()) is not None:
-        return failed
-    if verdict.failure is said.failure and verdict.usable == said.usable:
-        return verdict
-    share = f"{said.presence:.0%} of the reference's effect is there"
-    if found.came_recall >= 0:
-        share += f", {found.came_recall:.0%} of its new words"
-    return replace(
-        verdict,
-        implemented=said.failure not in (Failure.MISSING, Failure.NO_INTERACTION),
-        usable=said.usable,
-        failure=said.failure,
-        evidence=(share, *verdict.evidence),
-        confidence=const.CORRECTED,
-        unsure=True,
+        unseen = generated.found is not None
+        fact = f"{name_of(generated.found)} is there, but cannot be seen"
+        return Verdict(False, False, Failure.MISSING, (fact if unseen else NOTHING_FOUND,), 0.95)
+    assigned = assign(seen)
+    found = features(seen, assigned)
+    likely = probabilities(found)
+    if likely.is_usable and (reason := objection(seen)) is not None:
+        return Verdict(False, False, Failure.NO_INTERACTION, (reason,), 0.9, usable_probability=0.1)
+    return Verdict(
+        implemented=likely.failure not in (Failure.MISSING, Failure.NO_INTERACTION),
+        usable=likely.is_usable,
+        failure=likely.failure,
+        evidence=tuple(_facts(seen, assigned, found, likely)),
+        confidence=round(dict(likely.ranked).get(likely.failure, 0.0), 3),
+        unsure=likely.unsure,
+        usable_probability=round(likely.usable, 3),
+        ranked=tuple((failure, round(share, 3)) for failure, share in likely.ranked),
+        differences=() if likely.failure is Failure.NONE else assigned.differences(),
     )
+
+
+def _facts(o: Observation, assigned: Assignment, f: Features, likely: Probabilities) -> list[str]:
+    """Return what led to a verdict, in words."""
+    doing = f"{DOING[o.reference.action.kind]} {name_of(o.found)}"
+    if not o.mine.changed.any():
+        mutations = sum(o.outcome.events.mutations.values())
+        facts = [f"{doing} changed nothing that can be seen: {mutations} mutations"]
+    else:
+        facts = [f"{doing}: {f.present:.0%} of the reference's effect is there"]
+        if f.came_recall >= 0:
+            facts.append(f"{f.came_recall:.0%} of the reference's new words are there")
+    if o.outcome.refused:
+        facts.append(f"it could not be done: {o.outcome.refused}")
+    facts += [f"a script failed: {one}" for one in o.outcome.events.errors[:1]]
+    events = o.outcome.events
+    facts += [f"it opened: {one}" for one in (*events.dialogs, *events.windows)[:2]]
+    if o.generated.found_by not in (None, "id"):
+        facts.append(f"it was found by its {o.generated.found_by}, not by its id")
+    if likely.failure is not Failure.NONE:
+        facts += [one.says for one in assigned.differences(3)]
+    if likely.unsure and len(likely.ranked) > 1:
+        names = (FAILURES.get(one.value, "works") for one, _ in likely.ranked[:2])
+        facts.append(f"unsure: {' or '.join(names)}")
+    return facts

@@ -1,0 +1,328 @@
+"""The expected changes of an interaction, each assigned to what the generated page does.
+
+Expected are the objects that change in the reference: texts that appear, go or move, areas that
+look different, the element itself. Each is *present*, *misplaced* (the same, at another place),
+on a *peer* (the same, on another thing of its kind), *different* (something else happens there) or
+*absent*. What the page does besides is a *substitute* where something expected is not there,
+*harmful* where it takes away what the reference keeps, else harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from statistics import median
+from typing import Literal, get_args
+
+from uiproof.benchmarks.interaction2code.verifier import constants as const
+from uiproof.benchmarks.interaction2code.verifier import pixels
+from uiproof.benchmarks.interaction2code.verifier.evidence import Difference
+from uiproof.benchmarks.interaction2code.verifier.layout import gap, moved
+from uiproof.benchmarks.interaction2code.verifier.objects import (
+    Side,
+    Word,
+    found_letters,
+    letters,
+    matched_words,
+)
+from uiproof.benchmarks.interaction2code.verifier.observation import Observation
+from uiproof.geometry import PixelBox
+from uiproof.vision.images import Rgb
+
+Kind = Literal["appears", "goes", "moves", "looks different"]
+Status = Literal["present", "misplaced", "peer", "different", "absent"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+_SEEN: dict[Status, str] = {
+    "present": "as in the reference",
+    "misplaced": "at another place",
+    "peer": "on another element of its kind",
+    "different": "something else happens there",
+    "absent": "nothing happens there",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A change of the reference, and what the generated page has of it."""
+
+    kind: Kind
+    text: str  # the words; else what it is
+    box: PixelBox  # on the reference
+    importance: float
+    status: Status = "absent"
+    place: PixelBox | None = None  # on the generated page: where it is, or should be
+
+    @property
+    def says(self) -> str:
+        """Return the change in words."""
+        return f"{self.text} {self.kind}"
+
+    def difference(self) -> Difference:
+        """Return it as reports show it."""
+        seen = _SEEN[self.status]
+        return Difference(
+            f"{self.says}: {seen}", self.box, self.place, self.says, seen, self.importance
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """All expected changes, and what happens besides."""
+
+    expected: tuple[Expected, ...]  # the most important first
+    substitute: float  # letters that come besides, as a share of what is expected
+    harmful: float  # letters that go besides, likewise
+    others: tuple[Difference, ...] = ()
+
+    def shares(self) -> dict[str, float]:
+        """Return how much of the expected has which status, and what comes and goes besides."""
+        found: dict[str, float] = dict.fromkeys(STATUSES, 0.0)
+        for one in self.expected:
+            found[one.status] += one.importance
+        return {**found, "substitute": self.substitute, "harmful": self.harmful}
+
+    def differences(self, most: int = 8) -> tuple[Difference, ...]:
+        """Return what is not as in the reference, the most important first."""
+        wrong = [one.difference() for one in self.expected if one.status != "present"]
+        return (*wrong, *self.others)[:most]
+
+
+def assign(o: Observation) -> Assignment:
+    """Assign the expected changes of an interaction to the observed ones."""
+    found = [*_words(o), *_areas(o)]
+    total = sum(one.importance for one in found) or 1.0
+    shares = sorted(
+        (replace(one, importance=one.importance / total) for one in found),
+        key=lambda one: -one.importance,
+    )
+    came, went = _besides(o)
+    scale = max(letters(o.theirs.came) + letters(o.theirs.went), const.FEW_LETTERS)
+    others = [
+        Difference(f"{text} {kind} besides", None, box, "", f"{text} {kind}", size / scale)
+        for kind, words in (("appears", came), ("goes", went))
+        for text, box, size in map(_summary, _groups(words)[:3])
+    ]
+    return Assignment(
+        tuple(shares),
+        min(letters(came) / scale, 3.0),
+        min(letters(went) / scale, 3.0),
+        tuple(others),
+    )
+
+
+def _words(o: Observation) -> list[Expected]:
+    """Return the texts that should appear, go and move."""
+    theirs, mine = o.theirs, o.mine
+    found: list[Expected] = []
+    for group in _groups(theirs.came):
+        text, box, size = _summary(group)
+        share = found_letters(group, mine.came)
+        one = Expected("appears", text, box, float(size))
+        if share >= const.MOSTLY:
+            status, place = _placed(o, matched_words(group, mine.came))
+        else:
+            place = o.later.place(box)
+            status = "different" if _changes_at(o, place) else "absent"
+        found.append(replace(one, status=status, place=place))
+    new = _around([one.box for one in theirs.came])
+    veiled = float(theirs.changed.mean()) > const.PAGE_SHARE  # hard to read, not gone
+    for group in _groups(theirs.went):
+        text, box, size = _summary(group)
+        # Words that new ones cover or replace matter less than words that only go.
+        weight = 0.25 if new is not None and new.overlap(box) else 0.05 if veiled else 0.6
+        there = found_letters(group, mine.went) >= const.MOSTLY
+        place = o.layout.place(box)
+        status = "present" if there else "different" if _changes_at(o, place) else "absent"
+        found.append(Expected("goes", text, box, weight * size, status, place))
+    pushed = bool(theirs.came) or o.reference.after.shape[0] != o.reference.before.shape[0]
+    for group in _groups([Word(one.text, one.after) for one in theirs.moved])[:12]:
+        text, box, size = _summary(group)
+        there = found_letters(group, mine.moved) >= const.MOSTLY
+        place = o.later.place(box)
+        status = "present" if there else "different" if _changes_at(o, place) else "absent"
+        if there and not pushed:
+            ends = [Word(one.text, one.after) for one in mine.moved]
+            status, at = _placed(o, matched_words(group, ends), by_trigger=False)
+            place = at or place
+        weight = 0.05 if pushed else 0.6
+        found.append(Expected("moves", text, box, weight * size, status, place))
+    return found
+
+
+def _areas(o: Observation) -> list[Expected]:
+    """Return the areas without new words that should look different, and the element itself."""
+    theirs, mine = o.theirs, o.mine
+    words = [one.box for one in (*theirs.came, *theirs.went)]
+    words += [box for one in theirs.moved for box in (one.before, one.after)]
+    found: list[Expected] = []
+    pieces = mine.parts()[: const.MOST_PARTS]
+    for part in theirs.parts()[: const.MOST_PARTS]:
+        if any(part.box.overlap(box) for box in words):
+            continue
+        place = o.later.place(part.box)
+        one = Expected("looks different", "an area", part.box, sqrt(part.pixels) / 8, place=place)
+        new = _new_pixels(theirs, part.box)
+        if _changes_at(o, place):
+            around = pixels.grown(place, const.PART_GAP, *mine.size)
+            alike = pixels.same_colours(new, _new_pixels(mine, around)) >= const.HALF
+            found.append(replace(one, status="present" if alike else "different"))
+            continue
+        twins = [
+            piece.box
+            for piece in pieces
+            if 0.5 <= piece.pixels / part.pixels <= 2
+            and pixels.same_colours(new, _new_pixels(mine, piece.box)) >= const.MOSTLY
+        ]
+        if twins:
+            twin = min(twins, key=lambda box: gap(box, place))
+            one = replace(one, status=_elsewhere(o, place, twin), place=twin)
+        found.append(one)
+    own = theirs.changed & theirs.own
+    if theirs.trigger is not None and own.sum() > const.HARDLY * theirs.own.sum():
+        mask = mine.changed & mine.own
+        status: Status = "absent"
+        box = mine.trigger
+        if mask.sum() > 0.03 * mine.own.sum():
+            alike = pixels.same_colours(theirs.after[own], mine.after[mask]) >= const.HALF
+            status = "present" if alike else "different"
+        elif (peer := _changed_peer(o, theirs.after[own], pieces)) is not None:
+            status, box = "peer", peer
+        weight = 4.0 if found or words else 12.0
+        found.append(
+            Expected("looks different", "the element", theirs.trigger, weight, status, box)
+        )
+    return found
+
+
+def _changed_peer(o: Observation, new: Rgb, pieces: Sequence[pixels.Cluster]) -> PixelBox | None:
+    """Return a thing like the element, in line with it, that changes as the element should."""
+    for piece in pieces:
+        alike = 0.5 <= piece.pixels / max(len(new), 1) <= 2 and _in_line(o.found.box, piece.box)
+        if alike and pixels.same_colours(new, _new_pixels(o.mine, piece.box)) >= const.MOSTLY:
+            return piece.box
+    return None
+
+
+def _placed(
+    o: Observation, pairs: Sequence[tuple[Word, Word]], *, by_trigger: bool = True
+) -> tuple[Status, PixelBox | None]:
+    """Return whether words that are there are at their place, and where they are."""
+    if not pairs:
+        return "present", None
+    at = _around([b.box for _, b in pairs])
+    want = _around([a.box for a, _ in pairs])
+    assert at is not None
+    assert want is not None
+    mapped = o.later.place(want)
+    copy = o.layout.close >= const.NEAR_COPY
+
+    def near(place: Callable[[PixelBox], PixelBox]) -> bool:
+        # Boxes around words that are scattered overlap wherever most of the words are.
+        away = median(gap(place(a.box), b.box) for a, b in pairs) if copy else gap(place(want), at)
+        return away <= const.TEXT_AWAY
+
+    if near(o.later.place) or (not copy and _same_neighbours(o, want, at)):
+        return "present", at
+    trigger = o.reference.trigger
+    if trigger is not None and by_trigger:
+        (x, y), (to_x, to_y) = trigger.centre, o.found.box.centre
+        if near(lambda box: moved(box, round(to_x - x), round(to_y - y))):
+            return "present", at
+    return _elsewhere(o, mapped, at), at
+
+
+def _elsewhere(o: Observation, place: PixelBox, at: PixelBox) -> Status:
+    """Return whether something that is not at its place is on a peer, or only misplaced."""
+    if o.outcome.changes.appeared:
+        return "peer" if _beside_peer(o, place, at) else "misplaced"
+    overwritten = any(one.box.overlap(at) for one in o.mine.went)
+    return "peer" if overwritten or _in_line(place, at) else "misplaced"
+
+
+def _beside_peer(o: Observation, place: PixelBox, at: PixelBox) -> bool:
+    """Return whether it is beside one of two things of a kind, and belongs beside the other."""
+    old = {one.ref for one in o.generated.snapshot.elements}
+    stay = [one for one in o.outcome.snapshot.elements if one.ref in old]
+    hosts = []
+    for box in (place, at):
+        beside = [one for one in stay if 0 < gap(one.box, box) <= const.BESIDE]
+        hosts.append(min(beside, key=lambda one: gap(one.box, box), default=None))
+    mine, other = hosts
+    return (
+        mine is not None
+        and other is not None
+        and mine.ref != other.ref
+        and mine.tag == other.tag
+        and abs(mine.box.width - other.box.width) <= const.PEER_SLACK
+        and abs(mine.box.height - other.box.height) <= const.PEER_SLACK
+        and _in_line(mine.box, other.box)
+    )
+
+
+def _same_neighbours(o: Observation, theirs: PixelBox, mine: PixelBox) -> bool:
+    wanted = {one.theirs for one in o.later.around(theirs, mine=False, most=3)}
+    given = {one.theirs for one in o.later.around(mine, mine=True, most=3)}
+    return bool(wanted) and len(wanted & given) >= 0.6 * len(wanted)
+
+
+def _in_line(one: PixelBox, other: PixelBox) -> bool:
+    """Return whether two boxes are in one row or column, as things of one kind are."""
+    column = abs(one.left - other.left) <= const.PEER_SLACK
+    return column or abs(one.top - other.top) <= const.PEER_SLACK
+
+
+def _besides(o: Observation) -> tuple[list[Word], list[Word]]:
+    """Return words that come and that go although the reference neither shows nor removes them."""
+    theirs, mine = o.theirs, o.mine
+    came = _rest(mine.came, theirs.came)
+    kept = {one.text for one in theirs.kept} | {one.text for one in theirs.moved}
+    return came, [one for one in _rest(mine.went, theirs.went) if one.text in kept]
+
+
+def _rest(words: Sequence[Word], others: Sequence[Word]) -> list[Word]:
+    left = [one.text for one in others]
+    rest = []
+    for one in words:
+        if one.text in left:
+            left.remove(one.text)
+        else:
+            rest.append(one)
+    return rest
+
+
+def _changes_at(o: Observation, place: PixelBox) -> bool:
+    around = pixels.grown(place, const.PART_GAP, *o.mine.size)
+    return pixels.count(o.mine.changed, around) >= const.SPECK
+
+
+def _groups(words: Iterable[Word]) -> list[list[Word]]:
+    """Return words that stand together, the largest groups first."""
+    groups: list[tuple[PixelBox, list[Word]]] = []
+    for word in sorted(words, key=lambda one: (one.box.top, one.box.left))[: const.MOST_WORDS]:
+        near = [one for one in groups if gap(one[0], word.box) <= const.PART_GAP]
+        box, joined = word.box, [word]
+        for one in near:
+            groups.remove(one)
+            box, joined = box.union(one[0]), [*one[1], *joined]
+        groups.append((box, joined))
+    return sorted((some for _, some in groups), key=lambda some: -letters(some))
+
+
+def _summary(group: Sequence[Word]) -> tuple[str, PixelBox, int]:
+    box = _around([one.box for one in group])
+    assert box is not None
+    text = " ".join(one.text for one in group)
+    return f"“{text[:57]}…”" if len(text) > 60 else f"“{text}”", box, letters(group)
+
+
+def _around(boxes: Sequence[PixelBox]) -> PixelBox | None:
+    box: PixelBox | None = None
+    for one in boxes:
+        box = one if box is None else box.union(one)
+    return box
+
+
+def _new_pixels(side: Side, box: PixelBox) -> Rgb:
+    """Return the pixels that changed in a box, as they are afterwards."""
+    return pixels.crop(side.after, box)[pixels.crop(side.changed, box)]

@@ -1,0 +1,182 @@
+"""Both sides of one interaction, put together, with what a person would try on the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from uiproof.benchmarks.interaction2code.verifier import constants as const
+from uiproof.benchmarks.interaction2code.verifier import pixels
+from uiproof.benchmarks.interaction2code.verifier.evidence import (
+    GeneratedEvidence,
+    Outcome,
+    ReferenceEvidence,
+)
+from uiproof.benchmarks.interaction2code.verifier.layout import (
+    Layout,
+    layout,
+    names_its_frame,
+    shift,
+)
+from uiproof.benchmarks.interaction2code.verifier.objects import (
+    Side,
+    found_letters,
+    generated_side,
+    reference_side,
+)
+from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity
+from uiproof.browser.snapshots import Element
+from uiproof.vision.ocr import OcrLine
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Both sides of one interaction, put together: from it come features and messages."""
+
+    reference: ReferenceEvidence
+    generated: GeneratedEvidence
+    found: Element
+    outcome: Outcome
+    layout: Layout
+    theirs: Side
+    mine: Side
+    lines: tuple[Sequence[OcrLine], Sequence[OcrLine]]
+    again: Outcome | None
+    tries: tuple[tuple[Element, Outcome], ...]
+
+    @cached_property
+    def later(self) -> Layout:
+        """Return the layout of both pages afterwards, by the texts that were there before."""
+        old = {one.text for one in self.layout.anchors}
+        found = layout(self.lines[1], self.outcome.snapshot, self.theirs.size)
+        kept = tuple(one for one in found.anchors if one.text in old)
+        return Layout(kept, found.theirs, found.mine, found.shared) if kept else self.layout
+
+
+def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Observation | None:
+    """Compare both sides and try what a person would; None where there is no element."""
+    found, outcome = generated.found, generated.outcome
+    if found is None or outcome is None or min(found.box.width, found.box.height) < 1:
+        return None
+    read = reference.read
+    lines = (read(reference.before), read(reference.after)) if read else ((), ())
+    mute = reference.action.kind in ("type", "select")
+    theirs = reference_side(reference.before, reference.after, reference.trigger, lines, mute=mute)
+    mine = generated_side(
+        generated.before, generated.snapshot, outcome, found, generated.noise, mute=mute
+    )
+    where = layout(
+        lines[0], generated.snapshot, (reference.before.shape[1], reference.before.shape[0])
+    )
+    dead = not pixels.clusters(mine.elsewhere, least=const.TRACE)
+    opened = outcome.events.dialogs or outcome.events.windows
+    tries: list[tuple[Element, Outcome]] = []
+    if dead and not opened and not outcome.changes.new_page:
+        for other in generated.others:
+            tried = generated.attempt(other, reference.action)
+            if tried is not None:
+                tries.append((other, tried))
+    if tries and (better := _better(reference, generated, where, lines[0], theirs, tries)):
+        # The element was taken for another one: this one is more like it, and works.
+        other, tried = better
+        swapped = replace(generated, found=other, outcome=tried, found_by="text", others=())
+        return observe(reference, replace(swapped, again=lambda: None))
+    again = None
+    something = pixels.clusters(mine.changed, least=const.TRACE)
+    if something and reference.action.kind in ("click", "hover") and not outcome.changes.new_page:
+        again = generated.again()
+    return Observation(
+        reference, generated, found, outcome, where, theirs, mine, lines, again, tuple(tries)
+    )
+
+
+def _better(
+    reference: ReferenceEvidence,
+    generated: GeneratedEvidence,
+    where: Layout,
+    lines: Sequence[OcrLine],
+    theirs: Side,
+    tries: Sequence[tuple[Element, Outcome]],
+) -> tuple[Element, Outcome] | None:
+    """Return an element that has the effect and is more like the reference's than the found one."""
+    found = generated.found
+    names = names_of(reference, lines)
+    if found is None:
+        return None
+
+    def like(element: Element) -> float:
+        reads = likeness(names, element.label) if names else 0.0
+        near = 0.0
+        if reference.trigger is not None:
+            away = shift(where.place(reference.trigger), element.box)
+            near = 1 / (1 + away / 60)
+        return reads + near + 0.4 * is_control(element)
+
+    mute = reference.action.kind in ("type", "select")
+    alike = [
+        one
+        for one in generated.snapshot.elements
+        if one.text.strip() and likeness(names, one.label) > const.SAME_WORD
+    ]
+    several = generated.found_by != "id" and len(alike) > 1
+    for element, outcome in tries:
+        side = generated_side(
+            generated.before, generated.snapshot, outcome, element, generated.noise, mute=mute
+        )
+        shows = found_letters(theirs.came, side.came)
+        works = shows >= const.ALL_WORDS or (shows < 0 and bool(pixels.clusters(side.elsewhere)))
+        if works and like(element) > like(found) + const.MORE_ALIKE:
+            return element, outcome
+        # Of several with the same name it is the one that works.
+        if works and several and shows >= const.ALL_WORDS and likeness(names, element.label) > 0.6:
+            return element, outcome
+    return None
+
+
+def trigger_names(o: Observation) -> list[str]:
+    """Return what the reference's trigger is called, and what is written on it."""
+    return names_of(o.reference, o.lines[0])
+
+
+def names_of(reference: ReferenceEvidence, lines: Sequence[OcrLine]) -> list[str]:
+    """Return what a trigger is called, and what is written on it."""
+    name, sentence = reference.name, reference.sentence
+    quoted = name and re.search(r"[\"“«`']\s*" + re.escape(name), sentence)
+    beside = name and names_its_frame(name, reference.trigger, lines)
+    names = [name] if name and not beside and (quoted or not sentence) else []
+    trigger = reference.trigger
+    if trigger is not None:
+        inside = [
+            word.text for line in lines for word in line.words if trigger.contains(*word.box.centre)
+        ]
+        if inside:
+            names.append(" ".join(inside))
+    return [one for one in names if plain(one)]
+
+
+def is_control(element: Element) -> bool:
+    """Return whether a person sees, or the page says, that something can be done with it."""
+    return (
+        element.tag in const.ACTIVE
+        or element.role in const.CONTROL_ROLES
+        or element.style.get("cursor") == "pointer"
+        or bool(element.listeners)
+    )
+
+
+def likeness(names: Iterable[str], label: str) -> float:
+    """Return how much a label reads like one of some names."""
+    best = 0.0
+    b = plain(label)
+    for name in names:
+        a = plain(name)
+        if not a or not b:
+            continue
+        found = similarity(a, b)
+        shorter, longer = sorted((a, b), key=len)
+        if len(shorter) >= 3 and shorter in longer:
+            found = max(found, 0.5 + 0.5 * len(shorter) / len(longer))
+        best = max(best, found)
+    return best
