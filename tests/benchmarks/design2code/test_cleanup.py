@@ -10,16 +10,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from uiproof.benchmarks.design2code import cleanup as repetition
+from uiproof import repetition
 from uiproof.benchmarks.design2code.cleanup import (
-    _is_readable,
-    _readable_kinds,
-    _without_tags,
     clean_generated,
-    cut_repetition,
     drop_repeated_elements,
     wrap_fragment,
 )
+from uiproof.repetition import _is_readable, _readable_kinds, _without_tags, cut_repetition
 
 markup = st.text(st.sampled_from("<>/ab\n \r&;"), max_size=60)
 SENTENCE = "This very same sentence is repeated again and again by a model in a loop. "

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
+import uiproof
 from uiproof.benchmarks.design2code.benchmark import BENCHMARK
 from uiproof.errors import MethodError, UsageError
 
@@ -56,3 +58,37 @@ def test_one_project_may_have_all_pages_in_the_folder_that_is_named(tmp_path):
         answer(nothing, "home")
     with pytest.raises(UsageError, match="goes with --build"):
         BENCHMARK.replay(reference, generated, build_output="site")
+
+
+def test_run_builds_projects_too_and_its_report_shows_every_screen(tmp_path):
+    reference, generated = make(tmp_path, "1")
+    (generated / "1").mkdir()
+    (generated / "1/page.txt").write_text("<p>x</p>")
+    options = {"build": "mkdir -p dist && cp page.txt dist/index.html", "quiet": True}
+    with pytest.raises(UsageError, match="nothing to build"):
+        uiproof.run(reference, "blueprint", **options)
+    with pytest.raises(UsageError, match="A dry run builds nothing"):
+        uiproof.plan(reference, [f"replay:{generated}"], **options)
+    run = uiproof.run(
+        reference,
+        f"replay:{generated}",
+        out=tmp_path / "run",
+        executor="inline",
+        viewport=["1280x720", "390x844"],
+        **options,
+    )
+    (record,) = run.records()
+    assert record.status == "scored"
+    assert record.scores["human"] == 1.0
+    assert record.scores["strict"]["mean_without_clip"] == 1.0  # the same, of one thin letter
+    report = tmp_path / "report.html"
+    uiproof.write_report([run.path], report)
+    (case,) = embedded(report.read_text(), "index")["cases"]
+    assert [name for name, _ in case["screens"]] == ["1280x720", "390x844"]
+    wide, narrow = (images for _, images in case["screens"])
+    assert wide.keys() == narrow.keys() == {"reference", "generated"}
+    assert wide["generated"] != narrow["generated"]
+
+
+def embedded(page, name):
+    return json.loads(page.split(f'id="{name}">')[1].split("</script>")[0])

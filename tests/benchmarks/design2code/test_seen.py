@@ -388,11 +388,26 @@ def test_letters_that_are_turned_round_are_read_as_they_are_shown(seen):
 
 
 def test_a_text_that_ends_in_dots_counts_as_far_as_it_is_seen(seen):
-    style = "width: 120px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap"
-    (text,), (block,) = seen(f'<div style="{style}">Some words of a longer sentence</div>')
+    style = "overflow: hidden; text-overflow: ellipsis; white-space: nowrap; width:"
+    (text,), (block,) = seen(f'<div style="{style} 170px">Some words of a longer sentence</div>')
     assert "Some words of a longer sentence".startswith(text)
-    assert 4 <= len(text) <= 14
+    assert 15 <= len(text) <= 26
     assert block == text.lower()
+    # A few letters of it say nothing.
+    assert seen(f'<div style="{style} 70px">Some words of a longer sentence</div>') == ([], [])
+
+
+def test_neighbouring_texts_that_run_into_each_other_are_not_seen(seen):
+    lines = "".join(
+        f"<p>The line number {word} of all</p>" for word in ["one", "two", "three", "four"]
+    )
+    for height, count in ((0.5, 0), (0.9, 4), (1.2, 4)):
+        style = f"<style>p {{ margin: 0; line-height: {height} }}</style>"
+        assert [len(found) for found in seen(style + lines)] == [count, count]
+    # The same for the lines of one text.
+    long = "The lines of one text. " * 40
+    assert seen(f'<p style="line-height: 0.5">{long}</p>') == ([], [])
+    assert len(seen(f'<p style="line-height: 0.9">{long}</p>')[0]) == 1
 
 
 def test_a_field_counts_as_far_as_it_shows_its_text(seen):

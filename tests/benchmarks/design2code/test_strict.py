@@ -295,3 +295,19 @@ def test_an_empty_page_scores_zero_against_one_that_only_paints(strict, style):
     assert {name: strict(page, "")[name] for name in SEVEN} == dict.fromkeys(SEVEN, 0.0)
     assert {name: strict("", page)[name] for name in SEVEN} == dict.fromkeys(SEVEN, 0.0)
     assert {name: strict(page, page)[name] for name in SEVEN} == dict.fromkeys(SEVEN, 1.0)
+
+
+def test_a_margin_is_charged_once_under_position(strict):
+    page = "".join(f"<h2>Part {n}</h2><p>What is said about {n} in one line.</p>" for n in range(9))
+    pushed = page.replace("<h2>Part 2", '<h2 style="margin-top: 80px">Part 2')
+    scores = strict(page, pushed)
+    assert scores["position"] < 1
+    assert all(scores[name] > 0.99 for name in ("layout", "page_height"))
+    assert scores["ssim"] > 0.85  # lines are drawn on whole pixels, some of them one lower
+
+
+def test_a_margin_that_makes_up_for_a_missing_text_does_not_pay(strict):
+    page = "".join(f"<h2>Part {n}</h2><p>What is said about {n} in one line.</p>" for n in range(9))
+    short = page.replace("<p>What is said about 2 in one line.</p>", "")
+    made_up = short.replace("<h2>Part 5", '<h2 style="margin-top: 59px">Part 5')
+    assert strict(page, made_up)["position"] < strict(page, short)["position"] < 1

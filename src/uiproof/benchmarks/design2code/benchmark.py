@@ -11,6 +11,7 @@ from uiproof.benchmark import (
     Benchmark,
     Case,
     ChatTask,
+    Command,
     Flag,
     Judge,
     JudgeOptions,
@@ -43,6 +44,7 @@ class Design2Code(Benchmark):
         "or folders of such."
     )
     claims_references = True
+    commands = (Command("diff", f"{_ROOM}.commands:diff", "Say what is different between pages."),)
     flags = (
         Flag(
             "--viewport",
@@ -67,14 +69,14 @@ class Design2Code(Benchmark):
             'A command that builds each project folder of the answers, such as "npm run build"; it '
             "runs on this machine, with your rights.",
             takes="COMMAND",
-            verbs=("score",),
+            verbs=("run", "score"),
         ),
         Flag(
             "--build-output",
             "build_output",
             "The folder that it builds into. [default: dist, build or out]",
             takes="DIR",
-            verbs=("score",),
+            verbs=("run", "score"),
         ),
     )
     replay_options = ("build", "build_output")
@@ -101,6 +103,7 @@ class Design2Code(Benchmark):
             "--prompt self-revision --max-cost 20",
             "uiproof run --dataset design2code --method blueprint --shard 3/16 --out shards/3",
             "uiproof run --dataset s3://bucket/pages --method replay:s3://bucket/predictions",
+            'uiproof run --dataset pages/ --method replay:projects/ --build "npm run build"',
         ),
     }
     bundled: ClassVar[Mapping[str, Path]] = {
@@ -112,12 +115,14 @@ class Design2Code(Benchmark):
     metrics = deferred(f"{_ROOM}.summary:METRICS")
     methods = deferred(f"{_ROOM}.methods:METHODS")
     prompts = deferred(f"{_ROOM}.methods:PROMPTS")
+    prompt_slots = deferred(f"{_ROOM}.methods:SLOTS")
     recognises = deferred(f"{_ROOM}.cases:recognises")
     cases = deferred(f"{_ROOM}.cases:cases")
     summarise = deferred(f"{_ROOM}.summary:summarise")
     reference_case = deferred(f"{_ROOM}.serving:reference_case")
     analyses = deferred(f"{_ROOM}.view:analyses")
     answer = deferred(f"{_ROOM}.serving:answer")
+    reward_components = deferred(f"{_ROOM}.serving:reward_components")
 
     def method(
         self,
@@ -242,14 +247,24 @@ class Design2Code(Benchmark):
         return Annotation()
 
     def fingerprint(self, options: JudgeOptions) -> Mapping[str, Any]:
-        """Return the browser, the fonts, the frozen web, the screens and the weights of CLIP."""
+        """Return the browser, the fonts, the frozen web, the screens and the weights of CLIP.
+
+        Also the versions of profiles whose definition has changed.
+        """
+        from uiproof.benchmarks.design2code.strict import VERSION
         from uiproof.browser.chromium import fingerprint
         from uiproof.vision.clip import weights_digest
         from uiproof.web import FrozenWeb
 
         assert isinstance(options, Design2CodeOptions)
         web = FrozenWeb.installed(options.web).digest
-        return {**fingerprint(), **options.facts, "web": web, "clip": weights_digest()}
+        return {
+            **fingerprint(),
+            **options.facts,
+            "web": web,
+            "clip": weights_digest(),
+            "profiles": {"strict": VERSION},
+        }
 
 
 BENCHMARK = Design2Code()

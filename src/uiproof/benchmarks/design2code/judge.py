@@ -26,6 +26,11 @@ from uiproof.benchmarks.design2code.cases import (
     beside,
 )
 from uiproof.benchmarks.design2code.cleanup import clean_generated
+from uiproof.benchmarks.design2code.differences import (
+    PageDiff,
+    page_differences,
+    picture_differences,
+)
 from uiproof.benchmarks.design2code.matching import (
     Matching,
     TextSimilarity,
@@ -36,8 +41,10 @@ from uiproof.benchmarks.design2code.pages import (
     PageView,
     Photographs,
     ReferenceViews,
+    listing,
     measure,
     photograph,
+    read_inventory,
 )
 from uiproof.benchmarks.design2code.picture import (
     PictureScores,
@@ -147,7 +154,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         if run is None:
             return score
         pictures = [
-            # The first screen is what reports show.
+            # The first screen has no suffix.
             ("" if screen is screens[0] else f"-{screen.name}", path, view.png)
             for screen, (_, view) in zip(screens, compared, strict=True)
             for path in [self._references.picture(reference_page(reference), screen)]
@@ -169,9 +176,12 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             return shown.screenshot()
 
     def compare_with_picture(
-        self, reference: Screenshot, answer: PageSource
+        self, reference: Screenshot, answer: PageSource, *, listed: bool = False
     ) -> tuple[Score, PictureView]:
-        """Score a page against a screenshot; also returns what was seen of the page."""
+        """Score a page against a screenshot; also returns what was seen of the page.
+
+        With `listed` that has an inventory of the page's elements.
+        """
         theirs = self._picture_reference(reference)
         screen = self._options.screen_of(_size(reference))
         answer = generated_page(answer)
@@ -179,7 +189,9 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         with self._renderer.open(page, screen.limits(self._renderer.limits)) as shown:
             png, flags = shown.screenshot(), tuple(sorted(shown.flags))
             web = shown.web.as_json()
+            inventory = read_inventory(listing(shown)) if listed else None
         ours = view_of(decode_screenshot(png), png, screen.scale, flags)
+        ours = replace(ours, inventory=inventory)
         if np.array_equal(ours.picture, theirs.picture):
             scores, matching = same_pictures(ours, clip=self._clip is not None)
         else:
@@ -220,7 +232,9 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             if (ours.seen_blocks, theirs.seen_blocks) != (ours.blocks, theirs.blocks):
                 of_seen = match_blocks(ours.seen_blocks, theirs.seen_blocks, similarity)
                 seen = paper_scores(block_scores(of_seen), seen_clip)
-        strict = strict_scores(ours, theirs, similarity=similarity, clip=strict_clip)
+        strict = strict_scores(
+            ours.with_colors_of(theirs), theirs, similarity=similarity, clip=strict_clip
+        )
         flags = [f"reference:{flag}" for flag in (*reference.notes, *theirs.flags)]
         flags += [f"generated:{flag}" for flag in (*answer.notes, *ours.flags)]
         if generated.text != answer.text:
@@ -234,6 +248,21 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             flags=tuple(flags),
         )
         return score, ours
+
+    def diff(self, reference: PageSource | Screenshot, answer: PageSource) -> PageDiff:
+        """Score a page on the first screen, and say what is different."""
+        if isinstance(reference, Screenshot):
+            score, shown = self.compare_with_picture(reference, answer, listed=True)
+            wanted = self._picture_reference(reference)
+            found = picture_differences(shown, wanted, score.scores["picture"])
+            sizes = wanted.size, shown.size
+            return PageDiff(found, wanted.png, shown.png, *sizes, score.scores, score.flags)
+        reference = reference_page(reference)
+        score, ours = self.compare(reference, answer)
+        theirs = self._reference(reference, self._screens(reference)[0]).result()
+        differences = page_differences(ours, theirs, score.scores["strict"])
+        pictures, sizes = (theirs.png, ours.png), (theirs.size, ours.size)
+        return PageDiff(differences, *pictures, *sizes, score.scores, score.flags)
 
     def failure(self, case: Design2CodeCase | None) -> Score:
         """Return a score of 0 in everything."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
@@ -24,8 +23,11 @@ from uiproof.errors import (
     RenderError,
     UsageError,
     WorkerDiedError,
+    suggestion,
 )
+from uiproof.files import path_suggestion
 from uiproof.models.types import Image, Message, Reply, Request
+from uiproof.prompts import SLOT, Slot, prompt_file
 from uiproof.remote.mirror import local, name_of, shown
 
 if TYPE_CHECKING:
@@ -49,7 +51,8 @@ def method(name: str) -> Method[Question, PageSource]:
         return Replay(local(name.removeprefix("replay:")))
     raise UsageError(
         f"Design2Code has no method {name!r}.",
-        remedy=f"Use one of: {', '.join(METHODS)}; or a model such as openai/gpt-4o.",
+        remedy=f"{suggestion(name, METHODS)} Use one of: {', '.join(METHODS)}; a model such as "
+        "openai/gpt-4o; or a function, my_module:function.".lstrip(),
     )
 
 
@@ -63,7 +66,7 @@ class Replay(Method[Question, PageSource]):
 
     def __init__(self, path: Path, builds: Mapping[str, Build] | None = None) -> None:
         if not path.exists():
-            raise InputError(f"There is no file or folder {path}.")
+            raise InputError(f"There is no file or folder {path}.", remedy=path_suggestion(path))
         self._path, self._builds = path, builds or {}
         self._pages = pages_in(path) if builds is None else _pages_of(builds)
         if not self._pages and not builds:
@@ -167,21 +170,26 @@ PROMPTS: Mapping[str, str] = {
 REVISION_FAILED = "answer:revision_failed"  # the second answer was unusable: the first is judged
 NOT_RENDERED = "answer:attempt_not_rendered"  # so there was nothing to revise it by
 
+SLOTS: Mapping[str, Slot] = {
+    "screenshot": Slot("the screenshot of the page", required=True),
+    "texts": Slot("all texts of the page, one on each line"),
+}
+
 _FOLDER = Path(__file__).parent / "prompts"
-_PLACEHOLDER = re.compile(r"\{(screenshot|attempt|texts|html)\}")
 
 
 class Prompted(Method[Question, PageSource]):
-    """A chat model that is shown a page with one of the `PROMPTS` and answers with HTML."""
+    """A chat model that is shown a page with one of the `PROMPTS`, or the user's own."""
 
     def __init__(self, model: ChatModel, prompt: str) -> None:
-        if prompt not in PROMPTS:
+        self._file = prompt_file(prompt, PROMPTS, SLOTS)
+        if prompt not in PROMPTS and self._file is None:
             raise UsageError(
                 f"Design2Code has no prompt {prompt!r}.",
-                remedy=f"Use one of: {', '.join(PROMPTS)}.",
+                remedy=f"Use one of: {', '.join(PROMPTS)}, or a text file.",
             )
         self.model = model
-        self.prompt = prompt
+        self.prompt = prompt = prompt if self._file is None else self._file.name
         self.concurrency = model.concurrency
         # A revision begins with a text-augmented attempt.
         self._revises = prompt == "self-revision"
@@ -195,6 +203,8 @@ class Prompted(Method[Question, PageSource]):
     @property
     def settings(self) -> Mapping[str, Any]:
         """Return how the model is asked; a prompt with other words is another method."""
+        if self._file is not None:
+            return {**self.model.settings, **self._file.settings}
         words = "".join(map(_template, dict.fromkeys((self._first, self.prompt))))
         digest = hashlib.sha256(words.encode()).hexdigest()[:16]
         return {**self.model.settings, "prompt": self.prompt, "prompt_digest": digest}
@@ -250,9 +260,8 @@ class Prompted(Method[Question, PageSource]):
     async def _ask(self, request: Request, context: Context, replies: list[Reply]) -> PageAnswer:
         from uiproof.models.answers import page_in
 
-        reply = await self.model.ask(request, fresh=context.ask_again)
+        reply = await context.ask(self.model, request)
         replies.append(reply)
-        context.note_call(self.model.facts(reply))
         return page_in(reply)
 
     def _request(
@@ -267,7 +276,8 @@ class Prompted(Method[Question, PageSource]):
         }
         parts: list[str | Image] = [""]
         # Filled-in text is not expanded again, so a page may hold braces and placeholders.
-        for number, piece in enumerate(_PLACEHOLDER.split(_template(prompt))):
+        words = _template(prompt) if self._file is None else self._file.text
+        for number, piece in enumerate(SLOT.split(words)):
             part = fillings[piece] if number % 2 else piece
             if isinstance(part, str) and isinstance(parts[-1], str):
                 parts[-1] += part

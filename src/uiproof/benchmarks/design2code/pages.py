@@ -29,6 +29,7 @@ from uiproof.browser import PageSource, Renderer
 from uiproof.browser.page import (
     FAULT_FLAGS,
     MISSING_GLYPHS,
+    LivePage,
     TextCapture,
     TextPlace,
     capture_text,
@@ -47,6 +48,18 @@ MOST_LOST = 0.1  # of the texts: so many may go without others in their place
 
 
 @dataclass(frozen=True, slots=True)
+class Element:
+    """An element of a page: its place in the tree, in the picture, and how it is drawn."""
+
+    parent: int  # -1 for the outermost
+    tag: str
+    step: str  # its selector, or what leads to it from its parent, such as ` > h2`
+    box: PixelRect  # of its visible part
+    font: str  # size, weight, family, slant, line height, spacing, lines, case, colour: joined by |
+    paint: str  # background, picture, border, radius, shadow and opacity, joined by |
+
+
+@dataclass(frozen=True, slots=True)
 class Inventory:
     """Texts, images, controls and surfaces of a page, in page pixels."""
 
@@ -55,6 +68,8 @@ class Inventory:
     controls: tuple[PixelRect, ...] = ()
     surfaces: tuple[tuple[PixelRect, tuple[int, int, int] | None], ...] = ()  # with a plain colour
     reach: tuple[float, float] | None = None  # how much of the page stays, and can be scrolled to
+    elements: tuple[Element, ...] = ()
+    text_elements: tuple[int, ...] = ()  # the element of each text, before any is left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +98,7 @@ class PageView:
     seen_texts: tuple[LegibleText, ...]  # of the inventory's, with the colours of their pixels
     flags: tuple[str, ...]
     scale: int = 1  # device pixels of the picture for each CSS pixel
+    seen_elements: tuple[int, ...] = ()  # the element of each seen text
     web: Mapping[str, Any] = field(default_factory=dict)  # what it asked of other hosts
     # Results that scores compute from this page and use again.
     memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -97,6 +113,16 @@ class PageView:
         return (self.png, self.blocks, self.seen_blocks) == (
             *(other.png, other.blocks, other.seen_blocks),
         )
+
+    def with_colors_of(self, other: PageView) -> PageView:
+        """Return the page with the text colours of another that looks the same.
+
+        Colours of thin letters are estimated, and two markups of one picture may differ by a level.
+        """
+        mine, theirs = ([text[:2] for text in view.seen_texts] for view in (self, other))
+        if self.seen_texts == other.seen_texts or self.png != other.png or mine != theirs:
+            return self
+        return replace(self, seen_texts=other.seen_texts)
 
     @property
     def reachable(self) -> Rgb:
@@ -124,15 +150,12 @@ def photograph(renderer: Renderer, source: PageSource, screen: Screen = _DEFAULT
     """Load a page once on a screen and take everything from it that scores need."""
     with renderer.open(source, screen.limits(renderer.limits)) as page:
         png = page.screenshot()
-        width, height = page.size
-        found = page.run_listing(
-            "inventory", {"width": width, "height": height, "most": MOST_THINGS}
-        )
+        found = listing(page)
         if missing_glyphs(page.run_script, (text for _, text, _ in found["texts"])):
             page.flags.add(MISSING_GLYPHS)
         capture = capture_text(page)
         flags = tuple(sorted(page.flags))
-        inventory = _inventory(found)
+        inventory = read_inventory(found)
         window = float(found["window"]) if found["veiled"] else None
         fleeting, coming = page.fleeting_texts()
         return Photographs(
@@ -146,6 +169,14 @@ def photograph(renderer: Renderer, source: PageSource, screen: Screen = _DEFAULT
             fleeting=fleeting,
             coming=coming,
         )
+
+
+def listing(page: LivePage) -> dict[str, Any]:
+    """Return what the browser lists of a page."""
+    width, height = page.size
+    asked = {"width": width, "height": height, "most": MOST_THINGS}
+    found: dict[str, Any] = page.run_listing("inventory", asked)
+    return found
 
 
 def measure(photographs: Photographs) -> PageView:
@@ -176,6 +207,7 @@ def measure(photographs: Photographs) -> PageView:
             controls=tuple(box for box in inventory.controls if box[1] < end),
             surfaces=tuple(one for one in inventory.surfaces if one[0][1] < end),
             reach=inventory.reach,
+            elements=inventory.elements,
         )
     boxes = (*(_scaled(one.box, 1 / scale) for one in seen), *inventory.images, *inventory.controls)
     surfaces = tuple(box for box, _ in inventory.surfaces)
@@ -190,6 +222,7 @@ def measure(photographs: Photographs) -> PageView:
         ),
         flags=photographs.flags,
         scale=scale,
+        seen_elements=tuple(photographs.inventory.text_elements[one.index] for one in seen),
         web=photographs.web,
     )
     view.__dict__["rgb"] = rgb
@@ -291,7 +324,8 @@ class ReferenceViews:
         return None if FAULT_FLAGS.intersection(view.flags) else view  # older versions kept those
 
 
-def _inventory(found: dict[str, Any]) -> Inventory:
+def read_inventory(found: dict[str, Any]) -> Inventory:
+    """Return a listing as an inventory."""
     return Inventory(
         texts=tuple((_rect(box), str(text), _color(color)) for box, text, color in found["texts"]),
         images=tuple(map(_rect, found["images"])),
@@ -301,6 +335,11 @@ def _inventory(found: dict[str, Any]) -> Inventory:
             for box, color in found["surfaces"]
         ),
         reach=None if found["reach"] is None else (found["reach"][0], found["reach"][1]),
+        elements=tuple(
+            Element(parent, tag, step, _rect(box), found["fonts"][font], found["paints"][paint])
+            for parent, tag, step, box, font, paint in found["elements"]
+        ),
+        text_elements=tuple(found["text_elements"]),
     )
 
 
@@ -325,11 +364,27 @@ def _as_json(view: PageView) -> dict[str, Any]:
             "controls": inventory.controls,
             "surfaces": inventory.surfaces,
             "reach": inventory.reach,
+            **_elements_as_json(inventory),
         },
         "seen_texts": view.seen_texts,
+        "seen_elements": view.seen_elements,
         "flags": view.flags,
         "scale": view.scale,
         "web": view.web,
+    }
+
+
+def _elements_as_json(inventory: Inventory) -> dict[str, Any]:
+    fonts = {font: i for i, font in enumerate({one.font: 0 for one in inventory.elements})}
+    paints = {paint: i for i, paint in enumerate({one.paint: 0 for one in inventory.elements})}
+    return {
+        "fonts": list(fonts),
+        "paints": list(paints),
+        "elements": [
+            (one.parent, one.tag, one.step, one.box, fonts[one.font], paints[one.paint])
+            for one in inventory.elements
+        ],
+        "text_elements": inventory.text_elements,
     }
 
 
@@ -338,13 +393,14 @@ def _from_json(stored: dict[str, Any], png: bytes) -> PageView:
         png=png,
         blocks=_blocks_from_json(stored["blocks"]),
         seen_blocks=_blocks_from_json(stored["seen_blocks"]),
-        inventory=_inventory(stored["inventory"]),
+        inventory=read_inventory(stored["inventory"]),
         seen_texts=tuple(
             (_rect(box), str(text), _color(color), float(legibility))
             for box, text, color, legibility in stored["seen_texts"]
         ),
         flags=tuple(stored["flags"]),
         scale=int(stored.get("scale", 1)),
+        seen_elements=tuple(stored["seen_elements"]),
         web=stored["web"],
     )
 

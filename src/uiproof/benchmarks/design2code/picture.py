@@ -29,7 +29,7 @@ from uiproof.benchmarks.design2code.blocks import (
 )
 from uiproof.benchmarks.design2code.cases import Screenshot
 from uiproof.benchmarks.design2code.matching import Matching, match_by_place, match_with_itself
-from uiproof.benchmarks.design2code.pages import MOST_PIXELS_KEPT, reduced
+from uiproof.benchmarks.design2code.pages import MOST_PIXELS_KEPT, Inventory, reduced
 from uiproof.benchmarks.design2code.scores import BlockScores, clamped, strict_block_scores
 from uiproof.benchmarks.design2code.strict import (
     EDGE_CONTRAST,
@@ -65,6 +65,7 @@ class PictureView:
     texts: tuple[tuple[PixelRect, str, Color, float], ...]  # in CSS pixels, with legibility
     scale: int = 1
     flags: tuple[str, ...] = ()
+    inventory: Inventory | None = None  # of the page, where one is known and was asked for
     memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property

@@ -56,7 +56,7 @@ def block_scores(matching: Matching) -> BlockScores:
     )
 
 
-def strict_block_scores(matching: Matching) -> BlockScores:
+def strict_block_scores(matching: Matching, places: Sequence[float] | None = None) -> BlockScores:
     """Return the scores with everything that found no partner, on either page, counted as 0.
 
     With A the generated and B the reference blocks, and sums over matched pairs (a, b):
@@ -76,6 +76,8 @@ def strict_block_scores(matching: Matching) -> BlockScores:
     `block_match` only, so that a large headline cannot dominate all four scores at once.
 
     Identical pages score exactly 1 and pages with nothing in common exactly 0.
+
+    `places` are the position similarities of the kept pairs, where they are not those of the boxes.
     """
     kept = matching.kept()
     if not kept:
@@ -93,7 +95,11 @@ def strict_block_scores(matching: Matching) -> BlockScores:
             _share(_weighted(worth, areas), fsum(areas) + _unmatched_area(matching))
         ),
         text=clamped(_share(matched_text, sum(len(block.text) for block in blocks))),
-        position=clamped(2 * _weighted(worth, positions(matching, kept)) / len(blocks)),
+        position=clamped(
+            2
+            * _weighted(worth, positions(matching, kept) if places is None else places)
+            / len(blocks)
+        ),
         color=clamped(2 * _weighted(worth, colors(matching, kept)) / len(blocks)),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from uiproof.benchmark import Benchmark, Case, ChatTask, Completion, Score, Serv
 from uiproof.benchmarks.design2code.cases import PICTURES, Screenshot, Truth
 from uiproof.benchmarks.design2code.judge import Design2CodeJudge
 from uiproof.benchmarks.design2code.methods import Prompted
+from uiproof.benchmarks.design2code.scores import clamped
 from uiproof.benchmarks.design2code.summary import KEYS
 from uiproof.benchmarks.generated import generated_page, page_and_flags, reference_page
 from uiproof.browser.source import PageSource
-from uiproof.errors import InputError
+from uiproof.errors import InputError, UsageError
 from uiproof.vision.clip import find_weights
 
 SERVED = Served(
@@ -96,6 +98,23 @@ def answer(
 ) -> PageSource:
     """Return a generated page as the judge takes it."""
     return generated_page(generated)
+
+
+_NOT_REWARDED = frozenset({"clip", "final", "mean_without_clip"})  # not measured everywhere; means
+
+
+def reward_components(scores: Mapping[str, Any], profile: str) -> dict[str, float]:
+    """Return the scores of a profile; those against screenshots have a profile of their own."""
+    if profile == "human" and "human" in scores:
+        return {"human": clamped(scores["human"])}
+    if profile not in ("paper", "strict", "human"):
+        raise UsageError(
+            f"There is no profile {profile!r}.", remedy="Use one of: strict, paper, human."
+        )
+    found = scores.get(profile, scores.get("picture"))
+    assert isinstance(found, Mapping)
+    parts = {name: value for name, value in found.items() if name not in _NOT_REWARDED}
+    return {name: clamped(value or 0.0) for name, value in parts.items()}
 
 
 def chat_task(benchmark: Benchmark) -> ChatTask:

@@ -1,27 +1,30 @@
 """The strict profile: missing content counts against a page, and more than text counts.
 
-`docs/design2code.md` has the definition to cite. Every score is in 0-1; identical pages score
-exactly 1 and an empty page against a full one exactly 0.
+`docs/design2code.md` has the definition to cite, and says what changed between its versions. Every
+score is in 0-1; identical pages score exactly 1 and an empty page against a full one exactly 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from statistics import fmean
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
+from uiproof.benchmarks.design2code.alignment import Alignment, align
 from uiproof.benchmarks.design2code.blocks import LegibleText, PixelRect, TextBlock
-from uiproof.benchmarks.design2code.matching import TextSimilarity, match_by_place
+from uiproof.benchmarks.design2code.matching import Matching, TextSimilarity, match_by_place
 from uiproof.benchmarks.design2code.pages import PageView
 from uiproof.benchmarks.design2code.scores import BlockScores, strict_block_scores
 from uiproof.geometry import Box
 from uiproof.vision.images import Rgb
 from uiproof.vision.ssim import content_ssim, grayscale
 
+VERSION = 2  # of the definition; runs say which one they used
 VISIBLE_CONTRAST = 12  # levels of 0-255 between the darkest and the lightest pixel of a seen thing
 EDGE_CONTRAST = 6  # levels between the two sides of a seen edge
 SMALLER = 0.7  # of the area of a picture: what covers less of it is not the picture itself
@@ -81,7 +84,12 @@ class Contents:
     @property
     def bottom(self) -> float:
         """Return where the lowest thing ends; 0 for an empty page."""
-        return max((y + h for boxes in self.classes for _, y, _, h in boxes), default=0.0)
+        return lowest(self.classes)
+
+
+def lowest(classes: Iterable[Iterable[PixelRect]]) -> float:
+    """Return where the lowest of some boxes ends; 0 for none."""
+    return max((y + h for boxes in classes for _, y, _, h in boxes), default=0.0)
 
 
 def strict_scores(
@@ -98,13 +106,20 @@ def strict_scores(
     our_gray, their_gray = grayscale(generated.reachable), grayscale(reference.reachable)
     ours, theirs = seen_contents(generated, our_gray), seen_contents(reference, their_gray)
     empty = (ours.bottom == 0) + (theirs.bottom == 0)  # how many of the two pages show nothing
-    height = max(our_gray.shape[0], their_gray.shape[0])
+    # Not the height of the generated picture: what is not seen would make every distance smaller.
+    height = max(ceil(ours.bottom), their_gray.shape[0])
     width = max(our_gray.shape[1], their_gray.shape[1])
-    blocks = _block_scores(ours, theirs, width, height, similarity or TextSimilarity())
-    layout = layout_overlap(ours.classes, theirs.classes, width, height)
+    found = align(ours.texts, theirs.texts, our_gray, their_gray)
+    blocks = _block_scores(ours, theirs, width, height, similarity or TextSimilarity(), found)
+    # From here on, what is displaced stands where it should: `position` was charged for it.
+    our_gray, their_gray = our_gray[found.generated], their_gray[found.reference]
+    our_boxes = tuple(found.of_generated(boxes) for boxes in ours.classes)
+    their_boxes = tuple(found.of_reference(boxes) for boxes in theirs.classes)
+    height = max(our_gray.shape[0], their_gray.shape[0])
+    layout = layout_overlap(our_boxes, their_boxes, width, height)
     our_height, their_height = (
-        min(contents.bottom, painted_height(gray))
-        for contents, gray in ((ours, our_gray), (theirs, their_gray))
+        min(lowest(classes), painted_height(gray))
+        for classes, gray in ((our_boxes, our_gray), (their_boxes, their_gray))
     )
     # The height of a page that shows something else is nothing to be paid for.
     matched = min(max(blocks.block_match, layout) / MATCHED_SHARE, 1.0)
@@ -163,7 +178,7 @@ def painted_height(gray: Gray) -> float:
 
 
 def _commonest(gray: Gray) -> int:
-    return int(np.bincount(gray.ravel(), minlength=256).argmax())
+    return int(cv2.calcHist([gray], [0], None, [256], [0, 256]).argmax())
 
 
 def layout_overlap(
@@ -207,7 +222,12 @@ def commonest_colour(page: Rgb) -> tuple[int, int, int]:
 
 
 def _block_scores(
-    ours: Contents, theirs: Contents, width: int, height: int, similarity: TextSimilarity
+    ours: Contents,
+    theirs: Contents,
+    width: int,
+    height: int,
+    similarity: TextSimilarity,
+    found: Alignment,
 ) -> BlockScores:
     # Both pages are measured on one canvas, so that a page of another length is not forgiven.
     generated = _text_blocks(ours, width, height)
@@ -216,7 +236,25 @@ def _block_scores(
         # Nothing to compare; but an empty page is not right about a page that shows pictures only.
         alike = float((ours.bottom > 0) == (theirs.bottom > 0))
         return BlockScores(alike, alike, alike, alike)
-    return strict_block_scores(match_by_place(generated, reference, similarity))
+    matching = match_by_place(generated, reference, similarity)
+    return strict_block_scores(matching, _positions(matching, found, height))
+
+
+def _positions(matching: Matching, found: Alignment, height: int) -> list[float]:
+    """Return how right the place of each matched text is: its own, and that of the page below it.
+
+    A text that is displaced with the page is charged for the displacement, and for what else its
+    place differs; one that is not stands where it should, or is charged for its own distance.
+    """
+    places = []
+    for match in matching.kept():
+        ours, theirs = matching.generated[match.generated], matching.reference[match.reference]
+        (ax, ay), (bx, by) = ours.box.centre, theirs.box.centre
+        moved, charge = found.displacement(by * height)
+        own = max(abs(ax - bx), abs(ay - by - moved / height))
+        whole = max(abs(ax - bx), abs(ay - by))
+        places.append(max(1 - max(own + charge / height, whole), 0.0))
+    return places
 
 
 def _text_blocks(contents: Contents, width: int, height: int) -> list[TextBlock]:

@@ -32,13 +32,14 @@ _CAN_BE_NEGATIVE = (
     *("strict.clip", "strict.final", "strict.ssim", "strict.mean_without_clip"),
 )
 
+_GET_CLIP = "uiproof data get clip-vit-b-32"
 METRICS = (
     Metric("paper.block_match", "Block"),
     Metric("paper.text", "Text"),
     Metric("paper.position", "Position"),
     Metric("paper.color", "Color"),
-    Metric("paper.clip", "CLIP", bounds=(-1.0, 1.0)),  # the cosine of an angle
-    Metric("paper.final", "Final", bounds=(-1.0, 1.0), ranks=True),
+    Metric("paper.clip", "CLIP", bounds=(-1.0, 1.0), remedy=_GET_CLIP),  # the cosine of an angle
+    Metric("paper.final", "Final", bounds=(-1.0, 1.0), ranks=True, remedy=_GET_CLIP),
     Metric("paper.mean_without_clip", "Mean w/o CLIP", ranks=True),
     # SSIM is in it, which can be negative.
     Metric("strict.mean_without_clip", "Strict w/o CLIP", bounds=(-1.0, 1.0), ranks=True),
@@ -52,8 +53,8 @@ PICTURE_METRICS = (
     Metric("picture.color", "Picture color"),
     Metric("picture.layout", "Picture layout"),
     Metric("picture.ssim", "Picture SSIM"),
-    Metric("picture.clip", "Picture CLIP"),
-    Metric("picture.final", "Picture final", ranks=True),
+    Metric("picture.clip", "Picture CLIP", remedy=_GET_CLIP),
+    Metric("picture.final", "Picture final", ranks=True, remedy=_GET_CLIP),
     Metric("picture.mean_without_clip", "Picture w/o CLIP", ranks=True),
 )
 
@@ -71,6 +72,8 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
     screens: dict[str, dict[str, array[float]]] = {}  # by viewport, where there are several
     failed_on: defaultdict[str, array[int]] = defaultdict(lambda: array("b"))
     failed = array("b")
+    cases: dict[str, int] = {}  # numbered; answers to one case are a cluster
+    clusters = array("q")
     flags: Counter[str] = Counter()
     errors: Counter[str] = Counter()
     seconds: defaultdict[str, float] = defaultdict(float)
@@ -86,6 +89,7 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
                 value = look_up(scores, key)
                 column.append(float("nan") if value is None else float(value))
         failed.append(record.status == "failed")
+        clusters.append(cases.setdefault(record.case, len(cases)))
         flags.update(record.flags)
         if record.error is not None:
             errors[record.error.code] += 1
@@ -96,8 +100,9 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
             variants[variant(look_up(record.scores, "paper.clip"))] += 1
     import numpy as np  # not above: naming a benchmark must not cost what summing it up does
 
+    groups = None if len(cases) == len(clusters) else np.array(clusters)
     means = {
-        key: _mean(np.array(column), np.array(failed), _within(key))
+        key: _mean(np.array(column), np.array(failed), _within(key), groups)
         for key, column in columns.items()
     }
     picture = {name: means[f"picture.{name}"] for name in PICTURE}
@@ -140,7 +145,10 @@ def _within(key: str) -> tuple[float, float]:
 
 
 def _mean(
-    values: np.ndarray[Any, Any], failed: np.ndarray[Any, Any], within: tuple[float, float]
+    values: np.ndarray[Any, Any],
+    failed: np.ndarray[Any, Any],
+    within: tuple[float, float],
+    clusters: np.ndarray[Any, Any] | None = None,
 ) -> dict[str, Any] | None:
     import numpy as np
 
@@ -153,7 +161,7 @@ def _mean(
     if unmeasured.any():
         measured = len(values) - int(unmeasured.sum())
         return _without_mean(measured, f"measured for {measured} of {len(values)} cases only")
-    interval = clustered_mean(np.where(missing, 0.0, values), within=within)
+    interval = clustered_mean(np.where(missing, 0.0, values), clusters, within=within)
     return None if interval is None else interval._asdict()
 
 

@@ -42,6 +42,7 @@ def analyses(board: Leaderboard, runs: Sequence[RunDirectory]) -> Analyses:
         [table for table in tables if table is not None],
         {"scores": "Scores, means with 95 % intervals"},
         partial(_draw_charts, board),
+        native=frozenset({"scores"}),
     )
 
 

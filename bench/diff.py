@@ -1,0 +1,59 @@
+"""What `uiproof diff` costs beside `score`: processor seconds of the same pairs in one process.
+
+    python bench/diff.py                                     the bundled pages
+    python bench/diff.py --reference REAL --generated OURS
+
+The browser is warm, the reference pages are not: every pair renders both.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cpu import Clocks, Meter, adopt_orphans
+from uiproof.benchmarks.design2code.judge import Design2CodeJudge
+from uiproof.browser import PageSource, Renderer
+
+MOST = 1.3  # times what scoring costs
+DEMO = Path(__file__).parents[1] / "src" / "uiproof" / "demo" / "design2code"
+
+
+def main() -> None:
+    """Compare every pair twice, and print how much more the list of differences costs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--reference", type=Path, default=DEMO / "reference")
+    parser.add_argument("--generated", type=Path, default=DEMO / "generated")
+    parser.add_argument("--limit", type=int, default=20)
+    given = parser.parse_args()
+    pages = sorted(given.reference.glob("*.html"))
+    pairs = [(page, given.generated / page.name) for page in pages]
+    pairs = [pair for pair in pairs if pair[1].is_file()][: given.limit]
+    spent = {"score": 0.0, "diff": 0.0}
+    adopt_orphans()
+    clocks = Clocks()
+    with Renderer() as renderer:
+        _judge(renderer, *pairs[0], "score")  # starts the browser
+        for number, pair in enumerate(pairs):
+            order = ("score", "diff") if number % 2 else ("diff", "score")
+            for what in order:
+                with Meter(clocks) as meter:
+                    _judge(renderer, *pair, what)
+                spent[what] += meter.spent.total
+    times = spent["diff"] / spent["score"]
+    print(f"{len(pairs)} pairs: score {spent['score']:.2f} s, diff {spent['diff']:.2f} s of CPU")
+    print(f"diff costs {times:.2f} times what score costs (at most {MOST})")
+    raise SystemExit(times > MOST)
+
+
+def _judge(renderer: Renderer, reference: Path, generated: Path, what: str) -> None:
+    judge = Design2CodeJudge(renderer=renderer)
+    pages = PageSource.from_file(reference), PageSource.from_file(generated)
+    if what == "score":
+        judge.compare(*pages)
+    else:
+        judge.diff(*pages)
+
+
+if __name__ == "__main__":
+    main()

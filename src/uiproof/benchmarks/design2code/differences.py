@@ -1,0 +1,880 @@
+"""Say what is different between two pages: a ranked list, one entry for each cause.
+
+    found = uiproof.diff(Path("design.html"), Path("page.html"))
+    for one in found.differences:
+        print(f"{one.impact:.2f} {one.kind}: {one.says}")
+
+`docs/diff.md` defines the kinds, the impact and how things that have one cause are grouped.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import log, sqrt
+from typing import Any
+
+import cv2
+import numpy as np
+
+from uiproof.benchmarks.design2code.blocks import Color, PixelRect
+from uiproof.benchmarks.design2code.displacement import Shift, shifts
+from uiproof.benchmarks.design2code.matching import TextSimilarity
+from uiproof.benchmarks.design2code.pages import PageView
+from uiproof.benchmarks.design2code.pairing import pair
+from uiproof.benchmarks.design2code.picture import PictureView
+from uiproof.benchmarks.design2code.scene import (
+    Node,
+    Scene,
+    around,
+    colour_of,
+    scene_of,
+)
+from uiproof.benchmarks.design2code.screenshots import scenes_of
+from uiproof.benchmarks.design2code.strict import commonest_colour
+from uiproof.vision.colour import ciede2000, srgb_to_lab
+from uiproof.vision.images import Rgb
+
+KINDS = (
+    *("missing", "extra", "text", "colour", "background", "moved", "resized", "font"),
+    *("spacing", "picture", "order", "interaction"),
+)
+SEEN_COLOUR = 2.5  # CIEDE2000 between two colours that are told apart
+READ_COLOUR = 6.0  # the same for letters of which only a picture is known
+SEEN_WIDTH = 0.035  # of the width of a text, by which letters of another font differ
+SEEN_PICTURE = 6.0  # mean levels of 0-255 by which the pixels of two pictures differ
+SEEN_SHARP = 40  # levels of single pixels, beyond what antialiasing does
+LONGEST_TEXT = 60  # characters of a text in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One difference of a generated page from its reference, and everything it has caused.
+
+    Boxes are x, y, width and height in CSS pixels. `members` are the boxes of all things that it
+    is about on the generated page, or on the reference page for `missing`.
+    """
+
+    kind: str
+    box: PixelRect | None
+    reference_box: PixelRect | None
+    selector: str | None
+    was: str | None  # on the reference page
+    is_: str | None  # on the generated page
+    impact: float  # 0-1, how much of what a person sees
+    cost: float  # how much of the `strict` score it takes, an estimate
+    says: str
+    count: int = 1
+    members: tuple[PixelRect, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the difference as `--json` and reports have it."""
+        return {
+            "kind": self.kind,
+            "box": _rounded(self.box),
+            "reference_box": _rounded(self.reference_box),
+            "selector": self.selector,
+            "was": self.was,
+            "is": self.is_,
+            "impact": round(self.impact, 4),
+            "cost": round(self.cost, 5),
+            "says": self.says,
+            "count": self.count,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PageDiff:
+    """All differences of a page, worst first, with the pictures that they were found in."""
+
+    differences: tuple[Difference, ...]
+    reference_picture: bytes = field(repr=False)  # PNG, device pixels
+    generated_picture: bytes = field(repr=False)
+    reference_size: tuple[int, int]  # CSS pixels
+    generated_size: tuple[int, int]
+    scores: Mapping[str, Any] = field(default_factory=dict)  # by profile, as in a journal
+    flags: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything but the pictures."""
+        return {
+            "differences": [one.as_json() for one in self.differences],
+            "reference_size": list(self.reference_size),
+            "generated_size": list(self.generated_size),
+            "scores": dict(self.scores),
+            "flags": list(self.flags),
+        }
+
+
+def page_differences(
+    generated: PageView, reference: PageView, strict: Mapping[str, Any] | None = None
+) -> tuple[Difference, ...]:
+    """Return how a page differs from a reference page, worst first.
+
+    `strict` holds the scores of that profile, which costs are taken from.
+    """
+    if generated.png == reference.png:
+        return ()
+    ours, theirs = scene_of(generated), scene_of(reference)
+    displaced = pair(ours, theirs)
+    return _ranked(_Comparison(ours, theirs, displaced).differences(), strict)
+
+
+def picture_differences(
+    generated: PictureView, reference: PictureView, scores: Mapping[str, Any] | None = None
+) -> tuple[Difference, ...]:
+    """Return how a page differs from a screenshot, worst first."""
+    if np.array_equal(generated.picture, reference.picture):
+        return ()
+    found = _Comparison(*scenes_of(generated, reference), by_pixels=True).differences()
+    return _ranked(found, scores)
+
+
+def _ranked(
+    found: Iterable[Difference], scores: Mapping[str, Any] | None
+) -> tuple[Difference, ...]:
+    return tuple(_with_costs(sorted(found, key=lambda one: -one.impact), scores))
+
+
+class _Comparison:
+    """The differences of two scenes, kind by kind.
+
+    `by_pixels` is for a reference of which only a picture is known: letters are measured there.
+    """
+
+    def __init__(
+        self, ours: Scene, theirs: Scene, displaced: set[Node], *, by_pixels: bool = False
+    ) -> None:
+        self.ours, self.theirs, self.by_pixels = ours, theirs, by_pixels
+        self.similarity = TextSimilarity()
+        self.texts = [one for one in ours.leaves if one.kind == "text" and one.partner is not None]
+        self.unsteady: set[Node] = set()
+        self.unordered: set[Node] = set()
+        # Pixels that show something; differences are told as shares of these.
+        self.total = max(_shown_area(ours), _shown_area(theirs), 1.0)
+        self.displaced = _outermost(displaced, lambda node: node in displaced)
+        self.missing = _unpaired(theirs)
+        self.extra = _unpaired(ours)
+
+    def differences(self) -> list[Difference]:
+        found = [
+            *self._lost("missing", self.missing),
+            *self._lost("extra", self.extra),
+            *self._texts(),
+            *(self._measured_fonts() if self.by_pixels else self._fonts()),
+            *self._colours(),
+            *self._backgrounds(),
+            *self._pictures(),
+            *self._orders(),
+        ]
+        return [*found, *self._shifts()]
+
+    def _impact(self, nodes: Iterable[Node], severity: float) -> float:
+        area = sum(_ink(node) for node in nodes)
+        return _bounded(severity * sqrt(area / self.total))
+
+    # --- what only one page has
+
+    def _lost(self, kind: str, nodes: Sequence[Node]) -> list[Difference]:
+        found = []
+        for run in _runs(nodes):
+            leaves = [leaf for node in run for leaf in node.leaves()]
+            box = around([node.box if node.is_drawn else _drawn_box(node) for node in run])
+            name = _name_of(run[0], leaves) if len(run) == 1 else _names_of(run, leaves)
+            several = len(run) > 1
+            verb = ("are" if several else "is") + (" missing" if kind == "missing" else "")
+            says = f"{_capital(name)} {verb}."
+            if kind == "extra":
+                says = f"{_capital(name)} {'are' if several else 'is'} not on the reference page."
+            text = _shortened(" ".join(leaf.text for leaf in leaves if leaf.text)) or None
+            found.append(
+                Difference(
+                    kind,
+                    box=None if kind == "missing" else box,
+                    reference_box=box if kind == "missing" else None,
+                    selector=None if kind == "missing" else run[0].selector,
+                    was=text if kind == "missing" else None,
+                    is_=None if kind == "missing" else text,
+                    impact=self._impact(leaves, 1.0),
+                    cost=0.0,
+                    says=says,
+                    count=len(run),
+                    members=tuple(node.box for node in run),
+                )
+            )
+        return found
+
+    # --- texts
+
+    def _texts(self) -> list[Difference]:
+        found = []
+        for node in self.texts:
+            other = node.partner
+            assert other is not None
+            if node.text == other.text:
+                continue
+            self.unsteady.add(node)
+            alike = self.similarity(node.text.lower(), other.text.lower())
+            severity = min(max(1 - alike, 0.15) * 1.5, 1.0)
+            was, is_ = _apart(other.text, node.text)
+            says = f"The {_role(node)} reads “{is_}”, should be “{was}”."
+            found.append(
+                self._one("text", [node], _cut(other.text), _cut(node.text), severity, says)
+            )
+        return found
+
+    def _one(
+        self,
+        kind: str,
+        nodes: Sequence[Node],
+        was: str | None,
+        is_: str | None,
+        severity: float,
+        says: str,
+    ) -> Difference:
+        """Return a difference of nodes that both pages have."""
+        first = max(nodes, key=_ink)
+        partner = first.partner
+        return Difference(
+            kind,
+            box=first.box,
+            reference_box=None if partner is None else partner.box,
+            selector=first.selector,
+            was=was,
+            is_=is_,
+            impact=self._impact(nodes, severity),
+            cost=0.0,
+            says=says,
+            count=len(nodes),
+            members=tuple(node.box for node in nodes),
+        )
+
+    def _fonts(self) -> list[Difference]:
+        groups: dict[tuple[tuple[str, str, str], ...], list[Node]] = defaultdict(list)
+        for node in self.texts:
+            if changes := self._font_changes(node):
+                groups[changes].append(node)
+                self.unsteady.add(node)
+        found = []
+        for changes, nodes in groups.items():
+            was = ", ".join(was for _, was, _ in changes)
+            is_ = ", ".join(now for _, _, now in changes)
+            severity = max(_font_severity(*change) for change in changes)
+            says = f"{_capital(_subject(nodes))} {_be(nodes)} set in {is_}, should be {was}."
+            found.append(self._one("font", nodes, was, is_, severity, says))
+        return found
+
+    def _measured_fonts(self) -> list[Difference]:
+        """Return texts whose letters are wider or narrower, as far as pictures tell."""
+        groups: dict[int, list[Node]] = defaultdict(list)
+        for node in self.texts:
+            other = node.partner
+            assert other is not None
+            (w, h), (v, g) = node.box[2:], other.box[2:]
+            if node.text != other.text or self._looks_the_same(node):
+                continue
+            if h > 1.5 * g or g > 1.5 * h or min(h, g) > 2.2 * max(w, v) / max(len(node.text), 1):
+                ratio = sqrt(w * h / max(v * g, 1))  # several lines, which may break elsewhere
+                if abs(ratio - 1) <= 2 * SEEN_WIDTH:
+                    continue
+            else:
+                ratio = w / max(v, 1)
+            if abs(ratio - 1) > SEEN_WIDTH and abs(w * h - v * g) > 2 * SEEN_WIDTH * v * g / 2:
+                groups[round(log(ratio) * 20)].append(node)
+                self.unsteady.add(node)
+        found = []
+        for nodes in groups.values():
+            first = max(nodes, key=_ink)
+            other = first.partner
+            assert other is not None
+            was, is_ = f"{other.box[2]:.0f} px wide", f"{first.box[2]:.0f} px wide"
+            severity = min(abs(log(max(first.box[2], 1) / max(other.box[2], 1))) * 2 + 0.1, 1.0)
+            says = (
+                f"The letters of {_subject(nodes)} are set in another font or size: the text is "
+                f"{is_}, should be {was}."
+            )
+            found.append(self._one("font", nodes, was, is_, severity, says))
+        return found
+
+    def _font_changes(self, node: Node) -> tuple[tuple[str, str, str], ...]:
+        other = node.partner
+        assert other is not None
+        if node.font == other.font or self._looks_the_same(node):
+            return ()
+        a, b = node.font.split("|"), other.font.split("|")
+        changes = []
+        size, their_size = node.font_size, other.font_size
+        if abs(size - their_size) >= 0.5:
+            changes.append(("size", f"{their_size:g} px", f"{size:g} px"))
+        if _is_bold(a[1]) != _is_bold(b[1]):
+            changes.append(("weight", f"weight {b[1]}", f"weight {a[1]}"))
+        if a[3] != b[3]:
+            changes.append(("slant", b[3], a[3]))
+        if a[6] != b[6]:
+            changes.append(
+                ("line", b[6].replace("none", "no line"), a[6].replace("none", "no line"))
+            )
+        if a[7] != b[7]:
+            changes.append(("case", f"case {b[7]}", f"case {a[7]}"))
+        if a[5] != b[5] and not changes:
+            changes.append(("letters", f"letter spacing {b[5]}", f"letter spacing {a[5]}"))
+        if a[2] != b[2] and not changes and self._is_other_family(node):
+            changes.append(("family", b[2], a[2]))
+        return tuple(changes)
+
+    def _is_other_family(self, node: Node) -> bool:
+        """Return whether letters of equal size have other shapes, not only another name."""
+        other = node.partner
+        assert other is not None
+        if node.text != other.text:
+            return False
+        (w, h), (v, g) = node.box[2:], other.box[2:]
+        if abs(h - g) <= 1 and h < 1.6 * max(node.font_size, 1):
+            return abs(w - v) > max(0.015 * v, 1.5) or not self._looks_the_same(node)
+        return abs(h - g) > 1
+
+    def _looks_the_same(self, node: Node) -> bool:
+        """Return whether a text has the same pixels on both pages."""
+        other = node.partner
+        assert other is not None
+        a, b = _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
+        rows, columns = (abs(x - y) for x, y in zip(a.shape[:2], b.shape[:2], strict=True))
+        if rows > 1 or columns > 1 or not a.size or not b.size:
+            return False
+        height, width = min(a.shape[0], b.shape[0]), min(a.shape[1], b.shape[1])
+        apart = cv2.absdiff(a[:height, :width], b[:height, :width])
+        return float(apart.mean()) < 1.0
+
+    # --- colours
+
+    def _colours(self) -> list[Difference]:
+        pairs = []
+        for node in self.texts:
+            other = node.partner
+            assert other is not None
+            if node.color != other.color:
+                colours = (
+                    (node.color, other.color)
+                    if self.by_pixels
+                    else (_own_colour(node), _own_colour(other))
+                )
+                pairs.append((node, *colours))
+        groups: dict[tuple[Color, Color], list[Node]] = defaultdict(list)
+        seen = _apart_by([(a.color, a.partner.color) for a, *_ in pairs if a.partner is not None])
+        declared = _apart_by([(ours, theirs) for _, ours, theirs in pairs])
+        for (node, ours, theirs), by_pixels, by_style in zip(pairs, seen, declared, strict=True):
+            least = READ_COLOUR if self.by_pixels else SEEN_COLOUR
+            if (
+                by_pixels if self.by_pixels else min(by_pixels, by_style)
+            ) >= least and not self._looks_the_same(node):
+                groups[ours, theirs].append(node)
+        found = []
+        for (ours, theirs), nodes in groups.items():
+            severity = min(_apart_by([(ours, theirs)])[0] / 40, 1.0)
+            was, is_ = _hex(theirs), _hex(ours)
+            says = f"{_capital(_subject(nodes))} {_be(nodes)} {is_}, should be {was}."
+            found.append(self._one("colour", nodes, was, is_, severity, says))
+        return found
+
+    def _backgrounds(self) -> list[Difference]:
+        groups: dict[tuple[str, str, str], list[Node]] = defaultdict(list)
+        for node in self.ours.root.walk():
+            other = node.partner
+            if other is None or node.kind not in ("surface", "control", "image"):
+                continue
+            if node.paint != other.paint and (change := _paint_change(node, other)):
+                groups[change].append(node)
+        for node, other in self._bodies():
+            if (change := _paint_change(node, other)) and change[0] == "colour":
+                groups[change].append(node)
+        found = []
+        for (what, was, is_), nodes in groups.items():
+            severity = 0.25
+            if what == "colour":
+                a, b = nodes[0].background, nodes[0].partner and nodes[0].partner.background
+                severity = min(_apart_by([(a or (255, 255, 255), b or (255, 255, 255))])[0] / 30, 1)
+            says = (
+                f"The background of {_subject(nodes)} is {is_}, should be {was}."
+                if what == "colour"
+                else f"The {what} of {_subject(nodes)} is {is_}, should be {was}."
+            )
+            found.append(self._one("background", nodes, was, is_, severity, says))
+        return [*found, *self._lost_surfaces()]
+
+    def _bodies(self) -> list[tuple[Node, Node]]:
+        """Return the bodies of both pages as if they were surfaces."""
+        bodies = [
+            next((node for node in scene.root.walk() if node.tag == "body"), None)
+            for scene in (self.ours, self.theirs)
+        ]
+        if bodies[0] is None or bodies[1] is None:
+            return []
+        a, b = (
+            replace_box(body, (0.0, 0.0, float(scene.size[0]), float(scene.size[1])))
+            for body, scene in zip(bodies, (self.ours, self.theirs), strict=True)
+            if body is not None
+        )
+        a.partner = b
+        return [(a, b)]
+
+    def _lost_surfaces(self) -> list[Difference]:
+        """Return surfaces that only one page has, below things that both have."""
+        found = []
+        for scene, kind in ((self.theirs, "gone"), (self.ours, "new")):
+            for node in scene.root.walk():
+                if not node.is_drawn or node.partner is not None or not node.children:
+                    continue
+                paired = [leaf for leaf in node.leaves() if leaf.partner is not None]
+                if not paired or node.background is None:
+                    continue
+                twins = [leaf.partner for leaf in paired if leaf.partner is not None]
+                there = self.ours if kind == "gone" else self.theirs
+                behind = commonest_colour(_crop(there.rgb, around(leaf.box for leaf in twins)))
+                if _apart_by([(behind, node.background)])[0] < SEEN_COLOUR:
+                    continue  # what is around it has the same colour
+                ours = twins if kind == "gone" else paired
+                box = around(leaf.box for leaf in ours)
+                colour = _hex(node.background)
+                about = _subject(ours[:1])
+                says = (
+                    f"The surface in {colour} behind {about} is missing."
+                    if kind == "gone"
+                    else f"The surface in {colour} behind {about} is not on the reference page."
+                )
+                found.append(
+                    Difference(
+                        "background",
+                        box=box if kind == "gone" else node.box,
+                        reference_box=node.box
+                        if kind == "gone"
+                        else around(leaf.box for leaf in twins),
+                        selector=(ours[0] if kind == "gone" else node).selector,
+                        was=colour if kind == "gone" else None,
+                        is_=None if kind == "gone" else colour,
+                        impact=self._impact([node], 0.5),
+                        cost=0.0,
+                        says=says,
+                        members=(node.box,),
+                    )
+                )
+        return found
+
+    # --- pictures
+
+    def _pictures(self) -> list[Difference]:
+        found = []
+        for node in self.ours.root.walk():
+            other = node.partner
+            if node.kind != "image" or other is None or node.children:
+                continue
+            a, b = _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
+            apart = _pictures_apart(a, b)
+            if apart < SEEN_PICTURE:
+                continue
+            was, is_ = (one.paint.split("|")[1].rsplit("/", 1)[-1] for one in (other, node))
+            severity = min(apart / 48, 1.0)
+            says = f"The picture {_place(node)} shows something else than on the reference page."
+            named = was != is_ and "none" not in (was, is_)
+            found.append(
+                self._one(
+                    *("picture", [node], was if named else None, is_ if named else None),
+                    *(severity, says),
+                )
+            )
+        return found
+
+    # --- places
+
+    def _orders(self) -> list[Difference]:
+        found = []
+        for nodes in _by_parent(self.displaced):
+            leaves = [leaf for node in nodes for leaf in node.leaves()]
+            first = nodes[0]
+            partners = [leaf.partner for leaf in leaves if leaf.partner is not None]
+            box, reference_box = _union(nodes), around(leaf.box for leaf in partners)
+            if first.parent is not None:
+                self.unordered.update(
+                    one for child in first.parent.children for one in child.walk()
+                )
+            name = _name_of(first, leaves) if len(nodes) == 1 else _names_of(nodes, leaves)
+            says = f"{_capital(name)} {_be(nodes)} in another order than on the reference page."
+            found.append(
+                Difference(
+                    *("order", box, reference_box, first.selector, None, None),
+                    impact=self._impact(leaves, 0.6),
+                    cost=0.0,
+                    says=says,
+                    count=len(nodes),
+                    members=tuple(node.box for node in nodes),
+                )
+            )
+        return found
+
+    def _shifts(self) -> list[Difference]:
+        displaced = [leaf for node in self.displaced for leaf in node.leaves()]
+        twins = [leaf.partner for leaf in displaced if leaf.partner is not None]
+        found = shifts(
+            self.ours.root,
+            self.theirs.root,
+            missing=[*self.missing, *twins],
+            extra=[*self.extra, *displaced],
+            unsteady=self.unsteady,
+            unordered=self.unordered,
+        )
+        groups: dict[Any, list[Shift]] = defaultdict(list)
+        for one in found:
+            groups[_shift_key(one)].append(one)
+        return [self._shift(group) for group in groups.values()]
+
+    def _shift(self, group: Sequence[Shift]) -> Difference:
+        first = max(group, key=lambda one: one.area)
+        nodes = [one.nodes[0] for one in group]
+        node = first.nodes[0]
+        other = node.partner
+        assert other is not None
+        area = min(sum(one.area for one in group), self.total)
+        also = len(group) - 1
+        dx, dy = first.dx, first.dy
+        if first.kind == "resized":
+            share = max(abs(dx) / max(other.box[2], 1), abs(dy) / max(other.box[3], 1))
+            severity = min(0.3 + share, 1.0)
+            was, is_ = _size(other.box), _size(node.box)
+            says = f"{_capital(_subject(nodes))} {_be(nodes)} {is_} px, should be {was} px."
+        elif first.kind == "moved":
+            severity = min(max(abs(dx), abs(dy)) / 100, 1.0)
+            was, is_ = (f"{box[0]:.0f}, {box[1]:.0f}" for box in (other.box, node.box))
+            says = f"{_capital(_subject(nodes))} {_be(nodes)} {_how_far(dx, dy)}."
+        else:
+            severity = min(abs(dy) / 100, 1.0)
+            was, is_ = f"{first.was:.0f} px", f"{first.was + dy:.0f} px"
+            direction = "lower" if dy > 0 else "higher"
+            says = (
+                f"Everything from {_subject([node])} on stands {abs(dy):.0f} px {direction}: "
+                f"the space above is {is_}, should be {was}."
+                if not also
+                else f"The space above {_subject(nodes)} is {is_}, should be {was}."
+            )
+            area = max(area, _ink(node))
+        impact = _bounded(severity * sqrt(area / self.total))
+        return Difference(
+            first.kind,
+            box=node.box,
+            reference_box=other.box,
+            selector=node.selector,
+            was=was,
+            is_=is_,
+            impact=impact,
+            cost=0.0,
+            says=says,
+            count=len(group),
+            members=tuple(one.box for one in nodes),
+        )
+
+
+# --- costs
+
+
+_PARTS = {
+    "block_match": ("missing", "extra", "text", "font", "resized"),
+    "text": ("missing", "extra", "text"),
+    "position": ("missing", "extra", "moved", "spacing", "order", "resized", "font"),
+    "color": ("missing", "extra", "colour", "background"),
+}
+
+
+def _with_costs(
+    differences: Sequence[Difference], strict: Mapping[str, Any] | None
+) -> list[Difference]:
+    """Share out what a page has lost of each part of its score among the differences."""
+    if not strict or not differences:
+        return list(differences)
+    parts = {
+        name: max(1 - value, 0.0)
+        for name, value in strict.items()
+        if isinstance(value, float) and name not in ("final", "mean_without_clip")
+    }
+    costs = [0.0] * len(differences)
+    for name, loss in parts.items():
+        kinds = _PARTS.get(name, KINDS)
+        weights = [one.impact if one.kind in kinds else 0.0 for one in differences]
+        if not any(weights):
+            weights = [one.impact for one in differences]
+        for index, weight in enumerate(weights):
+            costs[index] += loss / len(parts) * weight / sum(weights)
+    return [replace(one, cost=cost) for one, cost in zip(differences, costs, strict=True)]
+
+
+# --- groups
+
+
+def _unpaired(scene: Scene) -> list[Node]:
+    """Return the outermost nodes that hold nothing the other page has."""
+    paired: set[int] = set()
+    for node in scene.root.walk():
+        if node.partner is not None:
+            paired.add(id(node))
+            paired.update(id(one) for one in node.ancestors())
+    found: list[Node] = []
+
+    def visit(node: Node) -> None:
+        if id(node) not in paired and node.tag not in ("html", "body"):
+            found.append(node)
+            return
+        for child in node.children:
+            visit(child)
+
+    visit(scene.root)
+    return [node for node in found if any(True for _ in node.leaves())]
+
+
+def _outermost(nodes: Iterable[Node], belongs: Any) -> list[Node]:
+    """Return the outermost nodes whose leaves all belong to some."""
+    found: dict[int, Node] = {}
+    for node in nodes:
+        top = node
+        for one in node.ancestors():
+            if one.tag in ("html", "body") or not all(
+                belongs(leaf) or leaf.kind != "text" for leaf in one.leaves()
+            ):
+                break
+            top = one
+        found[id(top)] = top
+    return sorted(found.values(), key=lambda one: one.order)
+
+
+def _by_parent(nodes: Iterable[Node]) -> list[list[Node]]:
+    groups: dict[int, list[Node]] = defaultdict(list)
+    for node in nodes:
+        groups[id(node.parent)].append(node)
+    return list(groups.values())
+
+
+def _runs(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Return neighbours of one kind together."""
+    runs: list[list[Node]] = []
+    for node in nodes:
+        last = runs[-1][-1] if runs else None
+        if last is not None and last.parent is node.parent and last.tag == node.tag:
+            siblings = node.parent.children if node.parent is not None else []
+            if last in siblings and siblings.index(node) == siblings.index(last) + 1:
+                runs[-1].append(node)
+                continue
+        runs.append([node])
+    return runs
+
+
+def _shift_key(shift: Shift) -> Any:
+    node = shift.nodes[0]
+    if shift.kind == "resized":
+        return shift.kind, node.kind, node.tag, round(shift.dx / 2), round(shift.dy / 2)
+    return shift.kind, node.tag, round(shift.dx), round(shift.dy), id(_great_parent(node))
+
+
+def _great_parent(node: Node) -> Node | None:
+    found = list(node.ancestors())[:3]
+    return found[-1] if found else None
+
+
+# --- what things are called
+
+
+def _role(node: Node) -> str:
+    for one in (node, *node.ancestors()):
+        if one.tag in _ROLES:
+            return _ROLES[one.tag]
+        if one.kind != "text" and one.tag not in _INLINE:
+            break
+    return "text"
+
+
+_ROLES = {
+    **{f"h{level}": "heading" for level in range(1, 7)},
+    **{"a": "link", "button": "button", "li": "list item", "label": "label", "p": "paragraph"},
+    **{"th": "table heading", "td": "table cell", "figcaption": "caption", "input": "field"},
+    **{"select": "field", "textarea": "field", "nav": "navigation", "footer": "footer"},
+    **{"header": "header", "table": "table", "form": "form", "ul": "list", "ol": "list"},
+    **{"img": "picture", "svg": "picture", "video": "video", "hr": "line", "summary": "summary"},
+    **{"section": "section", "article": "article", "aside": "sidebar", "body": "page"},
+}
+_INLINE = frozenset(
+    (
+        *("span", "b", "i", "em", "strong", "small", "u", "s", "code", "mark"),
+        *("sub", "sup", "font"),
+    )
+)
+
+
+def _name_of(node: Node, leaves: Sequence[Node] | None = None) -> str:
+    """Return what to call a node in a sentence: `the button “Buy”`."""
+    leaves = list(node.leaves()) if leaves is None else leaves
+    texts = [leaf.text for leaf in leaves if leaf.text]
+    role = _role(node)
+    if role == "text" and node.kind != "text":
+        kinds = {"image": "picture", "control": "control", "surface": "area"}
+        role = kinds.get(
+            node.kind, "block" if len(leaves) > 1 else kinds.get(leaves[0].kind, "text")
+        )
+    if role == "page":
+        return "the page"
+    if texts:
+        return f"the {role} “{_shortened(texts[0], 40)}”"
+    return f"the {role} {_place(node)}"
+
+
+def _names_of(nodes: Sequence[Node], leaves: Sequence[Node]) -> str:
+    texts = [leaf.text for leaf in leaves if leaf.text]
+    role = _role(nodes[0])
+    role = "block" if role == "text" and nodes[0].kind == "group" else role
+    plural = f"{role[:-1]}ies" if role.endswith("y") else f"{role}s"
+    if texts:
+        return f"{len(nodes)} {plural} from “{_shortened(texts[0], 40)}” on"
+    return f"{len(nodes)} {plural} {_place(nodes[0])}"
+
+
+def _subject(nodes: Sequence[Node]) -> str:
+    first = max(nodes, key=_ink)
+    if len(nodes) == 1:
+        return _name_of(first)
+    return f"{_name_of(first)} and {len(nodes) - 1} more"
+
+
+def _be(nodes: Sequence[Any]) -> str:
+    return "is" if len(nodes) == 1 else "are"
+
+
+def _place(node: Node) -> str:
+    x, y, w, h = node.box
+    return f"at {x:.0f}, {y:.0f} ({w:.0f} × {h:.0f} px)"
+
+
+def _how_far(dx: float, dy: float) -> str:
+    parts = []
+    if abs(dy) >= 1:
+        parts.append(f"{abs(dy):.0f} px too {'low' if dy > 0 else 'high'}")
+    if abs(dx) >= 1:
+        parts.append(f"{abs(dx):.0f} px too far to the {'right' if dx > 0 else 'left'}")
+    return " and ".join(parts)
+
+
+def _size(box: PixelRect) -> str:
+    return f"{box[2]:.0f} × {box[3]:.0f}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _shortened(text: str, most: int = LONGEST_TEXT) -> str:
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def _cut(text: str) -> str:
+    return _shortened(text, 300)
+
+
+def _apart(was: str, is_: str) -> tuple[str, str]:
+    """Return two texts, cut to where they differ if they are long."""
+    start = 0
+    while start < min(len(was), len(is_)) and was[start] == is_[start]:
+        start += 1
+    start = max(was.rfind(" ", 0, max(start - 15, 0)) + 1, 0)
+    cut = "…" if start else ""
+    return cut + _shortened(was[start:]), cut + _shortened(is_[start:])
+
+
+# --- pixels and colours
+
+
+def _rounded(box: PixelRect | None) -> list[float] | None:
+    return None if box is None else [round(value, 1) for value in box]
+
+
+def _bounded(impact: float) -> float:
+    return min(max(impact, 0.0001), 1.0)
+
+
+def _ink(node: Node) -> float:
+    """Return the area of a thing; of a surface that holds others, a part of it."""
+    area = max(node.box[2], 1.0) * max(node.box[3], 1.0)
+    return area if not node.children else area / 2
+
+
+def _shown_area(scene: Scene) -> float:
+    return sum(_ink(leaf) for leaf in scene.leaves)
+
+
+def _drawn_box(node: Node) -> PixelRect:
+    return around(one.box for one in node.walk() if one.is_drawn)
+
+
+def _union(nodes: Sequence[Node]) -> PixelRect:
+    return around(node.box if node.is_drawn else _drawn_box(node) for node in nodes)
+
+
+def replace_box(node: Node, box: PixelRect) -> Node:
+    """Return a node by itself with another box."""
+    return Node("surface", box, 0, node.tag, node.selector, paint=node.paint)
+
+
+def _crop(rgb: Rgb, box: PixelRect) -> Rgb:
+    x, y, w, h = box
+    return rgb[max(round(y), 0) : max(round(y + h), 0), max(round(x), 0) : max(round(x + w), 0)]
+
+
+def _pictures_apart(a: Rgb, b: Rgb) -> float:
+    """Return by how many levels two pictures differ in the mean, at the size of the smaller."""
+    if not a.size or not b.size or min(*a.shape[:2], *b.shape[:2]) < 4:
+        return 0.0
+    size = min(a.shape[1], b.shape[1]), min(a.shape[0], b.shape[0])
+    scaled = [cv2.resize(one, size, interpolation=cv2.INTER_AREA) for one in (a, b)]
+    return float(cv2.absdiff(*scaled).mean())
+
+
+def _hex(colour: Color) -> str:
+    return "#" + "".join(f"{channel:02x}" for channel in colour)
+
+
+def _own_colour(node: Node) -> Color:
+    """Return the colour that its style names, if that is what is seen."""
+    declared = colour_of(node.font.rsplit("|", 1)[-1])
+    if declared is None or _apart_by([(declared, node.color)])[0] > 12:
+        return node.color
+    return declared
+
+
+def _apart_by(pairs: Sequence[tuple[Color, Color]]) -> list[float]:
+    if not pairs:
+        return []
+    ours, theirs = (np.array(side, np.float64) for side in zip(*pairs, strict=True))
+    return [float(one) for one in ciede2000(srgb_to_lab(ours), srgb_to_lab(theirs))]
+
+
+def _is_bold(weight: str) -> bool:
+    return float(weight) >= 600
+
+
+def _font_severity(what: str, was: str, is_: str) -> float:
+    if what == "size":
+        a, b = float(was.removesuffix(" px")), float(is_.removesuffix(" px"))
+        return min(abs(log(max(b, 1) / max(a, 1))) * 2 + 0.1, 1.0)
+    return {"weight": 0.3, "family": 0.3, "slant": 0.25}.get(what, 0.2)
+
+
+def _paint_change(node: Node, other: Node) -> tuple[str, str, str] | None:
+    """Return what is painted in another way: what, how it should be, and how it is."""
+    a, b = node.paint.split("|"), other.paint.split("|")
+    ours, theirs = node.background, other.background
+    if ours != theirs:
+        if ours is None or theirs is None:
+            pair_ = _hex(theirs) if theirs else "none", _hex(ours) if ours else "none"
+            return "colour", *pair_
+        if _apart_by([(ours, theirs)])[0] >= SEEN_COLOUR / 2:
+            return "colour", _hex(theirs), _hex(ours)
+    names = ("", "picture", "border", "radius", "shadow", "opacity")
+    for place in (1, 2, 3, 4, 5):
+        if place == 1 and node.kind == "image":
+            continue
+        if a[place] != b[place]:
+            return names[place], b[place] or "none", a[place] or "none"
+    return None

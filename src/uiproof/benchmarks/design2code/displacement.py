@@ -1,0 +1,483 @@
+"""Find where a displacement begins: things that keep their distance to their neighbours follow.
+
+Every thing with a partner on the reference page is compared with what stands around it: the things
+above and beside it, and the surface that holds it. It stands right if any of these relations is
+that of the reference, so a margin that pushes the rest of a page down is found once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from uiproof.benchmarks.design2code.blocks import PixelRect
+from uiproof.benchmarks.design2code.scene import Node, around
+
+TOLERANCE = 2.0  # pixels that nobody sees
+MATES_APART = 12.0  # pixels between the lines that things of one row are aligned by
+MATES = 0.5  # of the height of the lower of two things that stand in one row
+
+END_APART = 80.0  # pixels between the end of a surface and of one that reaches down as far
+
+Edges = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A thing that does not stand, or is not as large, as its neighbours let expect."""
+
+    kind: Literal["moved", "spacing", "resized"]
+    nodes: tuple[Node, ...]  # of the generated page: where it begins, and what else it is about
+    dx: float = 0.0  # pixels; for `resized`, how much wider
+    dy: float = 0.0
+    was: float = 0.0  # the distance on the reference page, for `spacing`
+    side: str = ""  # above, left or below
+    area: float = 0.0  # of everything that is displaced by it
+
+
+def shifts(
+    root: Node,
+    other_root: Node,
+    *,
+    missing: Sequence[Node],
+    extra: Sequence[Node],
+    unsteady: set[Node],
+    unordered: set[Node],
+) -> list[Shift]:
+    """Return where displacements begin.
+
+    `missing` and `extra` are the nodes that only one page has, `unsteady` the nodes of the
+    generated page whose own size is a difference of another kind, `unordered` those that stand in
+    another order.
+    """
+    found: list[Shift] = []
+    for holder in root.walk():
+        if holder is root or (holder.is_drawn and holder.partner is not None and holder.children):
+            other = other_root if holder is root else holder.partner
+            assert other is not None
+            found += _Group(holder, other, missing, extra, unsteady, unordered).shifts()
+    return found
+
+
+def _flat(holder: Node) -> Iterator[Node]:
+    """Yield the nearest things inside of a surface that have partners."""
+    for child in holder.children:
+        if child.is_drawn and child.partner is not None:
+            yield child
+        else:
+            yield from _flat(child)
+
+
+def _edges(boxes: Sequence[PixelRect]) -> Edges:
+    return np.array([(x, y, x + w, y + h) for x, y, w, h in boxes], np.float64).reshape(-1, 4)
+
+
+LEFT, TOP, RIGHT, BOTTOM = range(4)
+
+
+class _Group:
+    """The things inside of one surface, or on the page itself."""
+
+    def __init__(
+        self,
+        holder: Node,
+        other: Node,
+        missing: Sequence[Node],
+        extra: Sequence[Node],
+        unsteady: set[Node],
+        unordered: set[Node],
+    ) -> None:
+        self.holder, self.other = holder, other
+        self.is_page = holder.parent is None
+        self.nodes = list(_flat(holder))
+        partners = [node.partner for node in self.nodes if node.partner is not None]
+        self.partners = partners
+        self.g, self.r = _edges([one.box for one in self.nodes]), _edges([p.box for p in partners])
+        self.outer_g, self.outer_r = _edges([holder.box])[0], _edges([other.box])[0]
+        self.missing, self.extra = missing, extra
+        self.unsteady, self.unordered = unsteady, unordered
+        self.missing_boxes = _edges([one.box for one in missing])
+        self.extra_boxes = _edges([one.box for one in extra])
+        # Where a child is missing or one too many, its siblings flow into its place.
+        self.gappy, self.crowded = _rows(missing), _rows(extra)
+
+    def shifts(self) -> list[Shift]:
+        found: list[Shift] = []
+        count = len(self.nodes)
+        if count == 0:
+            return found
+        down = [self._down(index) for index in range(count)]
+        done: set[int] = set()
+        order = sorted(range(count), key=lambda i: (self.r[i, TOP], self.r[i, LEFT]))
+        for index in order:
+            dy, was = down[index]
+            if index in done or abs(dy) <= self._tolerance(index):
+                continue
+            if self.nodes[index] in self.unordered:
+                continue
+            back = self._way_back(index, dy)
+            if back is not None:
+                done |= back
+            back = back or set()
+            followers = self._followers(index, back)
+            kind: Literal["moved", "spacing"] = "moved" if back else "spacing"
+            if back and self.nodes[index] in self.unsteady:
+                continue
+            nodes = (self.nodes[index], *(followers if back else ()))
+            area = sum(_area(node) for node in (followers if not back else nodes))
+            found.append(Shift(kind, nodes, dy=dy, was=was, side="above", area=area))
+        begun = {id(shift.nodes[0]): number for number, shift in enumerate(found)}
+        for index in order:
+            dx = self._across(index)
+            if abs(dx) <= TOLERANCE:
+                continue
+            node = self.nodes[index]
+            if (number := begun.get(id(node))) is not None and found[number].kind == "moved":
+                found[number] = _with_dx(found[number], dx)
+            else:
+                found.append(Shift("moved", (node,), dx=dx, area=_area(node)))
+        for index in order:
+            dw, dh = self._grown(index)
+            if dw or dh:
+                node = self.nodes[index]
+                found.append(Shift("resized", (node,), dx=dw, dy=dh, area=_area(node)))
+        return found
+
+    # --- down
+
+    def _tolerance(self, index: int) -> float:
+        """Return what distance above a thing is right; margins may grow with the letters."""
+        above = [i for i in range(len(self.nodes)) if self.r[i, BOTTOM] <= self.r[index, TOP] + 3]
+        nearest = max((self.r[i, BOTTOM] for i in above), default=0.0)
+        near = [index, *(i for i in above if self.r[i, BOTTOM] >= nearest - 3)]
+        return TOLERANCE + max(self._letters_grown(i) for i in near)
+
+    def _letters_grown(self, index: int) -> float:
+        return max(
+            (
+                abs(leaf.font_size - leaf.partner.font_size) * 1.3 + 2
+                for leaf in self.nodes[index].leaves()
+                if leaf.partner is not None
+                and leaf.kind == "text"
+                and leaf.font_size != leaf.partner.font_size
+            ),
+            default=0.0,
+        )
+
+    def _down(self, index: int) -> tuple[float, float]:
+        """Return how much too low a thing stands below what is above it, and the right distance."""
+        g, r = self.g, self.r
+        above = r[:, BOTTOM] <= r[index, TOP] + 3
+        above[index] = False
+        across = (r[:, LEFT] < r[index, RIGHT]) & (r[:, RIGHT] > r[index, LEFT])
+        gaps = []
+        for which in (above & across, above):
+            if which.any():
+                floor_g, floor_r = g[which, BOTTOM].max(), r[which, BOTTOM].max()
+                gaps.append((g[index, TOP] - floor_g, r[index, TOP] - floor_r, floor_g, floor_r))
+        if not above.any():
+            top_g, top_r = self.outer_g[TOP], self.outer_r[TOP]
+            gaps.append((g[index, TOP] - top_g, r[index, TOP] - top_r, top_g, top_r))
+        gap_g, gap_r, floor_g, floor_r = min(gaps, key=lambda gap: abs(gap[0] - gap[1]))
+        dy = float(gap_g - gap_r)
+        if abs(dy) <= TOLERANCE or self._is_explained_down(index, dy, floor_g, floor_r):
+            return 0.0, float(gap_r)
+        return dy, float(gap_r)
+
+    def _is_explained_down(self, index: int, dy: float, floor_g: float, floor_r: float) -> bool:
+        g, r = self.g, self.r
+        if self._flows(index):
+            return True
+        gone = _between(self.missing_boxes, floor_r, r[index, TOP])
+        came = _between(self.extra_boxes, floor_g, g[index, TOP])
+        if (gone and dy < 0) or (came and dy > 0) or (gone and came):
+            return True
+        mates = self._mates(index)
+        leader = max([index, *mates], key=lambda i: (r[i, BOTTOM] - r[i, TOP], -r[i, LEFT]))
+        if leader != index and _aligned(g, r, index, leader, TOP, BOTTOM, MATES_APART):
+            return True
+        # A single row in the middle of a surface that is higher or lower than it should be.
+        rows = len(mates) + 1 == len(self.nodes)
+        if rows and not self.is_page:
+            middle_g = g[index, TOP] + g[index, BOTTOM] - self.outer_g[TOP] - self.outer_g[BOTTOM]
+            middle_r = r[index, TOP] + r[index, BOTTOM] - self.outer_r[TOP] - self.outer_r[BOTTOM]
+            return bool(abs(middle_g - middle_r) / 2 <= TOLERANCE)
+        return False
+
+    def _mates(self, index: int) -> list[int]:
+        r = self.r
+        shared = np.minimum(r[:, BOTTOM], r[index, BOTTOM]) - np.maximum(r[:, TOP], r[index, TOP])
+        heights = np.minimum(r[:, BOTTOM] - r[:, TOP], r[index, BOTTOM] - r[index, TOP])
+        apart = (r[:, LEFT] >= r[index, RIGHT] - 3) | (r[:, RIGHT] <= r[index, LEFT] + 3)
+        mates = (shared > MATES * heights) & apart
+        mates[index] = False
+        return [int(one) for one in np.flatnonzero(mates)]
+
+    def _flows(self, index: int) -> bool:
+        """Return whether a thing stands elsewhere because a sibling of it is gone or came."""
+        if abs(self.g[index, LEFT] - self.r[index, LEFT]) <= TOLERANCE:
+            return False
+        return _holds(self.gappy, self.partners[index]) or _holds(self.crowded, self.nodes[index])
+
+    def _way_back(self, index: int, dy: float) -> set[int] | None:
+        """Return the things that stand where they should as if nothing was moved, or None.
+
+        These are the next ones below a moved thing, or those beside it if nothing is below it.
+        """
+        g, r = self.g, self.r
+        apart = g[:, TOP] - r[:, TOP]
+        before = apart[index] - dy
+        across = (r[:, LEFT] < r[index, RIGHT]) & (r[:, RIGHT] > r[index, LEFT])
+        below = across & (r[:, TOP] >= r[index, BOTTOM] - 3)
+        below[index] = False
+        if below.any():
+            nearest = r[below, TOP].min()
+            behind = {int(one) for one in np.flatnonzero(below & (r[:, TOP] <= nearest + 3))}
+            back = {one for one in behind if abs(apart[one] - before) <= TOLERANCE}
+            if back or len(behind) > 1 or not self._follows(index, behind):
+                return back or None
+            # What is moved with it may end further below.
+            later = below & (np.abs(apart - before) <= TOLERANCE)
+            return {int(one) for one in np.flatnonzero(later)} or None
+        mates = self._mates(index)
+        if mates and all(abs(apart[one] - before) <= TOLERANCE for one in mates):
+            return set(mates)
+        if self.is_page:
+            return None
+        # The surface ends where it should.
+        grown = (self.outer_g[BOTTOM] - self.outer_g[TOP]) - (
+            self.outer_r[BOTTOM] - self.outer_r[TOP]
+        )
+        return {index} if abs(grown) <= TOLERANCE else None
+
+    def _follows(self, index: int, others: set[int]) -> bool:
+        apart = self.g[:, TOP] - self.r[:, TOP]
+        return all(abs(apart[one] - apart[index]) <= TOLERANCE for one in others)
+
+    def _followers(self, index: int, back: set[int]) -> list[Node]:
+        """Return what is displaced with a thing."""
+        r = self.r
+        end = min((r[other, TOP] for other in back if other != index), default=np.inf)
+        return [
+            node
+            for other, node in enumerate(self.nodes)
+            if r[index, TOP] - 1 <= r[other, TOP] < end - 1 and other != index
+        ]
+
+    # --- across
+
+    def _across(self, index: int) -> float:
+        """Return how much too far to the right a thing stands; 0 where something explains it."""
+        g, r = self.g, self.r
+        apart = [g[index, side] - r[index, side] for side in (LEFT, RIGHT)]
+        dx = float(min(apart, key=abs) if apart[0] * apart[1] > 0 else 0.0)
+        outer = [
+            ours - theirs
+            for ours, theirs in zip(
+                _three(g[index], LEFT, RIGHT) - _three(self.outer_g, LEFT, RIGHT),
+                _three(r[index], LEFT, RIGHT) - _three(self.outer_r, LEFT, RIGHT),
+                strict=True,
+            )
+        ]
+        if min(map(abs, outer)) <= TOLERANCE:
+            return 0.0
+        if {self.nodes[index]} & (self.unsteady | self.unordered):
+            return 0.0
+        if self._flows(index) or self._row_changed(index) or self._is_in_changed_table(index):
+            return 0.0
+        for other in range(len(self.nodes)):
+            if other == index:
+                continue
+            beside = min(r[other, BOTTOM], r[index, BOTTOM]) > max(r[other, TOP], r[index, TOP])
+            if beside:
+                before = r[other, RIGHT] <= r[index, LEFT] + 3
+                gaps = (
+                    (g[index, LEFT] - g[other, RIGHT]) - (r[index, LEFT] - r[other, RIGHT])
+                    if before
+                    else (g[other, LEFT] - g[index, RIGHT]) - (r[other, LEFT] - r[index, RIGHT])
+                )
+                if abs(gaps) <= TOLERANCE and (before or self.nodes[other] in self.unsteady):
+                    return 0.0
+                continue
+            near = r[other, BOTTOM] <= r[index, TOP] + 3
+            if near and _aligned(g, r, index, other, LEFT, RIGHT):
+                return 0.0
+        return float(min(outer, key=abs)) if not self.is_page else dx or float(min(outer, key=abs))
+
+    def _row_changed(self, index: int) -> bool:
+        """Return whether something in the row of a thing is gone or came."""
+        return _beside(self.missing_boxes, self.r[index]) or _beside(
+            self.extra_boxes, self.g[index]
+        )
+
+    # --- sizes
+
+    def _grown(self, index: int) -> tuple[float, float]:
+        """Return how much wider and higher a thing is for no other reason."""
+        node = self.nodes[index]
+        if node.kind == "text" or node in self.unsteady or node in self.unordered:
+            return 0.0, 0.0
+        if self._is_in_changed_table(index):
+            return 0.0, 0.0
+        g, r = self.g[index], self.r[index]
+        dw = float((g[RIGHT] - g[LEFT]) - (r[RIGHT] - r[LEFT]))
+        dh = float((g[BOTTOM] - g[TOP]) - (r[BOTTOM] - r[TOP]))
+        if abs(dw) > TOLERANCE and self._is_explained_width(index):
+            dw = 0.0
+        if abs(dh) > TOLERANCE and self._is_explained_height(index, dw):
+            dh = 0.0
+        return dw if abs(dw) > TOLERANCE else 0.0, dh if abs(dh) > TOLERANCE else 0.0
+
+    def _is_in_changed_table(self, index: int) -> bool:
+        """Return whether a thing is in a table of which anything else differs: columns adapt."""
+        for node, lost in ((self.nodes[index], self.extra), (self.partners[index], self.missing)):
+            table = next((one for one in node.ancestors() if one.tag == "table"), None)
+            if table is None:
+                continue
+            inside = {id(one) for one in table.walk()}
+            if any(id(one) in inside for one in (*lost, *self.unsteady)):
+                return True
+        return False
+
+    def _is_explained_width(self, index: int) -> bool:
+        g, r = self.g, self.r
+        fills = all(
+            abs((g[index, s] - self.outer_g[s]) - (r[index, s] - self.outer_r[s])) <= TOLERANCE
+            for s in (LEFT, RIGHT)
+        )
+        if fills or self._row_changed(index) or self._flows(index):
+            return True
+        inner_g, inner_r = _contents(self.nodes[index], self.partners[index])
+        if inner_g is None or inner_r is None:
+            return False
+        return all(
+            abs((inner_g[s] - g[index, s]) - (inner_r[s] - r[index, s])) <= TOLERANCE
+            for s in (LEFT, RIGHT)
+        )
+
+    def _is_explained_height(self, index: int, dw: float) -> bool:
+        g, r = self.g, self.r
+        inner_g, inner_r = _contents(self.nodes[index], self.partners[index])
+        if inner_g is not None and inner_r is not None:
+            grown = (inner_g[BOTTOM] - inner_g[TOP]) - (inner_r[BOTTOM] - inner_r[TOP])
+            dh = (g[index, BOTTOM] - g[index, TOP]) - (r[index, BOTTOM] - r[index, TOP])
+            top = (inner_g[TOP] - g[index, TOP]) - (inner_r[TOP] - r[index, TOP])
+            bottom = dh - grown - top
+            # A shift of what it holds is told there; but not one that pushes on both sides.
+            if abs(bottom) <= TOLERANCE or abs(dh - grown) <= TOLERANCE:
+                return True
+            if self._holds_change(index):
+                return True
+        elif dw and node_is_scaled(self.nodes[index], self.partners[index]):
+            return False
+        # It reaches down to the end of what holds it, or of what is beside it.
+        mates = self._mates(index)
+        if not mates:
+            return False
+        others = np.arange(len(self.nodes)) != index
+        ends = [
+            (self.outer_g[BOTTOM], self.outer_r[BOTTOM]),
+            (g[others, BOTTOM].max(), r[others, BOTTOM].max()),
+        ]
+        ends += [
+            (g[mate, BOTTOM], r[mate, BOTTOM])
+            for mate in mates
+            if self.nodes[mate].children and abs(r[mate, TOP] - r[index, TOP]) <= MATES_APART
+        ]
+        return any(
+            abs(end_r - r[index, BOTTOM]) <= END_APART
+            and abs((end_g - g[index, BOTTOM]) - (end_r - r[index, BOTTOM])) <= TOLERANCE
+            and abs(end_g - end_r) > TOLERANCE
+            for end_g, end_r in ends
+        )
+
+    def _holds_change(self, index: int) -> bool:
+        """Return whether something in a surface is gone or came."""
+        inside = {id(one) for one in self.nodes[index].walk()}
+        if any(id(one) in inside for one in self.extra):
+            return True
+        inside = {id(one) for one in self.partners[index].walk()}
+        return any(id(one) in inside for one in self.missing)
+
+
+def _rows(nodes: Sequence[Node]) -> set[int]:
+    """Return the parents of nodes that have children side by side."""
+    found = set()
+    for node in nodes:
+        parent = node.parent
+        if parent is None:
+            continue
+        boxes = _edges([one.box for one in parent.children if one.box[3] > 0])
+        own = _edges([node.box])[0]
+        if len(boxes) > 1 and any(_beside(boxes, edges) for edges in (own, *boxes)):
+            found.add(id(parent))
+    return found
+
+
+def _holds(parents: set[int], node: Node) -> bool:
+    return any(id(one) in parents for one in node.ancestors())
+
+
+def node_is_scaled(node: Node, partner: Node) -> bool:
+    """Return whether a thing keeps its proportions."""
+    (w, h), (v, g) = node.box[2:], partner.box[2:]
+    return abs(w * g - v * h) <= 0.03 * max(w * g, v * h)
+
+
+def _contents(node: Node, partner: Node) -> tuple[Any, Any]:
+    """Return the edges of what two surfaces hold that both have; None for nothing."""
+    pairs = [(one.box, one.partner.box) for one in _flat(node) if one.partner is not None]
+    held = {id(one) for one in partner.walk()}
+    pairs = [
+        (one.box, one.partner.box)
+        for one in _flat(node)
+        if one.partner is not None and id(one.partner) in held
+    ]
+    if not pairs:
+        return None, None
+    return tuple(_edges([around(boxes)])[0] for boxes in zip(*pairs, strict=True))
+
+
+def _with_dx(shift: Shift, dx: float) -> Shift:
+    return Shift(shift.kind, shift.nodes, dx, shift.dy, shift.was, shift.side, shift.area)
+
+
+def _three(edges: Edges, first: int, last: int) -> Edges:
+    """Return start, middle and end of a thing in one direction."""
+    return np.array([edges[first], (edges[first] + edges[last]) / 2, edges[last]])
+
+
+def _aligned(
+    g: Edges, r: Edges, one: int, other: int, first: int, last: int, most: float = np.inf
+) -> bool:
+    """Return whether two things keep a common line: of their starts, middles or ends.
+
+    Such lines are at most so far apart on the reference page.
+    """
+    ours = _three(g[one], first, last) - _three(g[other], first, last)
+    theirs = _three(r[one], first, last) - _three(r[other], first, last)
+    return bool(((np.abs(ours - theirs) <= TOLERANCE) & (np.abs(theirs) <= most)).any())
+
+
+def _between(boxes: Edges, top: float, bottom: float) -> bool:
+    """Return whether half of one of some boxes lies between two heights."""
+    if len(boxes) == 0:
+        return False
+    shared = np.minimum(boxes[:, BOTTOM], bottom + 3) - np.maximum(boxes[:, TOP], top - 3)
+    return bool((shared > 0.5 * (boxes[:, BOTTOM] - boxes[:, TOP])).any())
+
+
+def _beside(boxes: Edges, edges: Edges) -> bool:
+    if len(boxes) == 0:
+        return False
+    shared = np.minimum(boxes[:, BOTTOM], edges[BOTTOM]) - np.maximum(boxes[:, TOP], edges[TOP])
+    apart = (boxes[:, LEFT] >= edges[RIGHT] - 3) | (boxes[:, RIGHT] <= edges[LEFT] + 3)
+    return bool(((shared > 0) & apart).any())
+
+
+def _area(node: Node) -> float:
+    return node.box[2] * node.box[3]

@@ -1,0 +1,295 @@
+"""Find the same things on two pages: which text, picture or surface is which."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
+from math import hypot
+
+import numpy as np
+
+from uiproof.benchmarks.design2code.matching import TextSimilarity, assign
+from uiproof.benchmarks.design2code.scene import Node, Scene, around
+
+SAME_TEXT = 0.6  # similarity of two texts, one of which was changed
+NEAR = 150.0  # pixels: farther apart, place says nothing
+IN_PLACE = 0.75  # how near a text must be to one with other words to stand in its place
+STAYS = 0.96  # how near a text must be to the place that its neighbours let expect
+SAME_CONTENTS = 0.5  # of what two surfaces hold must be the same
+MOST_PIECES = 8  # texts of one page that are one text of the other
+MOST_COMPARED = 4_000_000  # leaves of one page times those of the other
+
+
+def pair(generated: Scene, reference: Scene, *, by_place: bool = False) -> set[Node]:
+    """Make partners of the nodes of two pages that are the same thing.
+
+    Returns the nodes of the generated page that stand in another order than their partners. The
+    order is that of the documents, or with `by_place`, for texts alone, that of their places.
+    """
+    ours, theirs = generated.leaves, reference.leaves
+    if by_place:
+        ours, theirs = (
+            _as_read([one for one in side if one.kind == "text"]) for side in (ours, theirs)
+        )
+    if len(ours) * len(theirs) > MOST_COMPARED:
+        most = int(MOST_COMPARED**0.5)
+        ours, theirs = ours[:most], theirs[:most]
+    for side, other in ((ours, theirs), (theirs, ours)):
+        _join_pieces(side, other)
+    ours = [one for one in ours if one.parent is not None]
+    theirs = [one for one in theirs if one.parent is not None]
+    runs = SequenceMatcher(None, [*map(_token, theirs)], [*map(_token, ours)], autojunk=False)
+    codes = _slid(runs.get_opcodes(), ours, theirs)
+    for name, i1, i2, j1, j2 in codes:
+        if name == "equal":
+            for a, b in zip(theirs[i1:i2], ours[j1:j2], strict=True):
+                marry(b, a)
+    similarity = TextSimilarity()
+    for name, i1, i2, j1, j2 in codes:
+        if name == "replace":
+            _pair_rest(ours[j1:j2], theirs[i1:i2], theirs, similarity, _in_place)
+    displaced: set[Node] = set()
+    settled = {id(one) for one in theirs if one.partner is not None}
+    for node in _pair_rest(ours, theirs, theirs, similarity, _same_elsewhere):
+        twin = node.partner
+        assert twin is not None
+        if _nearness(node, twin, _shifts([twin], theirs, settled)[0]) < STAYS:
+            displaced.add(node)
+    _pair_rest(ours, theirs, theirs, similarity, _like_elsewhere)
+    if not by_place:
+        _pair_surfaces(generated, reference)
+    return displaced
+
+
+def _as_read(texts: Sequence[Node]) -> list[Node]:
+    """Return texts row by row, from left to right."""
+    rows: list[list[Node]] = []
+    for node in sorted(texts, key=lambda one: one.box[1]):
+        first = rows[-1][0].box if rows else None
+        if first is not None and node.box[1] < first[1] + 0.6 * min(first[3], node.box[3]):
+            rows[-1].append(node)
+        else:
+            rows.append([node])
+    return [node for row in rows for node in sorted(row, key=lambda one: one.box[0])]
+
+
+def marry(ours: Node, theirs: Node) -> None:
+    """Make two nodes partners."""
+    ours.partner, theirs.partner = theirs, ours
+
+
+def _token(node: Node) -> str:
+    if node.kind == "text":
+        return node.text
+    return f"\0{node.kind} {round(node.box[2])} {round(node.box[3])}"
+
+
+def _pair_rest(
+    ours: Sequence[Node],
+    theirs: Sequence[Node],
+    sequence: Sequence[Node],
+    similarity: TextSimilarity,
+    worth: Callable[[Node, Node, float, TextSimilarity], float],
+) -> list[Node]:
+    """Marry what has no partner, so that the whole is worth most; 0 is no match."""
+    our_rest = [one for one in ours if one.partner is None]
+    their_rest = [one for one in theirs if one.partner is None]
+    if not our_rest or not their_rest:
+        return []
+    shifts = _shifts(their_rest, sequence)
+    table = np.zeros((len(our_rest), len(their_rest)))
+    for j, b in enumerate(their_rest):
+        for i, a in enumerate(our_rest):
+            if a.kind == b.kind:
+                table[i, j] = worth(a, b, _nearness(a, b, shifts[j]), similarity)
+    found = []
+    for i, j in zip(*assign(table), strict=True):
+        if table[i, j] > 0:
+            marry(our_rest[i], their_rest[j])
+            found.append(our_rest[i])
+    return found
+
+
+def _slid(
+    codes: Sequence[tuple[str, int, int, int, int]], ours: Sequence[Node], theirs: Sequence[Node]
+) -> list[tuple[str, int, int, int, int]]:
+    """Return how one sequence becomes the other, with gaps where whole elements are gone or new.
+
+    Of equal texts any may be taken for the one that is gone: each of two neighbouring cards may
+    end with the same link.
+    """
+    codes = [*codes]
+    for place in range(1, len(codes) - 1):
+        name, i1, i2, j1, j2 = codes[place]
+        if name not in ("delete", "insert"):
+            continue
+        before, after = codes[place - 1], codes[place + 1]
+        if before[0] != "equal" or after[0] != "equal":
+            continue
+        side, start, end = (theirs, i1, i2) if name == "delete" else (ours, j1, j2)
+        most_back = (before[2] - before[1]) - 1
+        most_on = (after[2] - after[1]) - 1
+        back = on = 0
+        while back < most_back and _token(side[start - back - 1]) == _token(side[end - back - 1]):
+            back += 1
+        while on < most_on and _token(side[start + on]) == _token(side[end + on]):
+            on += 1
+        by = min(
+            range(-back, on + 1),
+            key=lambda by: (_pieces(side[start + by : end + by]), abs(by)),
+        )
+        if by:
+            codes[place - 1] = (*before[:2], before[2] + by, before[3], before[4] + by)
+            codes[place] = (name, i1 + by, i2 + by, j1 + by, j2 + by)
+            codes[place + 1] = (after[0], after[1] + by, after[2], after[3] + by, after[4])
+    return codes
+
+
+def _pieces(leaves: Sequence[Node]) -> int:
+    """Return how many elements hold just some leaves and nothing else."""
+    inside = {id(leaf) for leaf in leaves}
+    tops = set()
+    for leaf in leaves:
+        top = leaf
+        for one in leaf.ancestors():
+            if not all(id(other) in inside for other in one.leaves()):
+                break
+            top = one
+        tops.add(id(top))
+    return len(tops)
+
+
+def _shifts(
+    nodes: Sequence[Node], sequence: Sequence[Node], settled: set[int] | None = None
+) -> list[list[tuple[float, float]]]:
+    """Return by how much the neighbours of nodes are displaced that have partners."""
+    places = {id(node): index for index, node in enumerate(sequence)}
+    paired = [
+        index
+        for index, node in enumerate(sequence)
+        if node.partner is not None and (settled is None or id(node) in settled)
+    ]
+    found = []
+    for node in nodes:
+        at = int(np.searchsorted(paired, places[id(node)]))
+        shifts = []
+        for index in paired[max(at - 1, 0) : at + 1]:
+            partner = sequence[index].partner
+            assert partner is not None
+            a, b = partner.box, sequence[index].box
+            shifts += [(a[0] - b[0], a[1] - b[1]), (a[0] - b[0], a[1] + a[3] - b[1] - b[3])]
+        found.append([*shifts, (0.0, 0.0)])
+    return found
+
+
+def _nearness(a: Node, b: Node, shifts: Sequence[tuple[float, float]]) -> float:
+    """Return 1 where a thing is just where its neighbours let expect it, falling to 0."""
+    x, y, w, _ = a.box
+    apart = min(
+        hypot(
+            min(
+                *(abs(x - b.box[0] - dx), abs(x + w - b.box[0] - b.box[2] - dx)),
+                abs(x + w / 2 - b.box[0] - b.box[2] / 2 - dx),
+            ),
+            y - b.box[1] - dy,
+        )
+        for dx, dy in shifts
+    )
+    return max(1 - apart / NEAR, 0.0)
+
+
+def _alike(a: Node, b: Node) -> float:
+    """Return how alike two boxes are in size."""
+    (w, h), (v, g) = a.box[2:], b.box[2:]
+    return min(w, v) / max(w, v, 1e-9) * min(h, g) / max(h, g, 1e-9)
+
+
+def _in_place(a: Node, b: Node, near: float, similarity: TextSimilarity) -> float:
+    if a.kind != "text":
+        score = (_alike(a, b) + near) / 2
+        return score if score >= 0.5 and near > 0 else 0.0
+    alike = similarity(a.text.lower(), b.text.lower())
+    if alike >= SAME_TEXT:
+        return 1 + alike + near / 10
+    styled = a.font.split("|")[:2] == b.font.split("|")[:2] or _alike(a, b) > 0.8
+    if near >= IN_PLACE and (styled or alike >= SAME_TEXT / 2):
+        return (alike + near) / 2
+    return 0.0
+
+
+def _same_elsewhere(a: Node, b: Node, near: float, _similarity: TextSimilarity) -> float:
+    if a.kind != "text":
+        return 0.0
+    return 1 + near if a.text == b.text else 0.0
+
+
+def _like_elsewhere(a: Node, b: Node, near: float, similarity: TextSimilarity) -> float:
+    if a.kind == "text":
+        alike = similarity(a.text.lower(), b.text.lower())
+        shortest = min(len(a.text), len(b.text))
+        return alike + near / 10 if alike >= (0.75 if shortest > 12 else 0.9) else 0.0
+    score = (_alike(a, b) + near) / 2
+    return score if score >= (0.6 if a.kind == "image" else 0.8) and near > 0 else 0.0
+
+
+def _join_pieces(side: list[Node], other: list[Node]) -> None:
+    """Join texts that stand apart in the document and are one text on the other page."""
+    wanted: dict[str, int] = defaultdict(int)
+    for node in other:
+        if node.kind == "text":
+            wanted["".join(node.text.split())] += 1
+    have = Counter("".join(node.text.split()) for node in side if node.kind == "text")
+    starts = {text[:4] for text in wanted}
+    index = 0
+    while index < len(side):
+        node = side[index]
+        text = "".join(node.text.split())
+        if node.kind != "text" or text[:4] not in starts or text in wanted:
+            index += 1
+            continue
+        joined, last = text, None
+        for end in range(index + 1, min(index + MOST_PIECES, len(side))):
+            if side[end].kind != "text":
+                break
+            joined += "".join(side[end].text.split())
+            if wanted.get(joined, 0) > have.get(joined, 0):
+                last = end
+                break
+        if last is not None:
+            pieces = side[index + 1 : last + 1]
+            node.text = " ".join([node.text, *(piece.text for piece in pieces)])
+            node.box = around([node.box, *(piece.box for piece in pieces)])
+            for piece in pieces:
+                if piece.parent is not None:
+                    piece.parent.children.remove(piece)
+                    piece.parent = None
+            del side[index + 1 : last + 1]
+        index += 1
+
+
+def _pair_surfaces(generated: Scene, reference: Scene) -> None:
+    """Marry surfaces that hold the same things."""
+    theirs = {id(node): {id(leaf) for leaf in node.leaves()} for node in _holders(reference)}
+    candidates = []
+    for node in _holders(generated):
+        leaves = list(node.leaves())
+        partners = [leaf.partner for leaf in leaves if leaf.partner is not None]
+        shared: Counter[Node] = Counter()
+        for partner in partners:
+            shared.update(one for one in partner.ancestors() if id(one) in theirs)
+        for other, count in shared.items():
+            alike = count / (len(leaves) + len(theirs[id(other)]) - count)
+            if alike >= SAME_CONTENTS:
+                same = (node.kind == other.kind) + (node.tag == other.tag)
+                same += (node.paint == other.paint) + (node.selector == other.selector)
+                candidates.append((alike + _alike(node, other) + same / 2, node, other))
+    # Of surfaces that lie on each other, the outer ones first.
+    candidates.sort(key=lambda one: (-one[0], one[1].order, one[2].order))
+    for _, node, other in candidates:
+        if node.partner is None and other.partner is None:
+            marry(node, other)
+
+
+def _holders(scene: Scene) -> list[Node]:
+    return [node for node in scene.root.walk() if node.is_drawn and node.children]

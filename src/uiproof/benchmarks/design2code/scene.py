@@ -1,0 +1,201 @@
+"""The things that are drawn on a page, as a tree: what differences are looked for in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from uiproof.benchmarks.design2code.blocks import Color, LegibleText, PixelRect
+from uiproof.benchmarks.design2code.pages import Element, PageView
+from uiproof.benchmarks.design2code.strict import seen_contents
+from uiproof.vision.images import Rgb
+
+_RGB = re.compile(r"rgba?\((\d+), (\d+), (\d+)(?:, ([\d.]+))?\)")
+_PICTURES = frozenset(
+    ("img", "svg", "canvas", "video", "picture", "object", "embed", "iframe", "frame")
+)
+_NO_FONT = "0px|400||normal|normal|normal|none|none|"
+_NO_PAINT = "rgba(0, 0, 0, 0)|none||0px|none|1"
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """A text, a picture, a control, a painted surface, or an element that only holds such."""
+
+    kind: str  # text, image, control, surface or group
+    box: PixelRect
+    order: int = 0  # in the document
+    tag: str = ""
+    selector: str = ""
+    text: str = ""
+    color: Color = (0, 0, 0)
+    font: str = _NO_FONT
+    paint: str = _NO_PAINT
+    parent: Node | None = None
+    children: list[Node] = field(default_factory=list)
+    partner: Node | None = None  # the same thing on the other page
+
+    @property
+    def is_drawn(self) -> bool:
+        """Return whether it can be seen itself."""
+        return self.kind != "group"
+
+    @property
+    def is_leaf(self) -> bool:
+        """Return whether it is seen and holds nothing else that is."""
+        return self.is_drawn and not self.children
+
+    def walk(self) -> Iterator[Node]:
+        """Yield the node and everything in it, in the order of the document."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def leaves(self) -> Iterator[Node]:
+        """Yield what is seen in it and holds nothing else."""
+        return (node for node in self.walk() if node.is_leaf)
+
+    def ancestors(self) -> Iterator[Node]:
+        """Yield what holds it, from the inside out."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    @property
+    def font_size(self) -> float:
+        """Return the size of its letters in pixels."""
+        return float(self.font.split("|", 1)[0].removesuffix("px") or 0)
+
+    @property
+    def background(self) -> Color | None:
+        """Return its background colour; None where that is transparent."""
+        return colour_of(self.paint.split("|", 1)[0])
+
+
+def colour_of(css: str) -> Color | None:
+    """Return a computed colour; None where it is transparent or not a plain one."""
+    found = _RGB.match(css)
+    if found is None or (found[4] is not None and float(found[4]) < 0.05):
+        return None
+    return int(found[1]), int(found[2]), int(found[3])
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A page as a tree of what is drawn on it, and its picture."""
+
+    root: Node
+    rgb: Rgb
+
+    @property
+    def leaves(self) -> list[Node]:
+        """Return everything that is seen and holds nothing else, in the order of the document."""
+        return list(self.root.leaves())
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Return width and height in CSS pixels."""
+        return self.rgb.shape[1], self.rgb.shape[0]
+
+
+Tree: TypeAlias = dict[int, Node]
+
+
+def scene_of(view: PageView) -> Scene:
+    """Return what is seen of a page; elements without anything that is seen are left out."""
+    contents = seen_contents(view)
+    seen = dict.fromkeys(contents.surfaces, "surface")
+    seen |= dict.fromkeys(contents.controls, "control")
+    seen |= dict.fromkeys(contents.images, "image")
+    listed = {box for box, _ in view.inventory.surfaces}
+    listed |= {*view.inventory.controls, *view.inventory.images}
+    elements = view.inventory.elements
+    selectors = _selectors(elements)
+    texts: dict[int, list[Node]] = {}
+    height, width = view.rgb.shape[:2]
+    root = Node("group", (0.0, 0.0, float(width), float(height)), tag="html", selector="html")
+    tops: list[Node] = []
+    for (box, text, color, _), index in zip(view.seen_texts, view.seen_elements, strict=True):
+        element = elements[index]
+        node = Node("text", box, tag=element.tag, selector=selectors[index], font=element.font)
+        node.text, node.color = " ".join(text.split()), color
+        texts.setdefault(index, []).append(node)
+    nodes: list[Node] = []
+    for index, element in enumerate(elements):
+        kind = seen.get(element.box, "group") if element.box in listed else "group"
+        node = Node(kind, element.box, index, element.tag, selectors[index])
+        node.font, node.paint = element.font, element.paint
+        nodes.append(node)
+        if element.parent < 0:
+            tops.append(node)
+        else:
+            nodes[element.parent].children.append(node)
+    for index, own in texts.items():
+        _insert(nodes[index], own)
+    if not elements:
+        tops = [one for own in texts.values() for one in own]
+    root.children = [kept for top in tops if (kept := _pruned(top)) is not None]
+    for order, node in enumerate(root.walk()):
+        node.order = order
+        for child in node.children:
+            child.parent = node
+    return Scene(root, view.reachable)
+
+
+def scene_of_lines(rgb: Rgb, lines: Iterable[LegibleText]) -> Scene:
+    """Return the scene of a picture of which nothing is known but the lines that were read."""
+    height, width = rgb.shape[:2]
+    root = Node("group", (0.0, 0.0, float(width), float(height)), tag="html")
+    for box, text, color, _ in lines:
+        node = Node("text", box, len(root.children) + 1, parent=root)
+        node.text, node.color = " ".join(text.split()), color
+        root.children.append(node)
+    return Scene(root, rgb)
+
+
+def _insert(element: Node, texts: Sequence[Node]) -> None:
+    """Put the texts of an element among its children, by where they stand."""
+    for text in texts:
+        x, y, _, h = text.box
+        place = len(element.children)
+        for index, child in enumerate(element.children):
+            cx, cy, _, ch = child.box
+            below = cy >= y + h * 0.6
+            beside = abs((cy + ch / 2) - (y + h / 2)) < max(h, ch) * 0.6 and cx >= x + 0.5
+            if child.box[2] > 0 and (below or beside):
+                place = index
+                break
+        element.children.insert(place, text)
+
+
+def _pruned(node: Node) -> Node | None:
+    node.children = [kept for child in node.children if (kept := _pruned(child)) is not None]
+    if node.kind == "image" and node.tag in _PICTURES:
+        node.children = []  # its fallbacks
+    return node if node.is_drawn or node.children else None
+
+
+def _selectors(elements: Sequence[Element]) -> list[str]:
+    found: list[str] = []
+    for element in elements:
+        inner = element.step.startswith(" ") and element.parent >= 0
+        found.append(found[element.parent] + element.step if inner else element.step.strip(" >"))
+    return found
+
+
+def around(boxes: Iterable[PixelRect]) -> PixelRect:
+    """Return the smallest box around some."""
+    every = list(boxes)
+    x, y = min(box[0] for box in every), min(box[1] for box in every)
+    right, bottom = max(x + w for x, _, w, _ in every), max(y + h for _, y, _, h in every)
+    return x, y, right - x, bottom - y
+
+
+def overlap(a: PixelRect, b: PixelRect) -> float:
+    """Return the area that two boxes share."""
+    w = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    h = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    return max(w, 0.0) * max(h, 0.0)

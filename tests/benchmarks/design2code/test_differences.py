@@ -1,0 +1,108 @@
+"""What is said about two pages that differ."""
+
+from __future__ import annotations
+
+import planting
+import pytest
+
+import uiproof
+from uiproof.browser import PageSource, Renderer
+from uiproof.errors import UsageError
+
+STYLE = """<!DOCTYPE html><style>
+body { font: 16px sans-serif; margin: 20px; background: #fff }
+.card { background: #eef; padding: 16px; margin-bottom: 12px }
+button { background: #1d4ed8; color: #fff; border: 0; padding: 10px 20px }
+</style>"""
+PAGE = (
+    STYLE
+    + """<h1>Bakery</h1><p>Bread and rolls, fresh every morning.</p>
+<div class="card"><h2>Rye</h2><p>Dark and dense.</p></div>
+<div class="card"><h2>Wheat</h2><p>Light and soft.</p></div>
+<div class="card"><h2>Spelt</h2><p>An old grain.</p></div>
+<h2>Prices</h2><p>Three euros a loaf.</p><button>Buy</button><p>Closed on Sundays.</p>"""
+)
+
+
+@pytest.fixture(scope="module")
+def differ():
+    with uiproof.Differ() as differ:
+        yield differ
+
+
+@pytest.fixture
+def found(differ):
+    def found(changed, reference=PAGE):
+        return differ.diff(reference, changed).differences
+
+    return found
+
+
+def test_a_page_does_not_differ_from_itself(found):
+    assert found(PAGE) == ()
+
+
+def test_another_way_to_write_the_same_page_is_no_difference(found):
+    assert found(PAGE.replace("<p>Dark", '<p class="x" style="color: #000">Dark')) == ()
+
+
+def test_a_missing_card_is_one_difference(found):
+    (one,) = found(PAGE.replace('<div class="card"><h2>Wheat</h2><p>Light and soft.</p></div>', ""))
+    assert one.kind == "missing"
+    assert one.box is None
+    assert one.reference_box is not None
+    assert "Wheat" in one.says
+
+
+def test_a_margin_is_one_difference_where_it_begins(found):
+    (one,) = found(PAGE.replace("<h2>Prices", '<h2 style="margin-top: 70px">Prices'))
+    assert one.kind == "spacing"
+    assert "Prices" in one.says
+    assert one.selector == "body > h2"
+
+
+def test_a_colour_is_named(found):
+    (one,) = found(PAGE.replace("#1d4ed8", "#2563eb"))
+    assert (one.kind, one.was, one.is_) == ("background", "#1d4ed8", "#2563eb")
+
+
+def test_a_restyled_class_is_one_difference_with_its_count(found):
+    (one,) = found(PAGE.replace("#eef", "#fdd"))
+    assert (one.kind, one.count) == ("background", 3)
+
+
+def test_other_words_are_a_text(found):
+    (one,) = found(PAGE.replace("Dark and dense", "Dark and heavy"))
+    assert one.kind == "text"
+    assert one.is_ == "Dark and heavy."
+
+
+def test_json_has_the_keys_that_are_documented(differ):
+    found = differ.diff(PAGE, PAGE.replace("Bakery", "Butcher"))
+    (one,) = found.as_json()["differences"]
+    assert set(one) == {
+        *("kind", "box", "reference_box", "selector", "was", "is", "impact", "cost", "says"),
+        "count",
+    }
+    assert found.scores["strict"]["mean_without_clip"] < 1
+
+
+def test_the_name_of_a_file_is_not_taken_for_a_page(tmp_path):
+    file = tmp_path / "page.html"
+    file.write_text(PAGE)
+    with pytest.raises(UsageError, match="names a file"):
+        uiproof.diff(PAGE, str(file))
+
+
+def test_faults_that_were_planted_are_found_and_named(differ):
+    accuracy, page = planting.Accuracy(), PageSource.from_html(PAGE)
+    wanted = ["missing", "text", "colour", "background", "spacing", "font"]
+    with Renderer() as renderer:
+        for seed, kind in enumerate(wanted):
+            made = planting.plant(renderer, page, [(kind, 0)], seed)
+            found = differ.diff(made.reference, made.generated).differences
+            accuracy.add(made.faults, found)
+    assert accuracy.planted == len(wanted)
+    assert accuracy.located >= 0.95 * accuracy.planted
+    assert accuracy.named >= 0.9 * accuracy.planted
+    assert accuracy.beyond <= accuracy.pages
