@@ -152,7 +152,7 @@ def test_pixel_points_without_any_image_size_are_compared_with_pixel_boxes(tmp_p
     file = with_details(tmp_path, detail(), detail(pred=[10, 10], correctness="wrong"))
     right, wrong = file.methods["pred"]
     assert (right.rescored, wrong.rescored) == (True, False)
-    assert file.reading.points["pred"] is Space.PIXELS
+    assert file.reading.points["pred"].space is Space.PIXELS
     assert not file.sizes_known
 
 
@@ -167,7 +167,7 @@ def test_pixel_points_without_any_image_size_are_compared_with_pixel_boxes(tmp_p
 def test_what_points_count_shows_from_the_verdicts_of_the_file(tmp_path, pred, space):
     box = [1000, 500, 1100, 540]
     file = with_details(tmp_path, detail(pred=pred, bbox=box, image_size=[2500, 1000]))
-    assert file.reading.points["pred"] is space
+    assert file.reading.points["pred"].space is space
     assert only(file).rescored
     assert only(file).answer.point == pytest.approx((0.42, 0.52))
     assert (only(file).width, only(file).height) == (2500, 1000)
@@ -205,7 +205,7 @@ def test_the_user_can_say_what_the_numbers_mean(tmp_path):
     assert only(read_predictions(path, points="thousand")).rescored
     bottom = written(tmp_path, [detail(pred=[1900, 900], correctness="wrong")])
     assert only(read_predictions(bottom, boxes="size")).rescored
-    with pytest.raises(UsageError, match="points cannot be 'inches'"):
+    with pytest.raises(UsageError, match="'inches' is not a coordinate contract"):
         read_predictions(path, points="inches")
 
 
@@ -414,7 +414,7 @@ def test_two_models_of_a_capture_give_their_steps_a_router_and_an_oracle(tmp_pat
         "oracle": [True, True, True, False],
     }
     assert all(not rates(found).differing for found in file.methods.values())
-    assert file.reading.points["kv_s1"] is Space.THOUSAND
+    assert file.reading.points["kv_s1"].space is Space.THOUSAND
     assisted = {method.name: method.assisted for method in published_methods(file)}
     assert [name for name, marked in assisted.items() if marked] == ["published:results:oracle"]
 
@@ -469,7 +469,7 @@ def test_clicks_without_targets_need_the_annotations(tmp_path):
         tmp_path,
         [{"id": "b", "pred_x": 11, "pred_y": 21}, {"id": "a", "pred_x": 900, "pred_y": 21}],
     )
-    with pytest.raises(InputError, match=r"clicks and no targets\. Give the data set's data\.csv"):
+    with pytest.raises(InputError, match=r"box is not four numbers: None\. Give the data"):
         read_predictions(clicks)
     found = read_predictions(clicks, annotations=tmp_path).methods["pred"]
     assert [one.rescored for one in found] == [False, True, False]
@@ -494,8 +494,8 @@ def test_clicks_without_targets_need_the_annotations(tmp_path):
         ("hello", "neither JSON nor CSV"),
         ('{"results": {"overall": {"avg": 0.8}}}', "only totals"),
         ('{"a": 1}', "no list of predictions"),
-        ("[1, 2]", "has a prediction"),
-        ('[{"a": 1}]', r"has a prediction\. It has: a\."),
+        ("[1, 2]", "format is not known"),
+        ('[{"a": 1}]', r"format is not known\. It has: a\. Wanted: a prediction"),
         ('[{"pred": [1, 2]}]', "Nothing in .*item 1: the target's box is not four numbers: None"),
         ("a,b\n", "a header and no rows"),
     ],

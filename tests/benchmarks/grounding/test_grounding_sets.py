@@ -290,3 +290,19 @@ def test_real_osworld_g_data_read_as_corners_would_be_noticed(real, tmp_path):
     write(tmp_path / "OSWorld-G.json", rows)
     with pytest.raises(InputError, match="as documented"):
         cases(tmp_path)
+
+
+# VenusBench-GD
+
+
+def test_venusbench_gd_is_split_by_subtask_and_refusals_have_no_box(tmp_path):
+    picture(tmp_path / "images" / "web" / "a.png")
+    item = {"image_path": "web/a.png", "instruction": "open it", "platform": "web"}
+    rows = [{**item, "bbox": box} for box in CORNERS]
+    write(tmp_path / "instruction" / "element_grounding.json", rows)
+    write(tmp_path / "instruction" / "refusal_spatial.json", [{**item, "bbox": None}])
+    found = good(tmp_path)
+    assert [pixels(case) for case in found[:-1]] == CORNERS
+    assert found[0].truth.tags["split"] == "element_grounding"
+    assert found[-1].truth.element.refusal
+    assert found[-1].truth.tags["group"] == "refusal_spatial"

@@ -1,18 +1,24 @@
-"""The Python functions behind `uiproof generate`, `audit` and `diagnose`."""
+"""The Python functions behind `uiproof generate`, `audit`, `score grounding` and `diagnose`."""
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uiproof.errors import InputError, UsageError
+from uiproof.errors import InputError, UiproofError, UsageError
 from uiproof.settings import Settings
 
 if TYPE_CHECKING:
     from uiproof.benchmarks.grounding.audit import Audited
     from uiproof.benchmarks.grounding.diagnose import Replayed
+    from uiproof.benchmarks.grounding.rescoring import Published, Rescored
+    from uiproof.engine.rundir import RunDirectory
 
 
 def generate(
@@ -85,15 +91,118 @@ def audit(dataset: str | Path, *, limit: int | None = None, quiet: bool = False)
     return auditing.audit(path, limit=limit, progress=None if quiet else _say)
 
 
-def diagnose_run(run: str | Path, *, contract: str | None = None) -> str:
-    """Return which coordinates the model of a run really used, in words."""
+def score_predictions(
+    dataset: str,
+    file: str | Path,
+    *,
+    field: str | None = None,
+    points: str | None = None,
+    boxes: str | None = None,
+    annotations: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    out: str | Path | None = None,
+    limit: int | None = None,
+    quiet: bool = False,
+) -> list[Rescored]:
+    """Score predictions that another harness has left; it needs nothing that they carry.
+
+        for one in uiproof.score_predictions("screenspot-pro", "venus_72b_in_depth_3.json"):
+            print(one.method, one.run.summary["scores"]["accuracy"]["mean"], one.rates.stored)
+
+    `dataset` is the name in the results; targets and sizes of screenshots come from it where it is
+    a data set on this machine. A file with several predictions for each item gives several results;
+    `field` takes one of them. `points`, `boxes` and `columns` are as for `read_predictions`. With
+    `out` each run is kept in a folder below it.
+    """
+    from uiproof.benchmarks.grounding.predictions import read_predictions
+    from uiproof.benchmarks.grounding.rescoring import Rescored, published_methods
+    from uiproof.engine.run_sync import run_place
+    from uiproof.remote.mirror import local
+
+    path = local(file)
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.")
+    predictions = read_predictions(
+        path,
+        field=field,
+        points=points,
+        boxes=boxes,
+        annotations=None if annotations is None else local(annotations),
+        dataset=_dataset_here(dataset),
+        columns=columns,
+    )
+    folder: str | Path = tempfile.mkdtemp(prefix="uiproof-") if out is None else out
+    if out is None:
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    results = []
+    for method in published_methods(predictions):
+        name = str(method.settings["field"])
+        run = _run_published(dataset, path, method, run_place(folder, name), limit, quiet)
+        results.append(Rescored(name, run, method.rates, predictions.in_set))
+    return results
+
+
+def _run_published(
+    dataset: str, file: Path, method: Published, directory: Path, limit: int | None, quiet: bool
+) -> RunDirectory:
+    from uiproof.benchmarks.grounding import BENCHMARK
+    from uiproof.engine.progress import call_anywhere, make_progress
+    from uiproof.engine.run import execute
+    from uiproof.engine.run_sync import kept_at_url
+
+    call = partial(
+        execute,
+        directory=directory,
+        benchmark=BENCHMARK,
+        cases=method.cases(file.resolve()),
+        dataset=file.resolve(),
+        dataset_name=dataset,
+        method=method,
+        executor="inline",
+        limit=limit,
+    )
+    with kept_at_url(directory):
+        return call_anywhere(call, make_progress(quiet=quiet))
+
+
+def _dataset_here(name: str | Path | None) -> Path | None:
+    """Return the data set of a name or path; None where it is only a name."""
+    from uiproof.registry import resolve_dataset
+
+    if name is None:
+        return None
+    try:
+        benchmark, path = resolve_dataset(str(name))
+    except UiproofError:
+        if Path(name).exists():
+            raise
+        return None
+    return path if benchmark.name == "grounding" else None
+
+
+def diagnose_run(
+    run: str | Path,
+    *,
+    contract: str | None = None,
+    dataset: str | Path | None = None,
+    field: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> str:
+    """Return which coordinates a model really used, in one line.
+
+    `run` is a run of ours, or a file of predictions that another harness has left; `dataset`,
+    `field` and `columns` are only for such a file.
+    """
     from uiproof.benchmarks.grounding.coordinates import parse_contract
     from uiproof.benchmarks.grounding.diagnose import diagnose
     from uiproof.engine.rundir import RunDirectory
 
+    if Path(run).is_file():
+        return _diagnose_file(Path(run), contract, dataset, field, columns)
     directory = RunDirectory.of(run)
     settings = directory.manifest.get("settings", {})
     declared = contract or settings.get("grounder", settings).get("contract")
+    declared = declared or settings.get("points")
     if declared is None:
         raise UsageError(
             f"{run} does not say which coordinates its model was to use.",
@@ -105,13 +214,41 @@ def diagnose_run(run: str | Path, *, contract: str | None = None) -> str:
     return diagnose(replayed, declared=parse_contract(declared)).verdict
 
 
+def _diagnose_file(
+    path: Path,
+    contract: str | None,
+    dataset: str | Path | None,
+    field: str | None,
+    columns: Mapping[str, str] | None,
+) -> str:
+    from uiproof.benchmarks.grounding.diagnose import diagnose, replayed_predictions
+    from uiproof.benchmarks.grounding.predictions import read_predictions
+
+    here = _dataset_here(dataset)
+    if dataset is not None and here is None:
+        raise InputError(f"There is no data set {dataset} here.", remedy="Give its folder.")
+    found = read_predictions(path, field=field, points=contract, dataset=here, columns=columns)
+    lines = []
+    for method in found.methods:
+        if method in found.assisted:
+            continue
+        replayed = replayed_predictions(found, method)
+        verdict = diagnose(replayed, declared=found.reading.points[method]).verdict
+        lines.append(verdict if len(found.methods) == 1 else f"{method}: {verdict}")
+    return "\n".join(lines)
+
+
 def _replayed(details: Any) -> Iterator[Replayed]:
     from uiproof.benchmarks.grounding.diagnose import Replayed
     from uiproof.geometry import Box
 
     truth = details.get("truth") or {}
     polygon = tuple((x, y) for x, y in truth.get("polygon") or ())
-    target = None if truth.get("refusal") else polygon or Box(*truth.get("bbox", (0, 0, 0, 0)))
+    target = (
+        None
+        if truth.get("refusal")
+        else polygon or Box(*(truth.get("clickable") or truth.get("bbox", (0, 0, 0, 0))))
+    )
     for look in details.get("looks", ())[:1]:  # later looks depend on the first
         if look["raw"]:
             width, height = look["sent"]

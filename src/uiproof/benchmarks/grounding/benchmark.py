@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,11 +12,13 @@ from uiproof.benchmark import (
     Judge,
     JudgeOptions,
     Method,
+    Served,
     deferred,
 )
 
 if TYPE_CHECKING:
     from uiproof.benchmark import Connect
+    from uiproof.browser import Renderer
     from uiproof.engine.rundir import RunDirectory
     from uiproof.settings import Settings
     from uiproof.views.base import Analyses, Leaderboard
@@ -56,12 +58,19 @@ class Grounding(Benchmark):
     }
     labels_by_method = True  # `ocr` is `ocr@none`
 
+    claims_references = True
+
     metrics = deferred(f"{_ROOM}.summary:METRICS")
     methods = deferred(f"{_ROOM}.methods:METHODS")
+    prompts = deferred(f"{_ROOM}.methods:PROMPTS")
+    prompt_slots = deferred(f"{_ROOM}.grounders:SLOTS")
     protocols = deferred(f"{_ROOM}.cases:PROTOCOLS")
     recognises = deferred(f"{_ROOM}.cases:recognises")
     cases = deferred(f"{_ROOM}.cases:cases")
+    answer = deferred(f"{_ROOM}.cases:answer")
     summarise = deferred(f"{_ROOM}.summary:summarise")
+    reference_case = deferred(f"{_ROOM}.serving:reference_case")
+    answer = deferred(f"{_ROOM}.serving:answer")
     summed_details = deferred(f"{_ROOM}.summary:summed_details")
     case_view = deferred(f"{_ROOM}.view:Gallery")
     editor = deferred(f"{_ROOM}.annotation:open_screenshots")
@@ -76,20 +85,38 @@ class Grounding(Benchmark):
         name: str,
         *,
         connect: Connect,
-        prompt: str | None = None,  # noqa: ARG002 - it has none
+        prompt: str | None = None,
         protocol: str | None = None,
         settings: Settings | None = None,
     ) -> Method[Any, Any]:
         """Make a method that is put together by its name, such as `openai/gpt-4o@zoom`."""
         from uiproof.benchmarks.grounding.methods import make_method
 
-        return make_method(name, connect, protocol or next(iter(self.protocols)), settings)
+        rules = protocol or next(iter(self.protocols))
+        return make_method(name, connect, rules, settings, prompt=prompt)
 
     def judge(self, run: Path, options: JudgeOptions) -> Judge[Any, Any, Any]:  # noqa: ARG002
         """Make the judge, which compares places."""
         from uiproof.benchmarks.grounding.judge import GroundingJudge
 
         return GroundingJudge(run)
+
+    def served(self) -> Served:
+        """Return how requests describe a reference."""
+        from uiproof.benchmarks.grounding.serving import SERVED
+
+        return SERVED
+
+    def scoring_judge(
+        self,
+        folder: Path,  # noqa: ARG002 - it keeps nothing
+        options: JudgeOptions,  # noqa: ARG002
+        renderer: Callable[[], Renderer],  # noqa: ARG002
+    ) -> Judge[Any, Any, Any]:
+        """Make a judge that also takes boxes as references."""
+        from uiproof.benchmarks.grounding.serving import PlaceJudge
+
+        return PlaceJudge()
 
     def analyses(self, board: Leaderboard, runs: Sequence[RunDirectory]) -> Analyses:  # noqa: ARG002
         """Return the tables and charts of the paper."""

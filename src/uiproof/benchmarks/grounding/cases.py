@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from uiproof.benchmark import BrokenCase, Case
 from uiproof.benchmarks.grounding.coordinates import Point
 from uiproof.benchmarks.grounding.data import AnnotatedElement, BrokenItem
 from uiproof.benchmarks.grounding.loaders import Screen, data_folder, image_size
 from uiproof.benchmarks.grounding.published_sets import find_loader
-from uiproof.errors import InputError
+from uiproof.errors import InputError, MethodError
 from uiproof.geometry import Box
 
 UIPROOF = "uiproof"
@@ -105,6 +106,31 @@ class AssistedFinding:
     matched_text: str = ""
     region_errors: tuple[str, ...] = ()  # looks that failed because of the server
     protocol: str = UIPROOF  # whose rules, one of `PROTOCOLS`
+
+
+def answer(generated: Any, **options: Any) -> Answer:  # noqa: ARG001 - it has none
+    """Return a place as the judge takes it; raise `MethodError` where it is none.
+
+    A place is an `Answer`, a point `(x, y)` or a box `(x, y, width, height)` in fractions of the
+    screenshot, or None for an element that is not there.
+    """
+    if isinstance(generated, Answer):
+        return generated
+    if generated is None:
+        return Answer(refused=True)
+    try:
+        place = [float(number) for number in generated]
+    except (TypeError, ValueError):
+        place = []
+    if len(place) not in (2, 4) or not all(0 <= number <= 1 for number in place):
+        raise MethodError(
+            f"{generated!r:.100} is no place on a screenshot.",
+            remedy="Return (x, y) or (x, y, width, height) from 0 to 1: divide pixels by the "
+            "question's width and height.",
+        )
+    if len(place) == 2:
+        return Answer(point=(place[0], place[1]))
+    return Answer(box=Box(*place))
 
 
 def recognises(path: Path) -> bool:

@@ -12,9 +12,19 @@ import typer
 from uiproof.cli.main import EXIT_FAILED_CASES
 from uiproof.cli.options import Json, Limit, Quiet, on_this_machine
 from uiproof.cli.results import check_json
+from uiproof.errors import UsageError
 
 if TYPE_CHECKING:
     from uiproof.benchmarks.grounding.audit import Audited
+
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="COLUMN=FIELD",
+        help="Read a file of no known format: answer=prediction, target=bbox, … May be repeated.",
+    ),
+]
 
 
 def generate(
@@ -104,37 +114,61 @@ def audit(
 
 
 def diagnose(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A grounding run, or its URL.")],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A grounding run, its URL, or a prediction file.")
+    ],
     contract: Annotated[
         str | None,
         typer.Option(
             help="What the model was to use, such as thousand,xy,point. [default: the run's]"
         ),
     ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="For a file: the data set with its targets and screenshots.")
+    ] = None,
+    field: Annotated[
+        str | None, typer.Option(help="For a file: one of several predictions.")
+    ] = None,
+    columns: Columns = None,
 ) -> None:
-    """Say which coordinates a model really used, from the raw answers of a run.
+    """Say in one line which coordinates a model really used, from its raw answers.
 
     \b
-    Example:
+    Examples:
       uiproof diagnose runs/grounding-demo-uitars-none
+      uiproof diagnose 20260801_samples_screenspot_pro.jsonl
     """
     import uiproof
 
-    typer.echo(uiproof.diagnose_run(run, contract=contract))
+    typer.echo(
+        uiproof.diagnose_run(
+            run, contract=contract, dataset=dataset, field=field, columns=_columns(columns)
+        )
+    )
 
 
 def score(
     dataset: Annotated[
-        str, typer.Argument(metavar="DATASET", help="What it is filed under: screenspot-pro, …")
+        str,
+        typer.Argument(
+            metavar="DATASET",
+            help="What it is filed under: screenspot-pro, …; a data set on this machine gives "
+            "targets and sizes to files without them.",
+        ),
     ],
     predictions: Annotated[
-        str, typer.Argument(metavar="PREDICTIONS", help="A published prediction file, or its URL.")
+        str,
+        typer.Argument(
+            metavar="PREDICTIONS",
+            help="What lmms-eval, VLMEvalKit, inspect_ai, screensuite or a paper left; or its URL.",
+        ),
     ],
     field: Annotated[
         str | None, typer.Option(help="One of several predictions per item. [default: all]")
     ] = None,
     points: Annotated[
-        str | None, typer.Option(help="pixels, unit or thousand. [default: what fits the file]")
+        str | None,
+        typer.Option(help="pixels, unit, thousand, resized:28, … [default: what fits the file]"),
     ] = None,
     boxes: Annotated[
         str | None, typer.Option(help="corners or size. [default: what fits the file]")
@@ -142,6 +176,7 @@ def score(
     annotations: Annotated[
         str | None, typer.Option(help="Showdown's data.csv, where its predictions have no boxes.")
     ] = None,
+    columns: Columns = None,
     json: Json = None,
     out: Annotated[
         str | None, typer.Option(metavar="DIR", help="Keep the runs there; may be a URL.")
@@ -149,10 +184,12 @@ def score(
     limit: Limit = None,
     quiet: Quiet = False,
 ) -> None:
-    """Score published predictions again, from the boxes that their files carry.
+    """Score predictions again that another harness or a paper has left.
 
     \b
     Examples:
+      uiproof score grounding screenspot-pro 20260801_samples_screenspot_pro.jsonl
+      uiproof score grounding OSWorld-G/ Qwen3-VL_OSWorld_G.xlsx --points thousand
       uiproof score grounding screenspot-pro venus_72b_in_depth_3.json
       uiproof score grounding screenspot-pro logs_sspro_omniv2.json --json scores.json
     """
@@ -167,6 +204,7 @@ def score(
         points=points,
         boxes=boxes,
         annotations=annotations,
+        columns=_columns(columns),
         out=out,
         limit=limit,
         quiet=quiet,
@@ -179,6 +217,14 @@ def score(
         typer.echo(rescored_table(results))
     if any(one.run.summary["failed"] for one in results):
         raise typer.Exit(EXIT_FAILED_CASES)
+
+
+def _columns(given: Sequence[str] | None) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given or ()]
+    for column, sign, field in pairs:
+        if not (column and sign and field):
+            raise UsageError(f"--map {column}{sign}{field} is not COLUMN=FIELD.")
+    return {column: field for column, _, field in pairs}
 
 
 def _audit_json(rows: Sequence[Audited]) -> dict[str, Any]:

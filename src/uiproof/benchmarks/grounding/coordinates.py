@@ -110,6 +110,8 @@ class Contract:
         space = _SPACE_WORDS[self.space]
         if self.resize:
             space += f" (factor {self.resize.factor}, up to {self.resize.max_pixels:,} pixels)"
+        if self.sent_side is not None:
+            space += f" (shrunk to {self.sent_side} pixels at most)"
         return space if self.order is Order.XY else f"{space}, y first"
 
 

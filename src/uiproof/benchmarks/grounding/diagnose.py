@@ -4,7 +4,7 @@ Many very low grounding scores come from reading numbers under the wrong contrac
 can be read again under every other one, without asking the model:
 
     diagnosis = diagnose(records, declared=contract_for("my-model"))
-    print(diagnosis.verdict)    # Your accuracy would be 51 % instead of 2 % as 0-1000 ...
+    print(diagnosis.verdict)    # The coordinates are 0-1000: with that, 51.0 % instead of 2.1 % ...
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from uiproof.benchmarks.grounding.coordinates import (
     Resize,
     Space,
     is_outside,
+    sent_size,
 )
 from uiproof.benchmarks.grounding.judge import distance_to_polygon
 from uiproof.benchmarks.grounding.parsing import Parsed, locate, parse
-from uiproof.errors import UsageError
+from uiproof.benchmarks.grounding.predictions import Prediction, Predictions
+from uiproof.errors import InputError, UsageError
 from uiproof.geometry import Box
 from uiproof.stats.intervals import clustered_rate, mcnemar, paired_permutation
 
@@ -41,8 +43,10 @@ _RESIZES = (
     Resize(28, 2000000, 4800000),  # UI-Venus 1.0
     Resize(32, 65536, 16777216),  # Qwen3-VL
 )
+_SENT = ((1568, 1150000), (2048, None), (1280, None), (1024, None))  # limits of side and area
 _FEWEST_HITS = 5  # under the best contract, to claim anything
 _RESAMPLES = 1999
+_MANY_UNREADABLE = 0.1  # a share of answers that is worth a word
 _SHIFTS = 20  # comparisons with the targets of other answers, for the rate of chance
 
 
@@ -59,6 +63,29 @@ class Replayed:
     sent_height: int
     region: Box = WHOLE
     target: Box | Polygon | None = None
+    parsed: Parsed | None = None  # where a file has numbers instead of a text
+
+    @property
+    def place(self) -> Parsed:
+        """Return what the answer says."""
+        return parse(self.raw) if self.parsed is None else self.parsed
+
+
+def replayed_predictions(found: Predictions, method: str) -> list[Replayed]:
+    """Return the answers of one method of a prediction file, as they are written."""
+    replayed = []
+    for item, one in zip(found.items, found.methods[method], strict=True):
+        if not isinstance(one, Prediction) or item.negative or item.size is None:
+            continue
+        target = one.element.polygon or one.element.clickable or one.element.bbox
+        given = item.answers[method]
+        replayed.append(Replayed(given.raw, *item.size, target=target, parsed=given.parsed))
+    if not replayed:
+        raise InputError(
+            f"{found.path} does not say how large its screenshots are.",
+            remedy="Add --dataset with the folder of the data set.",
+        )
+    return replayed
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +140,16 @@ def diagnose(
     """
     if not records:
         raise UsageError("There are no stored answers to diagnose.", remedy="Run a method first.")
-    parsed = [parse(record.raw) for record in records]
+    parsed = [record.place for record in records]
     targets = [record.target for record in records if record.target is not None]
-    replays = [_replay(contract, records, parsed) for contract in _tried(declared, parsed)]
+    replays = [
+        _replay(contract, records, parsed)
+        for contract in _tried(declared, parsed)
+        if contract.sent_side is None or contract == declared or _shrinks(contract, records)
+    ]
     level = (1 - confidence) / len(replays)
     own = replays[0]
-    best = _best(replays, level)
+    best = _best(replays, level, 1 - confidence)
     plausible = [
         replay is best
         or (_hits_alike(best, replay, level) and _near_alike(best, replay, 1 - confidence))
@@ -144,7 +175,7 @@ def diagnose(
         declared=own_fit,
         best=best_fit,
         fits=tuple(fits),
-        certain=real and len({_convention(fit) for fit in fits if fit.plausible}) == 1,
+        certain=real and len({_convention(fit.contract) for fit in fits if fit.plausible}) == 1,
         should_change=real
         and not own_fit.plausible
         and best_fit.hits > own_fit.hits
@@ -157,7 +188,7 @@ def diagnose(
 
 def numbers_say(records: Sequence[Replayed]) -> str:
     """Return what the size of the numbers alone shows about their space, in words."""
-    answers = [(parse(record.raw).numbers, record) for record in records]
+    answers = [(record.place.numbers, record) for record in records]
     largest_of_each = sorted(max(found) for found, _ in answers if found)
     if not largest_of_each:
         return "There are no numbers in the answers."
@@ -200,14 +231,18 @@ def _tried(declared: Contract, parsed: Sequence[Parsed]) -> tuple[Contract, ...]
     if not read or not all(answer.percent for answer in read):
         spaces = [Contract(space) for space in Space if space is not Space.RESIZED]
         spaces += [Contract(Space.RESIZED, resize=resize) for resize in _RESIZES]
+        spaces += [Contract(Space.PIXELS, sent_side=side, sent_pixels=area) for side, area in _SENT]
         tried += [
             replace(contract, order=order, shape=declared.shape)
             for order in orders
             for contract in spaces
         ]
-    unique = {(c.space, c.order, c.resize): c for c in reversed(tried)}
-    unique.pop((declared.space, declared.order, declared.resize))
-    return declared, *reversed(unique.values())
+    return tuple({replace(one, shape=declared.shape): one for one in tried}.values())
+
+
+def _shrinks(contract: Contract, records: Sequence[Replayed]) -> bool:
+    sizes = {(record.sent_width, record.sent_height) for record in records}
+    return any(sent_size(contract, *size) != size for size in sizes)
 
 
 def _replay(contract: Contract, records: Sequence[Replayed], parsed: Sequence[Parsed]) -> _Replay:
@@ -224,8 +259,9 @@ def _replay(contract: Contract, records: Sequence[Replayed], parsed: Sequence[Pa
 
 
 def _place(contract: Contract, record: Replayed, parsed: Parsed) -> Point | Box | None:
+    size = sent_size(contract, record.sent_width, record.sent_height)
     try:
-        return locate(parsed, contract, record.sent_width, record.sent_height)
+        return locate(parsed, contract, *size)
     except UsageError:  # the picture is too thin for smart-resize
         return None
 
@@ -261,13 +297,19 @@ def _around(polygon: Polygon) -> Box:
     return Box(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
 
 
-def _best(replays: Sequence[_Replay], level: float) -> _Replay:
-    """Return the contract with the nearest places among those with the most hits."""
+def _best(replays: Sequence[_Replay], level: float, near: float) -> _Replay:
+    """Return the contract with the nearest places among those with the most hits.
+
+    Of those of the same convention that cannot be told apart, it is the most usual one.
+    """
     most = max(replays, key=lambda replay: int(replay.hit.sum()))
-    return min(
+    best = min(
         (replay for replay in replays if _hits_alike(most, replay, level)),
         key=lambda replay: float(replay.farness.sum()),
     )
+    same = [one for one in replays if _convention(one.contract) == _convention(best.contract)]
+    alike = (o for o in same if _hits_alike(best, o, level) and _near_alike(best, o, near))
+    return next(alike, best)
 
 
 def _hits_alike(a: _Replay, b: _Replay, level: float) -> bool:
@@ -293,10 +335,10 @@ def _beats_chance(replay: _Replay, targets: Sequence[Box | Polygon], confidence:
     return share.low > sum(others) / len(others)
 
 
-def _convention(fit: Fit) -> tuple[str, Order]:
+def _convention(contract: Contract) -> tuple[str, Order, bool]:
     """Return the space and order; 0-1000 and 0-999 are one convention, as are all resizes."""
-    space = fit.contract.space
-    return ("thousand" if space is Space.THOUSAND_999 else str(space)), fit.contract.order
+    space, shrunk = contract.space, contract.sent_side is not None
+    return ("thousand" if space is Space.THOUSAND_999 else str(space)), contract.order, shrunk
 
 
 def _verdict(found: Diagnosis, beats_chance: bool) -> str:
@@ -308,34 +350,41 @@ def _verdict(found: Diagnosis, beats_chance: bool) -> str:
             f"Cannot tell: under no contract do the answers hit more than chance does "
             f"(at best {best.hits} of {best.n}, as {best.contract.words}). {found.numbers_say}"
         )
-    words: dict[tuple[str, Order], str] = {}
+    words: dict[tuple[str, Order, bool], str] = {}
     for fit in found.fits:
         if fit.plausible:
-            words.setdefault(_convention(fit), fit.contract.words)
-    alike = tuple(words.values())
-    evidence = f"(p {_p(best.p_value)}, {found.n} answers)"
+            words.setdefault(_convention(fit.contract), fit.contract.words)
+    alike = " or ".join(words.values())
+    p_value = "< 0.001" if best.p_value < 0.001 else f"= {best.p_value:.3f}"
     gain = (
-        f"{_percent(best.rate)} instead of {_percent(own.rate)} as {' or '.join(alike)} {evidence}"
+        f"The coordinates are {alike}: with that, {_percent(best.rate)} instead of "
+        f"{_percent(own.rate)} (p {p_value}, {found.n} answers)"
     )
+    unreadable = ""
+    if found.unreadable > _MANY_UNREADABLE * found.n:
+        unreadable = f" {found.unreadable} answers cannot be read."
     if found.should_change and found.certain:
-        return f"Your accuracy would be {gain}. Use the contract `{best.contract}`."
+        return f"{gain}. Use the contract `{best.contract}`.{unreadable}"
     if found.should_change:
-        return f"Your accuracy would be {gain}; these answers cannot tell which of them it is."
+        return f"{gain}; these answers cannot tell which of them it is.{unreadable}"
     declared = f"As declared, {own.contract.words}, {_percent(own.rate)} of {found.n} answers hit"
     if not own.plausible:
         return (
-            f"{declared}; as {' or '.join(alike)} the places come nearer to their targets, "
-            f"though not significantly more of them hit ({_percent(best.rate)})."
+            f"{gain}; not significantly more of them hit, but the places come nearer to their "
+            f"targets.{unreadable}"
         )
     if not found.certain:
-        return f"Cannot tell {' from '.join(alike)}: both fit these answers. {declared}."
-    other = max((f.rate for f in found.fits if _convention(f) != _convention(best)), default=0.0)
-    return f"The declared contract fits. {declared}, at most {_percent(other)} as anything else."
+        same = " from ".join(words.values())
+        return f"Cannot tell {same}: both fit these answers. {declared}.{unreadable}"
+    other = max(
+        (f.rate for f in found.fits if _convention(f.contract) != _convention(best.contract)),
+        default=0.0,
+    )
+    return (
+        f"The declared contract fits. {declared}, at most {_percent(other)} as anything else."
+        f"{unreadable}"
+    )
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
-
-
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
+    return f"{100 * share:.1f} %"

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -35,6 +34,7 @@ from uiproof.benchmarks.grounding.pictures import Picture
 from uiproof.errors import MethodError, UsageError
 from uiproof.geometry import Box
 from uiproof.models.types import Finish, Image, Message, Reply, Request
+from uiproof.prompts import SLOT, Slot, prompt_file
 
 if TYPE_CHECKING:
     from uiproof.engine.context import Context
@@ -142,6 +142,11 @@ PROMPTS: Mapping[str, str] = {
     "point": "asks for the point to click",
     "box": "asks for the box around the element",
 }
+SLOTS: Mapping[str, Slot] = {
+    "instruction": Slot("what the user wants to do", required=True),
+    "convention": Slot("the coordinates that the model's family uses, in words", required=True),
+    "form": Slot("how to write a place, such as [x, y]"),
+}
 DECLINED = "answer:declined"  # by the model or a filter: neither a place nor a refusal
 TRUNCATED = "answer:truncated"
 SCALED = "answer:picture_scaled"  # on its way, so that the prompt named another size
@@ -166,12 +171,15 @@ class ChatGrounder:
         self.model = model
         self.name, self.concurrency = model.name, model.concurrency
         self.contract = contract or contract_for(family_name(model))
+        self._file = prompt_file(prompt, PROMPTS, SLOTS) if prompt else None
         self.prompt = prompt or ("box" if self.contract.shape is Shape.BOX else "point")
-        if self.prompt not in PROMPTS:
+        if self.prompt not in PROMPTS and self._file is None:
             raise UsageError(
                 f"Grounding has no prompt {self.prompt!r}.",
-                remedy=f"Use one of: {', '.join(PROMPTS)}.",
+                remedy=f"Use one of: {', '.join(PROMPTS)}, or a text file.",
             )
+        if self._file is not None:
+            self.prompt = self._file.name
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -181,7 +189,11 @@ class ChatGrounder:
             **self.model.settings,
             "contract": str(self.contract),
             "prompt": self.prompt,
-            "prompt_digest": prompt_digest(self.prompt, convention),
+            **(
+                {"prompt_digest": prompt_digest(self.prompt, convention)}
+                if self._file is None
+                else self._file.settings
+            ),
         }
 
     async def ground(self, picture: Picture, instruction: str, context: Context) -> Guess:
@@ -191,8 +203,7 @@ class ChatGrounder:
             request = self.request(sent, instruction)
         else:
             request = await asyncio.to_thread(self.request, sent, instruction)
-        reply = await self.model.ask(request, fresh=context.ask_again)
-        context.note_call(self.model.facts(reply))
+        reply = await context.ask(self.model, request)
         return self._read(reply, sent, context)
 
     async def close(self) -> None:
@@ -201,8 +212,8 @@ class ChatGrounder:
 
     def request(self, picture: Picture, instruction: str) -> Request:
         """Return the request about a picture, which is sent as it is; see `fitted`."""
-        asked = fill_prompt(
-            self.prompt,
+        asked = fill_text(
+            _prompt(self.prompt) if self._file is None else self._file.text.strip(),
             instruction=instruction,
             convention=self._convention(*picture.size),
             form=self._form(),
@@ -236,7 +247,7 @@ class ChatGrounder:
 
     def _form(self) -> str:
         names = ["x", "y"] if self.contract.order is Order.XY else ["y", "x"]
-        if self.prompt == "box":
+        if self.prompt == "box" or (self._file and self.contract.shape is Shape.BOX):
             names = [f"{name}{corner}" for corner in (1, 2) for name in names]
         return f"[{', '.join(names)}]"
 
@@ -281,10 +292,7 @@ def family_name(model: ChatModel) -> str:
 async def ask_model(model: ChatModel, png: bytes, text: str, context: Context) -> Reply:
     """Show a picture to a model and ask about it."""
     message = Message("user", (Image(png), text))
-    request = Request((message,), model.parameters)
-    reply = await model.ask(request, fresh=context.ask_again)
-    context.note_call(model.facts(reply))
-    return reply
+    return await context.ask(model, Request((message,), model.parameters))
 
 
 @cache
@@ -295,7 +303,12 @@ def _prompt(name: str) -> str:
 
 def fill_prompt(name: str, **values: object) -> str:
     """Return a prompt with its `{names}` replaced by values, which may contain braces."""
-    return re.sub(r"\{([a-z]+)\}", lambda place: str(values.get(place[1], place[0])), _prompt(name))
+    return fill_text(_prompt(name), **values)
+
+
+def fill_text(text: str, **values: object) -> str:
+    """Fill a text as `fill_prompt` does."""
+    return SLOT.sub(lambda place: str(values.get(place[1], place[0])), text)
 
 
 def prompt_digest(*names: str) -> str:

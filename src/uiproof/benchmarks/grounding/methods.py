@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from uiproof.benchmark import Method
+from uiproof.benchmarks.grounding import grounders
 from uiproof.benchmarks.grounding.assisted import AssistedParsing, AssistedPointing
 from uiproof.benchmarks.grounding.cases import OPENADAPT, UIPROOF, Answer, Question
 from uiproof.benchmarks.grounding.grounders import CONTROLS, ChatGrounder, Control, Grounder
@@ -31,7 +32,7 @@ from uiproof.benchmarks.grounding.searches import (
     Zoom,
 )
 from uiproof.benchmarks.grounding.uitars import OpenAdaptUiTars, UiTarsGrounder
-from uiproof.errors import UsageError
+from uiproof.errors import UsageError, suggestion
 from uiproof.models.names import is_model_name
 from uiproof.settings import Settings
 
@@ -76,6 +77,13 @@ METHODS: Mapping[str, str] = {
 }
 
 
+_AUTO = "auto"
+PROMPTS: Mapping[str, str] = {
+    _AUTO: "point or box, as the model's family was trained",
+    **grounders.PROMPTS,
+}
+
+
 class Blind(Method[Question, Answer]):
     """A grounder with a search: sees the screenshot and the instruction, nothing else."""
 
@@ -114,6 +122,15 @@ class BlindModel(Blind):
 
     _grounder: ChatGrounder
 
+    def __init__(self, grounder: ChatGrounder, search: Search, prompt: str | None = None) -> None:
+        super().__init__(grounder, search)
+        self._label = grounder.prompt if prompt else ""
+
+    @property
+    def name(self) -> str:
+        """Return for example `openai/gpt-4o@zoom`, and the prompt if one was chosen."""
+        return f"{super().name} {self._label}".rstrip()
+
     @property
     def model(self) -> ChatModel:
         """Return the model that is asked."""
@@ -128,12 +145,18 @@ class BlindModel(Blind):
 
 
 def make_method(
-    name: str, connect: Connect, protocol: str = UIPROOF, settings: Settings | None = None
+    name: str,
+    connect: Connect,
+    protocol: str = UIPROOF,
+    settings: Settings | None = None,
+    *,
+    prompt: str | None = None,
 ) -> Method[Any, Any]:
     """Return the method of this name; `connect` makes models by their names.
 
-    `protocol` is one of `PROTOCOLS`: the rules for the six described methods. `settings` has the
-    addresses of servers and the thresholds; by default they come from the environment.
+    `prompt` is for chat models, one of `PROMPTS` or the user's own. `protocol` is one of
+    `PROTOCOLS`: the rules for the six described methods. `settings` has the addresses of servers
+    and the thresholds; by default they come from the environment.
     """
     settings = settings or Settings.from_environment()
     if protocol == OPENADAPT:
@@ -145,9 +168,11 @@ def make_method(
     known = "|".join(map(re.escape, SEARCHES))
     split = re.fullmatch(rf"(.+?)@((?:{known})(?::.+)?)", name)
     text, search = split.groups() if split else (name, "none")
-    grounder = _grounder(text, connect, settings)
-    kind = BlindModel if isinstance(grounder, ChatGrounder) else Blind
-    return kind(grounder, make_search(search, connect))
+    prompt = None if prompt == _AUTO else prompt
+    grounder = _grounder(text, connect, settings, prompt)
+    if isinstance(grounder, ChatGrounder):
+        return BlindModel(grounder, make_search(search, connect), prompt)
+    return Blind(grounder, make_search(search, connect))
 
 
 def make_search(name: str, connect: Connect) -> Search:
@@ -198,7 +223,7 @@ def _openadapt(name: str, connect: Connect, settings: Settings) -> Method[Any, A
     return AssistedPointing(f"UI-TARS + {kind}", grounder, cropping, protocol=OPENADAPT)
 
 
-def _grounder(name: str, connect: Connect, settings: Settings) -> Grounder:
+def _grounder(name: str, connect: Connect, settings: Settings, prompt: str | None) -> Grounder:
     if name in CONTROLS:
         return Control(name)
     if name == "ocr":
@@ -210,10 +235,12 @@ def _grounder(name: str, connect: Connect, settings: Settings) -> Grounder:
         parser = _omniparser(connect, settings)
         return OmniParserGrounder(parser, connect(selector) if selector else None)
     if is_model_name(name):
-        return ChatGrounder(connect(name))
+        return ChatGrounder(connect(name), prompt=prompt)
+    names = [one.removesuffix("@SEARCH") for one in METHODS if "MODEL" not in one]
     raise UsageError(
         f"Grounding has no method {name!r}.",
-        remedy="Use GROUNDER@SEARCH or one of the other names that `uiproof list` shows.",
+        remedy=f"{suggestion(name, names)} Use GROUNDER@SEARCH, one of the other names that "
+        "`uiproof list` shows, or a function, my_module:function.".lstrip(),
     )
 
 

@@ -45,6 +45,9 @@ class Parsed:
     percent: bool = False
 
 
+NOTHING = Parsed("nothing")
+
+
 def parse(text: str) -> Parsed:
     """Return the place in an answer. Never raises; what cannot be read is `nothing`."""
     if len(text) > 2 * _READ:
@@ -60,7 +63,7 @@ def parse(text: str) -> Parsed:
         # Some models put the action into their reasoning; bare numbers there are not an answer.
         found = _latest(thought, MARKED)
     if found is None:
-        return Parsed("nothing")
+        return NOTHING
     kind: Kind = "point" if len(found.numbers) == 2 else "box"
     return Parsed(kind, found.numbers, found.form, confidence, found.named, found.percent)
 

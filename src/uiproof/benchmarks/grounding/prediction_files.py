@@ -1,7 +1,14 @@
-"""Read published prediction files: one reader for each format, entries as they are written.
+"""Read prediction files: one reader for each published format, entries as they are written.
 
-ScreenSpot-Pro's script and its copies write `details`, OmniParser's log has the same entries one
-per line, zoom-consistency captures have several steps per item, Showdown publishes a CSV of clicks.
+    lmms-eval          *_samples_TASK.jsonl of lmms-eval
+    vlmevalkit         MODEL_SET.xlsx or .tsv of VLMEvalKit
+    inspect            logs of inspect_ai, .eval or .json
+    screensuite        answers.jsonl of screensuite
+    zoom-consistency   captures of several steps
+    showdown           Showdown's clicks, CSV
+    screenspot-pro     `details` of ScreenSpot-Pro's script and its copies
+    omniparser         the same, one object per line
+
 `predictions` decides what the numbers mean.
 """
 
@@ -11,39 +18,49 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import hypot
 from pathlib import Path
 from typing import Any
 
+from uiproof.benchmark import look_up
+from uiproof.benchmarks.grounding.coordinates import Contract, contract_for
+from uiproof.benchmarks.grounding.data import AnnotatedElement
+from uiproof.benchmarks.grounding.parsing import NOTHING, Parsed, parse
 from uiproof.errors import InputError, UsageError
 from uiproof.files import access
 
 Entry = Mapping[str, Any]
-Numbers = tuple[float, ...]  # two for a point, four for a box
+Numbers = tuple[float, ...]  # two for a point, four for a box, more for a polygon
 Size = tuple[int, int]
 
+FIELDS = ("prediction", "bbox", "instruction", "image", "id", "width", "height", "correct")
 REMEDY = (
-    "Known are the result files of ScreenSpot-Pro's script and its copies (`details`), "
-    "OmniParser's log (JSON lines), zoom-consistency captures and Showdown's CSV."
+    "Say what the columns are, for example --map answer=prediction --map target=bbox; "
+    f"fields are {', '.join(FIELDS)}."
 )
 ORACLE = "oracle"
+PRED = "pred"
 _ROUTER = "router"
-_PRED = "pred"
 _NOT_AN_OBJECT = "an object was expected"
 _MISSING = "there is no prediction"
+_RAW_LENGTH = 4000  # of an answer's text; some files repeat whole transcripts
 
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
     """The answer of one method to one item, in the file's own numbers."""
 
-    place: Numbers | None = None  # None where nothing can be read
-    refused: bool = False
+    parsed: Parsed = NOTHING
     stored: bool | None = None  # whether the file calls it correct
     raw: str = ""
     crop: Numbers | None = None  # the part that was looked at last: corners in pixels
+
+    @property
+    def place(self) -> Numbers | None:
+        """Return the numbers; None where nothing can be read."""
+        return self.parsed.numbers or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +73,13 @@ class RawItem:
     instruction: str = ""
     image: str = ""
     box: Numbers | None = None
+    polygon: Numbers = ()  # x, y, x, y … in pixels
     size: Size | None = None  # of the screenshot in pixels, where the file has it
     negative: bool = False  # there is no such element; to refuse is right
     tags: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, RawAnswer] = field(default_factory=dict)  # by method
     problem: str = ""  # why the entry cannot be used
+    element: AnnotatedElement | None = None  # the target, where a data set has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +92,36 @@ class FileContent:
     oracle_of: tuple[str, ...] = ()  # methods of which `oracle` takes one that is right
     thousandths: frozenset[str] = frozenset()  # methods that use them where numbers leave it open
     published: float | None = None  # the accuracy that the file itself states
+    certain: bool = False  # points above 1 are pixels: so does the harness itself read them
+    contract: Contract | None = None  # of the model, where the file's prompt was ours
 
 
 def read_content(
-    path: Path, *, only: str | None = None, targets: Path | None = None
+    path: Path,
+    *,
+    only: str | None = None,
+    targets: Path | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> FileContent:
     """Read a prediction file, whose format shows from its content.
 
-    `only` is the only method wanted; `targets` is Showdown's `data.csv`.
+    `only` is the only method wanted; `targets` is Showdown's `data.csv`. `columns` says which
+    field (`FIELDS`) each column holds, for files of no known format; a column inside of another is
+    written with a dot.
     """
     entries = _read_entries(path)
-    if entries.kind == "csv":
-        if only not in (None, _PRED):
-            raise UsageError(f"{path} has no method {only}.", remedy=f"It has: {_PRED}.")
-        return _read_showdown(entries, targets)
-    if targets is not None:
+    if columns:
+        entries, only = _renamed(entries, columns), "prediction"
+    keys = {str(key) for value in entries.objects[:20] for key in value}
+    name = next((name for name, wanted in _DETECTED if wanted(entries, keys)), "screenspot-pro")
+    if targets is not None and name != "showdown":
         raise UsageError(f"{path} has its own targets.", remedy="Leave out the annotations.")
-    first = [key for value in entries.objects[:20] for key in value]
-    if any(key == "final" or key.endswith("_final") for key in first):
-        return _read_capture(entries, only)
-    return _read_details(entries, only)
+    content = _READERS[name](entries, only, targets)
+    if only and only not in content.methods:
+        raise UsageError(
+            f"{path} has no method {only}.", remedy=f"It has: {', '.join(content.methods)}."
+        )
+    return replace(content, methods=(only,)) if only else content
 
 
 # --- entries of a file
@@ -106,9 +135,10 @@ class _Entries:
     """The entries of a file; those that are no objects become failed cases."""
 
     path: Path
-    kind: str  # "json", "lines" or "csv"
+    kind: str  # "json", "lines", "table" or "inspect"
     values: list[Any]
     published: float | None = None
+    header: Entry = field(default_factory=dict)  # of an inspect log
 
     @property
     def objects(self) -> list[dict[str, Any]]:
@@ -118,8 +148,17 @@ class _Entries:
         """Return the name of an entry in messages; numbers count from 1."""
         return f"{self.path}, {'line' if self.kind == 'lines' else 'item'} {number}"
 
-    def unreadable(self, number: int, problem: str) -> RawItem:
-        return RawItem(self.where(number), f"#{number}", "unreadable", problem=problem[:200])
+    def items(self, read: Callable[[int, str, dict[str, Any]], RawItem]) -> tuple[RawItem, ...]:
+        """Read every entry; what is no object is an item with a problem."""
+        items = []
+        for count, value in enumerate(self.values, start=1):
+            where = self.where(count)
+            if isinstance(value, dict):
+                items.append(read(count, where, value))
+            else:
+                problem = str(value)[:200] if self.kind == "lines" else _NOT_AN_OBJECT
+                items.append(RawItem(where, f"#{count}", "unreadable", problem=problem))
+        return tuple(items)
 
 
 def _read_entries(path: Path) -> _Entries:
@@ -128,21 +167,30 @@ def _read_entries(path: Path) -> _Entries:
         raise InputError(f"{path} {problem}.", remedy="Give a file of predictions.")
     with access(path, "read"):
         content = path.read_bytes()
+    if content.startswith(b"PK\x03\x04"):
+        from uiproof.benchmarks.grounding import archives
+
+        if archives.is_log(content):
+            header, samples = archives.read_log(path, content)
+            return _Entries(path, "inspect", samples, header=header)
+        return _Entries(path, "table", archives.read_sheet(path, content))
     try:
         text = content.decode("utf-8-sig").strip()
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not a text in UTF-8: {error}.", remedy=REMEDY) from error
     if not text:
         raise InputError(f"{path} is empty.", remedy=REMEDY)
-    if path.suffix.lower() == ".csv" or text[0] not in "[{":
-        return _Entries(path, "csv", _csv_rows(path, text))
+    if path.suffix.lower() in (".csv", ".tsv") or text[0] not in "[{":
+        return _Entries(path, "table", _table_rows(path, text))
     return _json_entries(path, text)
 
 
-def _csv_rows(path: Path, text: str) -> list[Any]:
+def _table_rows(path: Path, text: str) -> list[Any]:
     before = csv.field_size_limit(_LONGEST_FIELD)  # whole answers of models are in it
+    tabs = path.suffix.lower() == ".tsv" or "\t" in text.split("\n", 1)[0]
     try:
-        reader = csv.DictReader(io.StringIO(text, newline=""))
+        lines = io.StringIO(text, newline="")
+        reader = csv.DictReader(lines, delimiter="\t" if tabs else ",")
         rows: list[Any] = list(reader)
         columns = reader.fieldnames or []
     except csv.Error as error:
@@ -164,8 +212,11 @@ def _json_entries(path: Path, text: str) -> _Entries:
         if not isinstance(lines[0], dict):
             raise InputError(f"{path} is not JSON: {error}.", remedy=REMEDY) from error
         return _Entries(path, "lines", lines)
-    if isinstance(content, dict) and "bbox" in content:
-        return _Entries(path, "lines", [content])
+    if isinstance(content, dict):
+        if isinstance(content.get("eval"), dict) and isinstance(content.get("samples"), list):
+            return _Entries(path, "inspect", content["samples"], header=content)
+        if path.suffix == ".jsonl" or "bbox" in content:
+            return _Entries(path, "lines", [content])
     values = _find_list(content)
     if not values:
         problem = "an empty list" if values == [] else "no list of predictions"
@@ -192,27 +243,45 @@ def _find_list(content: Any, depth: int = 2) -> list[Any] | None:
 
 
 def _published(content: Any) -> float | None:
-    for metrics in (_get(content, "metrics"), _get(content, "results", "metrics")):
+    for path in ("metrics", "results.metrics"):
         for total in ("overall", "overall_simple"):
-            if isinstance(overall := _get(metrics, total), dict):
+            overall = look_up(content, f"{path}.{total}") if isinstance(content, dict) else None
+            if isinstance(overall, dict):
                 return _number(overall.get("action_acc"))
     return None
 
 
-def _get(content: Any, *keys: str) -> Any:
-    for key in keys:
-        content = content.get(key) if isinstance(content, dict) else None
-    return content
+def _renamed(entries: _Entries, columns: Mapping[str, str]) -> _Entries:
+    """Return the entries with the fields that the user named, in the form of `details`."""
+    unknown = sorted(set(columns.values()) - set(FIELDS))
+    if unknown or "prediction" not in columns.values():
+        problem = f"There is no field {unknown[0]!r}." if unknown else "No column is prediction."
+        raise UsageError(problem, remedy=REMEDY)
+    present = {str(key) for value in entries.objects[:_SCANNED] for key in value}
+    for column in columns:
+        if column.split(".")[0] not in present:
+            raise UsageError(f"There is no column {column!r}.", remedy=_list(present))
+    values = [
+        {field: look_up(value, column) for column, field in columns.items()}
+        if isinstance(value, dict)
+        else value
+        for value in entries.values
+    ]
+    return replace(entries, kind="lines" if entries.kind == "lines" else "json", values=values)
+
+
+def _list(fields: Iterable[str]) -> str:
+    found = sorted(fields)
+    return f"It has: {', '.join(found[:30])}{', …' if len(found) > 30 else ''}."
 
 
 # --- values of an entry
 
 _NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?")
 _PLACE_KEYS = ("point", "coordinate", "coordinates", "click", "center", "position", "bbox", "box")
-_RIGHT = {"correct", "true", "right", "hit", "yes", "1", "1.0"}
-_WRONG = {"wrong", "incorrect", "wrong_format", "false", "miss", "no", "0", "0.0"}
+_RIGHT = {"correct", "true", "right", "hit", "yes", "1", "1.0", "c"}
+_WRONG = {"wrong", "incorrect", "wrong_format", "false", "miss", "no", "0", "0.0", "i", "n"}
 _NOTHING = {"", "none", "null", "nan", "wrong_format", "[]", "()", "{}"}
-_RAW_LENGTH = 4000  # of an answer's text; some files repeat whole transcripts
 
 
 def _first(entry: Entry, keys: Iterable[str]) -> Any:
@@ -241,9 +310,11 @@ def _number(value: Any) -> float | None:
     return number if abs(number) < 1e15 else None  # false for NaN; no screenshot is so large
 
 
-def _numbers(value: Any) -> Numbers | None:
-    """Return the numbers of a list, also of `[[x, y]]` and of two corners."""
-    if not isinstance(value, list | tuple) or len(value) > 4:
+def _numbers(value: Any, most: int = 4) -> Numbers | None:
+    """Return the numbers of a list, also of `[[x, y]]`, of two corners and of a short text."""
+    if isinstance(value, str):
+        return tuple(map(float, _NUMBER.findall(value))) if len(value) < 200 else None
+    if not isinstance(value, list | tuple) or len(value) > most:
         return None
     if any(isinstance(part, list | tuple) for part in value):
         inner = [_numbers(part) for part in value]
@@ -255,15 +326,8 @@ def _numbers(value: Any) -> Numbers | None:
     return tuple(found) if len(found) == len(value) else None
 
 
-def _written_numbers(value: Any) -> Numbers | None:
-    """Return the numbers of a list or of a short text such as `<1, 2, 3, 4>`."""
-    if isinstance(value, str):
-        return tuple(map(float, _NUMBER.findall(value))) if len(value) < 200 else None
-    return _numbers(value)
-
-
 def _box(value: Any) -> Numbers | None:
-    found = _written_numbers(value)
+    found = _numbers(value)
     return found if found is not None and len(found) == 4 else None
 
 
@@ -277,7 +341,7 @@ def _size(entry: Entry) -> Size | None:
             _first(entry, ("img_width", "image_width", "width", "w")),
             _first(entry, ("img_height", "image_height", "height", "h")),
         ]
-    found = _written_numbers(value)
+    found = _numbers(value)
     if found is None or len(found) != 2 or not all(1 <= side < 1e6 for side in found):
         return None
     return round(found[0]), round(found[1])
@@ -296,20 +360,20 @@ def _answer(value: Any, *, stored: bool | None = None, raw: Any = None) -> RawAn
     if isinstance(value, str):
         if value.strip().lower() in _NOTHING:
             return RawAnswer(stored=stored, raw=text)
-        from uiproof.benchmarks.grounding.parsing import parse
-
-        value = value[:_RAW_LENGTH]
-        parsed = parse(value)
-        return RawAnswer(parsed.numbers or None, parsed.kind == "refusal", stored, text or value)
-    found = _numbers(value)
-    place = found if found is not None and len(found) in (2, 4) else None
-    return RawAnswer(place, stored=stored, raw=text)
+        return RawAnswer(parse(value[:_RAW_LENGTH]), stored, text or value[:_RAW_LENGTH])
+    found = None if value is None else _numbers(value)
+    if found is None or len(found) not in (2, 4):
+        return RawAnswer(stored=stored, raw=text)
+    return RawAnswer(Parsed("point" if len(found) == 2 else "box", found), stored, text)
 
 
 def _only_text(value: Any) -> str | None:
-    """Return the text of a list that holds nothing else."""
-    alone = isinstance(value, list) and len(value) == 1 and isinstance(value[0], str)
-    return value[0] if alone else None
+    """Return the text of a list that holds nothing else, also of a list in a list."""
+    while isinstance(value, list) and len(value) == 1:
+        (value,) = value
+        if isinstance(value, str):
+            return value
+    return None
 
 
 def _verdict(value: Any) -> bool | None:
@@ -321,8 +385,9 @@ def _verdict(value: Any) -> bool | None:
 # --- items of all formats
 
 _IMAGE = ("img_path", "image_path", "img_filename", "image", "file_name", "filename", "img")
-_BOX = ("bbox", "gt_bbox", "box", "gt_box", "target_bbox", "ground_truth_bbox")
-_INSTRUCTION = ("prompt_to_evaluate", "instruction", "prompt", "query", "task")
+_BOX = ("bbox", "gt_bbox", "box", "gt_box", "box_coordinates", "target_bbox", "ground_truth_bbox")
+_INSTRUCTION = ("prompt_to_evaluate", "instruction", "prompt", "query", "task", "question")
+_IDS = ("id", "ui_id", "element_id")
 _TAG_KEYS: Mapping[str, tuple[str, ...]] = {
     "group": ("group",),
     "platform": ("platform", "device"),
@@ -347,11 +412,24 @@ def _item(
     instruction = _text(entry, *_INSTRUCTION)
     slug = "-".join(re.findall(r"\w+", instruction.lower()))[:60].strip("-_") or "element"
     target = _first(entry, _BOX) if target is None else target
-    box = None if negative else _box(target)
-    problem = "" if negative or box else f"the target's box is not four numbers: {target!r:.100}"
-    image, size, tags = _text(entry, *_IMAGE), _size(entry), _tags(entry)
+    kind = _text(entry, "box_type").lower()
+    negative = negative or kind == "refusal"
+    polygon = (_numbers(target, most=1000) or ()) if kind == "polygon" else ()
+    box = None if negative or polygon else _box(target)
+    known = negative or box or (len(polygon) >= 6 and len(polygon) % 2 == 0)
     return RawItem(
-        where, sample, name or slug, instruction, image, box, size, negative, tags, answers, problem
+        where=where,
+        sample=sample,
+        name=name or slug,
+        instruction=instruction,
+        image=_text(entry, *_IMAGE),
+        box=box,
+        polygon=polygon,
+        size=_size(entry),
+        negative=negative,
+        tags=_tags(entry),
+        answers=answers,
+        problem="" if known else f"the target's box is not four numbers: {target!r:.100}",
     )
 
 
@@ -377,6 +455,113 @@ def _sample_names(entries: Sequence[Entry]) -> list[str]:
     return ["/".join([*one[common:-1], re.sub(r"\.\w{2,5}$", "", one[-1])]) for one in parts]
 
 
+# --- lmms-eval, VLMEvalKit, inspect_ai, screensuite
+
+
+_INSTRUCTION_END = re.compile(r"Instructions?:\s*(.+?)\s*(?:Output:)?\s*\Z", re.DOTALL)
+
+
+def _read_lmms_eval(entries: _Entries, _only: str | None, _targets: Path | None) -> FileContent:
+    """Read samples of lmms-eval; since 0.6 it leaves out the annotations (`doc`) and the sizes."""
+
+    def document(value: Entry) -> dict[str, Any]:
+        prompt = _INSTRUCTION_END.search(str(value.get("input")))
+        media = value.get("input_media")
+        image = media[0] if isinstance(media, list) and media else ""
+        doc = value["doc"] if isinstance(value.get("doc"), dict) else {}
+        instruction = prompt[1] if prompt else value.get("target")
+        return {"instruction": instruction, "image": image, **doc}
+
+    docs = [document(value) for value in entries.objects]
+    named = iter(zip(docs, _sample_names(docs), strict=True))
+
+    def read(count: int, where: str, value: dict[str, Any]) -> RawItem:
+        doc, sample = next(named)
+        scores = (score for score in value.values() if isinstance(score, dict))
+        stored = next((_verdict(one["correct"]) for one in scores if "correct" in one), None)
+        said = _first(value, ("filtered_resps", "resps"))
+        answer = {PRED: _answer(said, stored=stored, raw=value.get("resps"))}
+        return _item(doc, where, sample or f"#{count}", answer, name=_text(doc, *_IDS))
+
+    return FileContent("lmms-eval", entries.items(read), (PRED,), certain=True)
+
+
+def _read_vlmevalkit(entries: _Entries, _only: str | None, _targets: Path | None) -> FileContent:
+    names = iter(_sample_names([{**row, "image": ""} for row in entries.objects]))
+
+    def read(_count: int, where: str, row: dict[str, Any]) -> RawItem:
+        sample = next(names) or f"#{row.get('index')}"
+        row = {**row, "image": _text(row, *_IMAGE) if len(_text(row, "image")) < 300 else ""}
+        # The group of ScreenSpot-Pro is called category there.
+        row.setdefault("group", row.get("category"))
+        answer = _answer(row.get("prediction"), stored=_verdict(_first(row, ("match", "hit"))))
+        return _item(row, where, sample, {PRED: answer}, name=_text(row, *_IDS))
+
+    return FileContent("vlmevalkit", entries.items(read), (PRED,), certain=True)
+
+
+def _read_inspect(entries: _Entries, _only: str | None, _targets: Path | None) -> FileContent:
+    about = entries.header.get("eval")
+    about = about if isinstance(about, dict) else {}
+
+    def read(count: int, where: str, sample: dict[str, Any]) -> RawItem:
+        metadata = sample.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        scores = sample.get("scores")
+        values = [one.get("value") for one in scores.values()] if isinstance(scores, dict) else []
+        values = [_first(one, ("accuracy",)) if isinstance(one, dict) else one for one in values]
+        stored = next((v for v in map(_verdict, values) if v is not None), None)
+        completion = look_up(sample, "output.completion") or _spoken(sample.get("output"))
+        target = _first(metadata, _BOX) or sample.get("target")
+        sample_id, epoch = str(sample.get("id", count)), sample.get("epoch", 1)
+        screen, _, name = sample_id.rpartition("/")
+        entry = {"instruction": _spoken(sample.get("input")), **metadata}
+        return _item(
+            entry,
+            where,
+            screen or _sample_names([entry])[0] or f"#{count}",
+            {PRED: _answer(completion, stored=stored)},
+            name=name if epoch == 1 else f"{name}@{epoch}",
+            target=target,
+        )
+
+    ours = str(about.get("task", "")).startswith("uiproof/")
+    contract = contract_for(str(about.get("model", ""))) if ours else None
+    return FileContent("inspect", entries.items(read), (PRED,), contract=contract)
+
+
+def _spoken(value: Any) -> str:
+    """Return the last text of an input, a list of messages, or an output of inspect_ai."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        inner = value.get("choices") or value.get("message") or value.get("content")
+        return _spoken(inner) if inner else str(value.get("text") or "")
+    if isinstance(value, list):
+        return next((text for part in reversed(value) if (text := _spoken(part))), "")
+    return ""
+
+
+_PYDANTIC_BOX = re.compile(r"x=(\S+) y=(\S+) width=(\S+) height=(\S+)")
+
+
+def _read_screensuite(entries: _Entries, _only: str | None, _targets: Path | None) -> FileContent:
+    def read(count: int, where: str, value: dict[str, Any]) -> RawItem:
+        truth = value.get("ground_truth")
+        truth = truth if isinstance(truth, list) else [truth]
+        # The box is written as the text of a pydantic object: fractions, with width and height.
+        found = next((m for one in truth if (m := _PYDANTIC_BOX.search(str(one)))), None)
+        size = next((one for one in truth if isinstance(one, list) and len(one) == 2), None)
+        prompt = _INSTRUCTION_END.search(_spoken(value.get("input")))
+        x, y, w, h = map(_number, found.groups()) if found else (None,) * 4
+        box = None if None in (x, y, w, h) else [x, y, x + w, y + h]  # type: ignore[operator]
+        entry = {"instruction": prompt[1] if prompt else "", "image_size": size}
+        answer = _answer(value.get("answer"))
+        return _item(entry, where, f"#{count}", {PRED: answer}, target=box)
+
+    return FileContent("screensuite", entries.items(read), (PRED,), certain=True)
+
+
 # --- ScreenSpot-Pro's script and its copies, OmniParser's log
 
 _PREDICTED = re.compile(
@@ -387,31 +572,30 @@ _VERDICTS = ("correctness", "correct", "is_correct", "is_in_bbox", "hit", "succe
 _SCANNED = 500  # entries that are scanned for the fields with predictions
 
 
-def _read_details(entries: _Entries, only: str | None) -> FileContent:
+def _read_details(entries: _Entries, only: str | None, _targets: Path | None) -> FileContent:
     objects = entries.objects
     methods = (only,) if only else _prediction_fields(objects[:_SCANNED])
     if not methods or not any(method in value for value in objects for method in methods):
-        keys = ", ".join(sorted({str(key) for value in objects[:_SCANNED] for key in value}))
-        wanted = f"the field {only}" if only else "a prediction"
-        raise InputError(f"No item of {entries.path} has {wanted}. It has: {keys}.", remedy=REMEDY)
+        found = {str(key) for value in objects[:_SCANNED] for key in value}
+        wanted = f"No item has the field {only}" if only else "Its format is not known"
+        raise InputError(
+            f"{entries.path}: {wanted}. {_list(found)} Wanted: a prediction (such as pred) and a "
+            "target (bbox).",
+            remedy=REMEDY,
+        )
     samples = iter(_sample_names(objects))
-    items = []
-    for count, value in enumerate(entries.values, start=1):
-        if not isinstance(value, dict):
-            problem = str(value) if entries.kind == "lines" else _NOT_AN_OBJECT
-            items.append(entries.unreadable(count, problem))
-            continue
+
+    def read(count: int, where: str, value: dict[str, Any]) -> RawItem:
         negative = _text(value, "gt_type").lower() == "negative"
         answers = {
             method: _details_answer(value, method, len(methods) == 1, negative)
             for method in methods
         }
         sample = next(samples) or f"#{count}"
-        name = _text(value, "id", "ui_id", "element_id")
-        where = entries.where(count)
-        items.append(_item(value, where, sample, answers, name=name, negative=negative))
+        return _item(value, where, sample, answers, name=_text(value, *_IDS), negative=negative)
+
     kind = "omniparser" if entries.kind == "lines" else "screenspot-pro"
-    return FileContent(kind, tuple(items), methods, published=entries.published)
+    return FileContent(kind, entries.items(read), methods, published=entries.published)
 
 
 def _prediction_fields(objects: Sequence[Entry]) -> tuple[str, ...]:
@@ -435,8 +619,9 @@ def _details_answer(entry: Entry, method: str, alone: bool, negative: bool) -> R
         return answer
     # These files don't store the answer, only whether it was right. To refuse is.
     beside = answer.place is not None and max(answer.place) < 0
-    refused = answer.refused or beside or (answer.place is None and stored is True)
-    return replace(answer, place=None if refused else answer.place, refused=refused)
+    if beside or (answer.place is None and stored is True):
+        return replace(answer, parsed=Parsed("refusal"))
+    return answer
 
 
 # --- zoom-consistency captures
@@ -445,7 +630,7 @@ _STEP = re.compile(r"(?:\w+_)?(?:s1|step1|final)")
 _FIRST_STEP = re.compile(r"(?:\w+_)?(?:s1|step1)")
 
 
-def _read_capture(entries: _Entries, only: str | None) -> FileContent:
+def _read_capture(entries: _Entries, _only: str | None, _targets: Path | None) -> FileContent:
     fields = dict.fromkeys(key for value in entries.objects[:_SCANNED] for key in value)
     steps = [key for key in fields if _STEP.fullmatch(key)]
     # The field with each model's answer inside of its own crop.
@@ -456,25 +641,17 @@ def _read_capture(entries: _Entries, only: str | None) -> FileContent:
         if key in fields
     }
     routed = len(second) > 1
-    methods = (*steps, *((_ROUTER, ORACLE) if routed else ()))
-    if only and only not in methods:
-        raise UsageError(
-            f"{entries.path} has no method {only}.", remedy=f"It has: {', '.join(methods)}."
-        )
-    items = []
-    for count, value in enumerate(entries.values, start=1):
-        if not isinstance(value, dict):
-            items.append(entries.unreadable(count, _NOT_AN_OBJECT))
-            continue
+
+    def read(count: int, where: str, value: dict[str, Any]) -> RawItem:
         answers = {step: _capture_answer(value, step) for step in steps}
         if routed:
             answers[_ROUTER] = answers[f"{_route(value, second)}_final"]
-        sample = _text(value, "idx", "id") or f"#{count}"
-        items.append(_item(value, entries.where(count), sample, answers))
+        return _item(value, where, _text(value, "idx", "id") or f"#{count}", answers)
+
     return FileContent(
         "zoom-consistency",
-        tuple(items),
-        (only,) if only else methods,
+        entries.items(read),
+        (*steps, *((_ROUTER, ORACLE) if routed else ())),
         oracle_of=tuple(f"{model}_final" for model in second) if routed else (),
         thousandths=frozenset(step for step in steps if _FIRST_STEP.fullmatch(step)),
     )
@@ -506,38 +683,32 @@ _CLICK_TEXTS = ("pred", "prediction", "predicted", "point", "click")
 _TARGETS = (("gt_x1", "gt_y1", "gt_x2", "gt_y2"), ("x1", "y1", "x2", "y2"))
 
 
-def _read_showdown(entries: _Entries, targets: Path | None) -> FileContent:
+def _read_showdown(entries: _Entries, _only: str | None, targets: Path | None) -> FileContent:
     columns = {str(key) for key in entries.values[0]}
     if not any(set(pair) <= columns for pair in _CLICKS) and not columns & set(_CLICK_TEXTS):
         raise InputError(
-            f"{entries.path} has no predicted clicks, only: {', '.join(sorted(columns))}.",
-            remedy="The columns are called pred_x and pred_y.",
+            f"{entries.path} has no predicted clicks. {_list(columns)} Wanted: pred_x and pred_y.",
+            remedy=REMEDY,
         )
     if targets is not None:
-        rows = _joined(entries, targets)
-    elif any(set(four) <= columns for four in _TARGETS) or "bbox" in columns:
-        rows = [(entries.where(count), row) for count, row in enumerate(entries.values, start=1)]
-    else:
-        raise InputError(
-            f"{entries.path} has clicks and no targets.",
-            remedy="Give the data set's data.csv with it.",
-        )
-    names = _sample_names([row for _, row in rows])
-    items = []
-    for count, ((where, row), name) in enumerate(zip(rows, names, strict=True), start=1):
+        entries = _joined(entries, targets)
+    names = iter(_sample_names(entries.objects))
+
+    def read(count: int, where: str, row: dict[str, Any]) -> RawItem:
+        sample = next(names) or f"#{count}"
         if None in row or None in row.values():
             problem = "the row has more or fewer values than the header has columns"
-            items.append(RawItem(where, f"#{count}", "unreadable", problem=problem))
-            continue
+            return RawItem(where, f"#{count}", "unreadable", problem=problem)
         boxes = (_box([row.get(key) for key in keys]) for keys in _TARGETS)
         target = next((box for box in boxes if box), None)
-        answers = {_PRED: _click_answer(row)}
-        item = _item(row, where, name or f"#{count}", answers, name=_text(row, "id"), target=target)
-        items.append(replace(item, problem=_MISSING) if "missing" in row else item)
-    return FileContent("showdown", tuple(items), (_PRED,))
+        answers = {PRED: _click_answer(row)}
+        item = _item(row, where, sample, answers, name=_text(row, "id"), target=target)
+        return replace(item, problem=_MISSING) if "missing" in row else item
+
+    return FileContent("showdown", entries.items(read), (PRED,))
 
 
-def _joined(entries: _Entries, targets: Path) -> list[tuple[str, Any]]:
+def _joined(entries: _Entries, targets: Path) -> _Entries:
     """Return the rows of the data set with their clicks, joined by id."""
     file = targets / "data.csv" if targets.is_dir() else targets
     answers = {str(row.get("id")): row for row in entries.values}
@@ -548,15 +719,14 @@ def _joined(entries: _Entries, targets: Path) -> list[tuple[str, Any]]:
             remedy="Predictions and targets belong together by the column id.",
         )
     wanted = {*(key for pair in _CLICKS for key in pair), *_CLICK_TEXTS, "is_in_bbox"}
-    rows: list[tuple[str, Any]] = []
-    for count, target in enumerate(found.objects, start=1):
+    rows: list[Any] = []
+    for target in found.objects:
         answer = answers.get(str(target.get("id")))
-        if answer is None:
-            rows.append((f"{entries.path} for {target.get('id')}", {**target, "missing": "yes"}))
-        else:
-            clicks = {key: value for key, value in answer.items() if key in wanted}
-            rows.append((found.where(count), {**target, **clicks}))
-    return rows
+        clicks = {"missing": "yes"} if answer is None else answer
+        rows.append(
+            {**target, **{key: clicks[key] for key in clicks if key in {*wanted, "missing"}}}
+        )
+    return replace(entries, values=rows)
 
 
 def _click_answer(row: Entry) -> RawAnswer:
@@ -564,3 +734,22 @@ def _click_answer(row: Entry) -> RawAnswer:
     value = [row[key] for key in pair] if pair else _first(row, _CLICK_TEXTS)
     stored = _verdict(row.get("is_in_bbox"))
     return _answer(value, stored=stored, raw=row.get("raw_response"))
+
+
+_DETECTED: tuple[tuple[str, Callable[[_Entries, set[str]], bool]], ...] = (
+    ("inspect", lambda entries, _: entries.kind == "inspect"),
+    ("lmms-eval", lambda _, keys: "doc_id" in keys and bool(keys & {"filtered_resps", "resps"})),
+    ("vlmevalkit", lambda _, keys: {"index", "prediction"} <= keys),
+    ("screensuite", lambda _, keys: {"answer", "ground_truth"} <= keys),
+    ("showdown", lambda entries, _: entries.kind == "table"),
+    ("zoom-consistency", lambda _, keys: any(k == "final" or k.endswith("_final") for k in keys)),
+)
+_READERS: Mapping[str, Callable[[_Entries, str | None, Path | None], FileContent]] = {
+    "inspect": _read_inspect,
+    "lmms-eval": _read_lmms_eval,
+    "vlmevalkit": _read_vlmevalkit,
+    "screensuite": _read_screensuite,
+    "showdown": _read_showdown,
+    "zoom-consistency": _read_capture,
+    "screenspot-pro": _read_details,
+}

@@ -1,26 +1,26 @@
-"""Published predictions as answers that can be scored.
+"""Decide what the numbers of a prediction file mean, and compare its answers with their targets.
 
-    predictions = read_predictions(Path("venus_72b_in_depth_3.json"))
-    rates(predictions.methods["pred"]).rescored      # 0.7210626185958254
-
-Files carry their boxes, so neither the screenshots nor the data set are needed. They don't say
-whether points are pixels, fractions or thousandths, or whether boxes are two corners or a corner
-and a size. The evidence, in this order: what is possible at all (a box that ends before it begins
-is no pair of corners), which reading gives the verdicts that the file itself states, and, between
-pixels and thousandths, which one hits more. How often boxes are hit never decides how boxes are
-read: the larger reading would always win.
+Readers (`prediction_files`) return numbers as they are written. What they mean is said by the user,
+or decided once for each file and method: by what is possible, then by the file's own verdicts. A
+data set that is here gives targets and sizes of screenshots to files that lack them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path
-from typing import TypeVar
+from pathlib import Path, PurePosixPath
 
-from uiproof.benchmarks.grounding.cases import Answer, Look
-from uiproof.benchmarks.grounding.coordinates import WHOLE, Space
+from uiproof.benchmark import Case
+from uiproof.benchmarks.grounding.cases import Answer, GroundingCase, Look, cases
+from uiproof.benchmarks.grounding.coordinates import (
+    WHOLE,
+    Contract,
+    Space,
+    parse_contract,
+)
 from uiproof.benchmarks.grounding.data import (
     AnnotatedElement,
     ElementType,
@@ -28,9 +28,11 @@ from uiproof.benchmarks.grounding.data import (
     unused_name,
 )
 from uiproof.benchmarks.grounding.judge import is_hit
+from uiproof.benchmarks.grounding.parsing import locate
 from uiproof.benchmarks.grounding.prediction_files import (
     ORACLE,
     REMEDY,
+    FileContent,
     Numbers,
     RawAnswer,
     RawItem,
@@ -40,13 +42,11 @@ from uiproof.benchmarks.grounding.prediction_files import (
 from uiproof.errors import InputError, UsageError
 from uiproof.geometry import Box
 
-T = TypeVar("T")
-
-_SPACES = {space.value: space for space in (Space.PIXELS, Space.UNIT, Space.THOUSAND)}
 _NOISE = 1e-6
 _MAX_EVIDENCE = 4000  # items that are looked at, taken from all over the file
 _MOST = 0.9  # the habit of a file; single answers of models may be anything
 _IMPOSSIBLE = 0.2  # more impossible boxes than this are no slips of annotators
+_UNIT, _PIXELS, _THOUSAND = (Contract(s) for s in (Space.UNIT, Space.PIXELS, Space.THOUSAND))
 
 
 class BoxForm(StrEnum):
@@ -61,7 +61,7 @@ class Reading:
     """The meaning of the numbers of a file."""
 
     boxes: BoxForm
-    points: Mapping[str, Space]  # by method
+    points: Mapping[str, Contract]  # by method
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,8 @@ class Predictions:
     assisted: frozenset[str] = frozenset()  # methods that chose with the truth in view
     published: float | None = None  # the accuracy that the file itself states
     sizes_known: bool = True  # False where pixels are on a canvas that is only large enough
+    in_set: int | None = None  # the number of items of the data set, where it is here
+    items: tuple[RawItem, ...] = ()  # as they are written
 
 
 def read_predictions(
@@ -111,29 +113,40 @@ def read_predictions(
     points: str | None = None,
     boxes: str | None = None,
     annotations: Path | None = None,
+    dataset: Path | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Predictions:
-    """Read a published file of predictions, whose format shows from its content.
+    """Read a file of predictions, whose format shows from its content.
 
         read_predictions(Path("kv_capture.json")).methods.keys()    # step1, final
 
     A file may hold several predictions per item; each field is a method, and `field` picks one.
-    `points` (`pixels`, `unit`, `thousand`) and `boxes` (`corners`, `size`) overrule the evidence
-    of the numbers. `annotations` is Showdown's `data.csv`, for files without targets. An item that
-    cannot be used becomes an `Unreadable`, so that no denominator gets smaller.
+    `points` (a contract such as `pixels`, `thousand` or `resized:28`) and `boxes` (`corners`,
+    `size`) overrule the evidence of the numbers. `annotations` is Showdown's `data.csv`, for files
+    without targets; `dataset` is a data set with the targets; `columns` names the columns of a file
+    of no known format. An item that cannot be used becomes an `Unreadable`, so that no denominator
+    gets smaller.
     """
-    space = None if points is None else _choice("points", points, _SPACES)
-    form = None if boxes is None else _choice("boxes", boxes, {one.value: one for one in BoxForm})
-    content = read_content(path, only=field, targets=annotations)
+    contract = None if points is None else parse_contract(points)
+    if boxes is not None and boxes not in tuple(BoxForm):
+        raise UsageError(f"boxes cannot be {boxes!r}.", remedy=f"Use {' or '.join(BoxForm)}.")
+    content = read_content(path, only=field, targets=annotations, columns=columns)
+    in_set = None
+    if dataset is not None:
+        content, in_set = _with_targets(content, dataset)
     items = content.items
     if all(item.problem for item in items):
         raise InputError(
             f"Nothing in {path} can be scored. {items[0].where}: {items[0].problem}.",
-            remedy=REMEDY,
+            remedy="Give the data set's folder as DATASET, for its targets."
+            if dataset is None and "target" in items[0].problem
+            else REMEDY,
         )
     oracle = ORACLE in content.methods and bool(content.oracle_of)
     own = [method for method in content.methods if not oracle or method != ORACLE]
     needed = tuple(dict.fromkeys([*own, *(content.oracle_of if oracle else ())]))
-    reading = _find_reading(items, needed, content.thousandths, space, form)
+    form = None if boxes is None else BoxForm(boxes)
+    reading = _find_reading(content, items, needed, contract or content.contract, form)
     targets = _targets(items, reading)
     scored = {method: _score(items, targets, reading, method) for method in needed}
     if oracle:
@@ -149,16 +162,59 @@ def read_predictions(
         assisted=frozenset({ORACLE} if oracle else ()),
         published=content.published,
         sizes_known=all(item.size for item in items if not item.problem),
+        in_set=in_set,
+        items=items,
     )
 
 
-def _choice(name: str, value: str, known: Mapping[str, T]) -> T:
-    if value not in known:
-        raise UsageError(f"{name} cannot be {value!r}.", remedy=f"Use one of: {', '.join(known)}.")
-    return known[value]
-
-
 # --- targets and answers
+
+
+def _with_targets(content: FileContent, dataset: Path) -> tuple[FileContent, int]:
+    """Give items the targets, sizes and ids that they have in a data set.
+
+    They belong together by their id, by screenshot and instruction, or by an instruction that is
+    there only once. What the data set does not have stays as the file has it.
+    """
+    known = [case for case in cases(dataset) if isinstance(case, Case)]
+    index: dict[object, list[GroundingCase]] = defaultdict(list)
+    for case in known:
+        instruction = case.question.instruction.strip()
+        stems = (case.question.image.stem, PurePosixPath(case.truth.sample_id).stem)
+        own: set[object] = {case.id, case.truth.element.id, instruction}
+        for name in own | {(stem, instruction) for stem in stems}:
+            index[name].append(case)
+    items = []
+    for item in content.items:
+        stem = PurePosixPath(item.image.replace("\\", "/") or item.sample).stem
+        names = (
+            f"{item.sample}/{item.name}",
+            (stem, item.instruction),
+            item.instruction,
+            item.name,
+        )
+        found = next((index[name][0] for name in names if len(index.get(name, ())) == 1), None)
+        if found is None or not item.answers:
+            items.append(item)
+            continue
+        truth = found.truth
+        items.append(
+            replace(
+                item,
+                sample=truth.sample_id,
+                name=truth.element.id,
+                instruction=found.question.instruction,
+                image=str(found.question.image),
+                box=None,
+                polygon=(),
+                size=(truth.width, truth.height),
+                negative=truth.element.refusal,
+                tags={**truth.tags, **item.tags},
+                problem="",
+                element=truth.element,
+            )
+        )
+    return replace(content, items=tuple(items)), len(known)
 
 
 def _targets(
@@ -172,14 +228,20 @@ def _targets(
         name = unused_name(f"{item.sample}/{item.name}", taken)
         size = item.size or canvas
         kind = item.tags.get("ui_type", "").lower()
-        element = AnnotatedElement(
+        polygon = tuple((x / size[0], y / size[1]) for x, y in _pairs(item.polygon))
+        box = Box(0.0, 0.0, 0.0, 0.0)
+        if item.box is not None:
+            box = _unit_box(item.box, reading.boxes, size)
+        elif polygon:
+            xs, ys = zip(*polygon, strict=True)
+            box = Box(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
+        element = item.element or AnnotatedElement(
             id=name.removeprefix(f"{item.sample}/"),
-            bbox=Box(0.0, 0.0, 0.0, 0.0)
-            if item.box is None
-            else _box(item.box, reading.boxes, size),
+            bbox=box,
             text="",
             element_type=ElementType(kind) if kind in list(ElementType) else ElementType.UNKNOWN,
             instruction=item.instruction,
+            polygon=polygon,
             refusal=item.negative,
             metadata=dict(item.tags),
         )
@@ -193,18 +255,21 @@ def _score(
     reading: Reading,
     method: str,
 ) -> tuple[Prediction | Unreadable, ...]:
-    space = reading.points[method]
+    contract = reading.points[method]
     result: list[Prediction | Unreadable] = []
     for item, (case_id, size, element) in zip(items, targets, strict=True):
         given = _given(item, method)
         problem = item.problem
-        if not problem and not item.negative and given.place and _scale(item, space) is None:
-            problem = f"points in {space} cannot be compared with its box without the image's size"
+        if not problem and given.place and not _comparable(item, contract):
+            problem = (
+                f"points in {contract.space} cannot be compared with its box without the image's "
+                "size"
+            )
         if problem:
             error = InputError(f"{item.where}: {problem}.", remedy="Correct the file.")
             result.append(Unreadable(case_id, error, item.tags, given.stored))
             continue
-        answer = _answer(item, given, space, size)
+        answer = _answer(item, given, contract, size)
         click = answer.click
         hit = click is not None and not answer.refused and is_hit(element, click, *size)
         result.append(
@@ -224,25 +289,29 @@ def _score(
     return tuple(result)
 
 
-def _answer(item: RawItem, given: RawAnswer, space: Space, size: Size) -> Answer:
+def _answer(item: RawItem, given: RawAnswer, contract: Contract, size: Size) -> Answer:
     notes = () if given.stored is None else (f"stored: {'correct' if given.stored else 'wrong'}",)
-    if given.place is None:
-        return Answer(refused=given.refused, looks=(Look(WHOLE, size, given.raw),), notes=notes)
-    sides = {Space.PIXELS: size, Space.UNIT: (1, 1)}.get(space, (1000, 1000))
-    place = tuple(value / sides[order % 2] for order, value in enumerate(given.place))
-    point = _click(place)
+    try:
+        place = locate(given.parsed, contract, *size)
+    except UsageError:  # the picture is too thin for smart-resize
+        place = None
+    if place is None:
+        refused = given.parsed.kind == "refusal"
+        return Answer(refused=refused, looks=(Look(WHOLE, size, given.raw),), notes=notes)
+    point = place.centre if isinstance(place, Box) else place
     looks: tuple[Look, ...] = (Look(WHOLE, size, given.raw, point),)
     if given.crop is not None and item.size is not None:
         # The second look of a capture; the first one is a method of its own.
-        region = _box(given.crop, BoxForm.CORNERS, item.size)
+        region = _unit_box(given.crop, BoxForm.CORNERS, item.size)
         looks = (Look(WHOLE, size), Look(region, size, given.raw, point))
-    if len(place) == 2:
-        return Answer(point=point, looks=looks, notes=notes)
-    left, top, right, bottom = _corners(place, BoxForm.CORNERS)
-    return Answer(box=Box(left, top, right - left, bottom - top), looks=looks, notes=notes)
+    if isinstance(place, Box):
+        return Answer(box=place, looks=looks, notes=notes)
+    # To point beside the picture is how some models say that there is no such element.
+    refused = item.negative and max(point) < 0
+    return Answer(point=None if refused else point, refused=refused, looks=looks, notes=notes)
 
 
-def _box(box: Numbers, form: BoxForm, size: Size) -> Box:
+def _unit_box(box: Numbers, form: BoxForm, size: Size) -> Box:
     unit = _is_unit(box)
     if form is BoxForm.SIZE and unit:
         return Box(*box)  # as it is: sums and differences would only add noise
@@ -262,7 +331,8 @@ def _canvas(items: Sequence[RawItem], reading: Reading) -> Size:
         given.place
         for item in pixels
         for method, given in item.answers.items()
-        if given.place and reading.points.get(method) is Space.PIXELS
+        if given.place and method in reading.points
+        if reading.points[method].space is Space.PIXELS
     ]
     # A wild answer must not make the canvas wide: what lies far beyond is outside.
     right = max((p[0] for p in places if p[0] <= 1.25 * width), default=0)
@@ -278,11 +348,8 @@ def _corners(box: Numbers, form: BoxForm) -> Numbers:
     return min(a, c), min(b, d), max(a, c), max(b, d)
 
 
-def _click(place: Numbers) -> Point:
-    """Return a point itself, or the middle of a box given by its corners."""
-    if len(place) == 2:
-        return place[0], place[1]
-    return (place[0] + place[2]) / 2, (place[1] + place[3]) / 2
+def _pairs(numbers: Numbers) -> list[Point]:
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def _is_unit(numbers: Numbers) -> bool:
@@ -290,19 +357,13 @@ def _is_unit(numbers: Numbers) -> bool:
     return max(map(abs, numbers)) <= 1 + _NOISE
 
 
-def _scale(item: RawItem, space: Space) -> tuple[float, float] | None:
-    """Return the factors from points to the space of the item's box; None if unknown."""
+def _comparable(item: RawItem, contract: Contract) -> bool:
+    """Return whether points can be compared with the target: in its unit, or by its size."""
+    if item.size is not None or item.negative:
+        return True
     unit = item.box is not None and _is_unit(item.box)
-    if unit is (space is not Space.PIXELS):
-        part = 0.001 if space is Space.THOUSAND else 1.0
-        return part, part
-    if item.size is None:
-        return None
-    width, height = item.size
-    if space is Space.PIXELS:
-        return 1 / width, 1 / height
-    part = 1.0 if space is Space.UNIT else 0.001
-    return part * width, part * height
+    relative = contract.space not in (Space.PIXELS, Space.RESIZED)
+    return unit is relative and contract.space is not Space.RESIZED
 
 
 def _given(item: RawItem, method: str) -> RawAnswer:
@@ -313,21 +374,19 @@ def _given(item: RawItem, method: str) -> RawAnswer:
 
 
 def _find_reading(
+    content: FileContent,
     items: Sequence[RawItem],
     methods: Sequence[str],
-    thousandths: Collection[str],
-    space: Space | None,
+    contract: Contract | None,
     form: BoxForm | None,
 ) -> Reading:
-    """Choose the reading with the most evidence; `space` and `form` overrule it.
-
-    `thousandths` are methods whose points are known to be that where the numbers leave it open.
-    """
-    usable = [item for item in items if item.box is not None and not item.problem]
+    """Choose the reading with the most evidence; `contract` and `form` overrule it."""
+    usable = [item for item in items if not item.problem and not item.negative]
     usable = usable[:: len(usable) // _MAX_EVIDENCE + 1]
-    forms = [form] if form else _possible_forms(usable)
+    boxed = [item for item in usable if item.box is not None]
+    forms = [form] if form else _possible_forms(boxed)
     spaces = {
-        method: [space] if space else _possible_spaces(usable, method, method in thousandths)
+        method: [contract] if contract else _possible_points(content, usable, method)
         for method in methods
     }
     judged = [m for m in methods if any(_given(item, m).stored is not None for item in usable)]
@@ -357,42 +416,31 @@ def _leaves_as_size(item: RawItem) -> bool:
     return size is not None and (x + w > size[0] * (1 + _NOISE) or y + h > size[1] * (1 + _NOISE))
 
 
-def _possible_spaces(items: Sequence[RawItem], method: str, thousandths_first: bool) -> list[Space]:
+def _possible_points(content: FileContent, items: Sequence[RawItem], method: str) -> list[Contract]:
     places = [place for item in items if (place := _given(item, method).place) and any(place)]
     if not places:
-        return [Space.PIXELS]
+        return [_PIXELS]
     if sum(map(_is_unit, places)) >= _MOST * len(places):
-        return [Space.UNIT]
-    if sum(max(place) <= 1000 for place in places) < _MOST * len(places):
-        return [Space.PIXELS]
-    usual = [Space.PIXELS, Space.THOUSAND]
-    return usual[::-1] if thousandths_first else usual
+        return [_UNIT]
+    if content.certain or sum(max(place) <= 1000 for place in places) < _MOST * len(places):
+        return [_PIXELS]
+    return [_THOUSAND, _PIXELS] if method in content.thousandths else [_PIXELS, _THOUSAND]
 
 
 def _best(
-    items: Sequence[RawItem], method: str, spaces: Sequence[Space], form: BoxForm
-) -> tuple[Space, int]:
-    """Return the space that agrees most with the stored verdicts, else hits most; and how often."""
+    items: Sequence[RawItem], method: str, contracts: Sequence[Contract], form: BoxForm
+) -> tuple[Contract, int]:
+    """Return the contract that agrees most with stored verdicts, else hits most; and how often."""
+    judged = any(_given(item, method).stored is not None for item in items)
+    if len(contracts) == 1 and not judged:
+        return contracts[0], 0
 
-    def evidence(space: Space) -> tuple[int, int]:
-        agree = hits = 0
-        for item in items:
-            given = _given(item, method)
-            hit = _hits(item, given, space, form)
-            hits += hit
-            agree += given.stored is not None and hit == given.stored
-        return agree, hits
+    def evidence(contract: Contract) -> tuple[int, int]:
+        reading = Reading(form, {method: contract})
+        scored = _score(items, _targets(items, reading), reading, method)
+        agree = sum(one.stored is not None and one.rescored == one.stored for one in scored)
+        return agree, sum(one.rescored for one in scored)
 
-    counts = {space: evidence(space) for space in spaces}
-    best = max(counts, key=lambda space: counts[space])
+    counts = {contract: evidence(contract) for contract in contracts}
+    best = max(counts, key=lambda contract: counts[contract])
     return best, counts[best][0]
-
-
-def _hits(item: RawItem, given: RawAnswer, space: Space, form: BoxForm) -> bool:
-    factors = _scale(item, space)
-    if given.place is None or item.box is None or factors is None:
-        return False
-    x, y = _click(given.place)
-    x, y = x * factors[0], y * factors[1]
-    left, top, right, bottom = _corners(item.box, form)
-    return left - _NOISE <= x <= right + _NOISE and top - _NOISE <= y <= bottom + _NOISE

@@ -291,6 +291,28 @@ def _cagui(entry: Entry, number: int, file: Path) -> Row:
     return row
 
 
+def _venusbench_gd(entry: Entry, number: int, file: Path) -> Row:
+    """Read an item of VenusBench-GD: its subtask is the name of its file.
+
+    The layout is that of the set's own page and of harnesses that read it; none was here to verify.
+    """
+    refusal = file.stem.startswith("refusal")
+    row = _row(
+        {**entry, "bbox": [0, 0, 0, 0]} if refusal else entry,
+        str(entry.get("id") or f"{file.stem}-{number}"),
+        read_text(entry, "image_path"),
+        size="image_size",
+        types=[entry.get("ui_type")],
+        group=file.stem,
+        split=file.stem,
+        platform=entry.get("platform"),
+        application=entry.get("application"),
+        language=entry.get("language"),
+        data_type=entry.get("ui_type"),
+    )
+    return replace(row, kind="refusal") if refusal else row
+
+
 _KINDS: dict[str, Literal["box", "polygon", "refusal"]] = {
     "bbox": "box",
     "polygon": "polygon",
@@ -464,5 +486,13 @@ LOADERS: tuple[Loader, ...] = (
         read=_cagui,
         conventions=(CORNERS_PIXELS,),
         images=partial(ImageFolder, levels=1, shorten=True),
+    ),
+    PublishedSet(
+        name="venusbench-gd",
+        patterns=(("instruction/*.json",), ("*_grounding.json", "refusal_*.json")),
+        keys=frozenset({"bbox", "instruction", "image_path"}),
+        read=_venusbench_gd,
+        conventions=(CORNERS_PIXELS, CORNERS_FRACTIONS),
+        images=partial(ImageFolder, levels=2),
     ),
 )

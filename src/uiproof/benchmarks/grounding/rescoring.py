@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import hashlib
-import shutil
-import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,14 +16,10 @@ from uiproof.benchmarks.grounding.predictions import (
     Prediction,
     Predictions,
     Unreadable,
-    read_predictions,
 )
-from uiproof.engine.progress import call_anywhere, make_progress
-from uiproof.engine.run import execute
-from uiproof.engine.run_sync import kept_at_url, run_place
 from uiproof.engine.rundir import RunDirectory
-from uiproof.errors import InputError, MethodError, UsageError
-from uiproof.remote.mirror import local, name_of
+from uiproof.errors import MethodError, UsageError
+from uiproof.remote.mirror import name_of
 from uiproof.tables import Table, console
 
 if TYPE_CHECKING:
@@ -42,64 +34,7 @@ class Rescored:
     method: str
     run: RunDirectory
     rates: Rates
-
-
-def score_predictions(
-    dataset: str,
-    file: str | Path,
-    *,
-    field: str | None = None,
-    points: str | None = None,
-    boxes: str | None = None,
-    annotations: str | Path | None = None,
-    out: str | Path | None = None,
-    limit: int | None = None,
-    quiet: bool = False,
-) -> list[Rescored]:
-    """Score published predictions again; the files carry their boxes, so nothing else is needed.
-
-        for one in uiproof.score_predictions("screenspot-pro", "venus_72b_in_depth_3.json"):
-            print(one.method, one.run.summary["scores"]["accuracy"]["mean"], one.rates.stored)
-
-    `dataset` is the name in the results. A file with several predictions for each item gives
-    several results; `field` takes one of them. `points` and `boxes` are as for `read_predictions`.
-    With `out` each run is kept in a folder below it.
-    """
-    file = local(file)
-    if not file.is_file():
-        raise InputError(f"There is no file {file}.")
-    targets = None if annotations is None else local(annotations)
-    predictions = read_predictions(
-        file, field=field, points=points, boxes=boxes, annotations=targets
-    )
-    folder: str | Path = tempfile.mkdtemp(prefix="uiproof-") if out is None else out
-    if out is None:
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return [
-        _score(dataset, file, one, run_place(folder, one.settings["field"]), limit, quiet)
-        for one in published_methods(predictions)
-    ]
-
-
-def _score(
-    dataset: str, file: Path, method: Published, directory: Path, limit: int | None, quiet: bool
-) -> Rescored:
-    from uiproof.benchmarks.grounding import BENCHMARK
-
-    call = partial(
-        execute,
-        directory=directory,
-        benchmark=BENCHMARK,
-        cases=method.cases(file.resolve()),
-        dataset=file.resolve(),
-        dataset_name=dataset,
-        method=method,
-        executor="inline",
-        limit=limit,
-    )
-    with kept_at_url(directory):
-        run = call_anywhere(call, make_progress(quiet=quiet))
-    return Rescored(str(method.settings["field"]), run, method.rates)
+    in_set: int | None = None  # items of the data set, where it is here
 
 
 def rescored_json(results: list[Rescored]) -> dict[str, Mapping[str, Any]]:
@@ -129,9 +64,11 @@ def rescored_table(results: list[Rescored]) -> str:
         macro = ", ".join(f"{name} {100 * rate:.2f} %" for name, rate in rates.macro.items())
         counts = (f"{rates.total:,}", f"{rates.correct:,}", f"{100 * rates.rescored:.2f} %")
         rows.append((one.method, *counts, stored, macro))
-    notes = tuple(f"{one.method}: {one.rates.why}" for one in results if one.rates.why)
+    notes = [f"{one.method}: {one.rates.why}" for one in results if one.rates.why]
+    if (in_set := results[0].in_set) is not None and in_set != results[0].rates.total:
+        notes.append(f"The file has {results[0].rates.total:,} of the data set's {in_set:,} items.")
     header = ("Method", "n", "Correct", "Rescored", "Stored", "Macro")
-    return console([Table("", header, tuple(rows), notes)])
+    return console([Table("", header, tuple(rows), tuple(notes))])
 
 
 DIFFERS = "published:differs"  # flag of cases that the file itself judges differently
@@ -163,12 +100,12 @@ class Published(Method["Question", Answer]):
     @property
     def settings(self) -> Mapping[str, Any]:
         """Return the file, the field and the meaning of its numbers."""
-        space = self._file.reading.points.get(self._method)
+        contract = self._file.reading.points.get(self._method)
         return {
             "file": name_of(self._file.path),
             "format": self._file.format,
             "field": self._method,
-            "points": None if space is None else space.value,
+            "points": None if contract is None else str(contract).removesuffix(",xy,point"),
             "boxes": self._file.reading.boxes.value,
         }
 
