@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from browser_tools import BLUE, GREEN, RED, WHITE, colour_at, pixels, shot
+from browser_tools import BLUE, GREEN, RED, WHITE, colour_at, pixels, save_square, shot
 
 from uiproof.browser import Limits, LivePage, PageSource, Renderer
 from uiproof.browser.chromium import SWITCHES, find_chromium
@@ -305,6 +305,22 @@ def test_pages_one_after_the_other_do_not_see_each_other(renderer: Renderer) -> 
     </script>"""
     for _ in range(2):
         assert colour_at(shot(renderer, look)[0], 5, 5) == GREEN
+
+
+def test_pages_without_scripts_share_a_process_but_no_files(tmp_path: Path) -> None:
+    processes = set()
+    with Renderer(LIMITS) as renderer:
+        for name, colour in (("a", GREEN), ("b", RED), ("c", BLUE)):
+            save_square(tmp_path / name / "square.png", colour)
+            page = tmp_path / name / "page.html"
+            page.write_text(f'<img src="/square.png" style="{BLOCK};top:0"><!-- {name} -->')
+            with renderer.open(PageSource.from_file(page)) as shown:
+                assert colour_at(shown.screenshot(), 5, 5) == colour
+                below = descendants(renderer.pid or 0)
+                lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in below}
+                processes |= {pid for pid, line in lines.items() if b"--type=renderer" in line}
+    # The first tab begins on a blank page, whose process is used again or is gone.
+    assert len(processes) == 1
 
 
 def test_what_a_page_makes_the_browser_say_is_not_kept_on_disk(

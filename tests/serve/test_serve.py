@@ -27,6 +27,8 @@ from serve_process import (
 )
 
 import uiproof
+from uiproof.errors import UsageError
+from uiproof.serve.queue import archive_of, open_datasets
 
 QUEUE = 70
 
@@ -46,6 +48,19 @@ def service(folder):
     options += ["--dataset", f"clicks={write_interaction(folder / 'clicks')}"]
     with serving(*options, folder=folder) as service:
         yield service
+
+
+def test_the_archive_beside_a_data_set_answers_and_two_of_them_are_refused(tmp_path):
+    for name in ("one", "two", "bare"):
+        (tmp_path / name / "web").mkdir(parents=True)
+        (tmp_path / name / "1.html").write_text(REFERENCE)
+        if name != "bare":
+            (tmp_path / name / "web" / "index.json").write_text("{}")
+    named = [f"{name}={tmp_path / name}" for name in ("one", "two", "bare")]
+    assert archive_of(open_datasets([named[0], named[2]]).values()) == tmp_path / "one" / "web"
+    assert archive_of(open_datasets(named[2:]).values()) is None
+    with pytest.raises(UsageError, match="one, two each have an archive"):
+        archive_of(open_datasets(named).values())
 
 
 def test_a_page_is_scored_against_html_and_against_a_case(service):
@@ -116,25 +131,6 @@ def test_the_same_pages_score_the_same_whatever_the_concurrency_and_order(servic
     for result in results:
         assert result["scores"] == expected[result["id"]]
     assert service.metric("uiproof_reference_cache_total", result="hit") > 50
-
-
-def test_the_reward_functions_of_the_documentation_work(service):
-    documentation = Path(__file__).resolve().parents[2] / "docs" / "serve.md"
-    blocks = re.findall(r"```python\n(.*?)```", documentation.read_text(), re.DOTALL)
-    rewards = [block for block in blocks if "\ndef " in block]
-    assert len(rewards) == 3
-    here, served, verl = ({}, {}, {})
-    exec(rewards[0], here)
-    exec(rewards[1].replace("http://scores:8720", service.url).replace('"web"', '"pages"'), served)
-    exec(rewards[2], verl)
-    texts = [f"```html\n{REFERENCE}\n```", f"Here it is: {GENERATED}", "Sorry, I can't."]
-    messages = [[{"role": "assistant", "content": text}] for text in texts]
-    expected = here["page_reward"](texts, [REFERENCE] * 3)
-    assert expected[0] == 1 > expected[1] > expected[2] == 0
-    assert here["page_reward"](messages, [REFERENCE] * 3, prompts=[]) == expected
-    assert served["page_reward"](messages, ["1"] * 3, prompts=[]) == expected
-    assert verl["compute_scores"]([""] * 3, texts, [REFERENCE] * 3, [None] * 3) == expected
-    assert verl["compute_score"]("", texts[1], REFERENCE) == expected[1]
 
 
 def test_hostile_pages_are_contained_and_answered(service):
@@ -308,7 +304,7 @@ def test_the_examples_of_the_description_fit_its_schema(service):
     schema = {**media["schema"], "components": described["components"]}
     validator = jsonschema.Draft202012Validator(schema)
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert len(media["examples"]) == 5
+    assert len(media["examples"]) == 6
     for example in media["examples"].values():
         validator.validate(example["value"])
     with pytest.raises(jsonschema.ValidationError):

@@ -164,10 +164,11 @@ class WebLog:
     def as_json(self) -> dict[str, Any]:
         """Return lists of kind, address and maybe a note by outcome; empty where nothing was asked.
 
-        `left_out` counts addresses that are too many to be listed.
+        `left_out` counts addresses that are too many to be listed. Requests that a browser makes at
+        once come in any order, so they are sorted.
         """
         listed: dict[str, Any] = {}
-        for (outcome, kind, url), note in self._asked.items():
+        for (outcome, kind, url), note in sorted(self._asked.items()):
             listed.setdefault(outcome, []).append([kind, url, note] if note else [kind, url])
         if self._left_out:
             listed["left_out"] = dict(self._left_out)

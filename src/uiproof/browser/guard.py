@@ -28,6 +28,7 @@ STAGE_POLICY = f"sandbox allow-scripts allow-same-origin allow-forms allow-downl
 MAX_DOCUMENTS = 20  # that one page may navigate to
 MAX_ADDRESS = 300  # characters of an address that are recorded
 LAST_MODIFIED = "Wed, 01 Jan 2025 00:00:00 GMT"
+_SHARED_SITE = "pages.com"
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
@@ -98,7 +99,7 @@ class Guard:
     ) -> None:
         self._source = source
         self._web = web
-        self._origin = origin_of(source)
+        self._origin = origin_of(source, shared=number is not None)
         self._root = "/" if number is None else f"/{number}/"
         self.page_url = f"{self._origin}{self._root}index.html"
         self._served = False
@@ -198,15 +199,17 @@ class Guard:
         }
 
 
-def origin_of(source: PageSource) -> str:
+def origin_of(source: PageSource, *, shared: bool = False) -> str:
     """Return the made-up origin of a page, which looks ordinary and is always the same.
 
     It is a digest of the page's text, so no page can be written that knows its own origin and
-    behaves differently there.
+    behaves differently there. Pages that share a tab are hosts of one site: the browser starts a
+    process for every new site.
     """
     digest = hashlib.sha256(b"origin:" + source.html).digest()
     syllables = (_CONSONANTS[byte % 14] + _VOWELS[byte // 14 % 5] for byte in digest[:8])
-    return f"https://www.{''.join(syllables)}.com"
+    name = "".join(syllables)
+    return f"https://{name}.{_SHARED_SITE}" if shared else f"https://www.{name}.com"
 
 
 def _is_plain(address: str) -> bool:

@@ -54,9 +54,8 @@ MISSING_GLYPHS = "missing_glyphs"
 WORLD = "uiproof"  # the isolated world of our scripts; pages cannot see it
 _CAPTURE_ATTEMPTS = 4
 _COMMENT_LINE = re.compile(r"^ *//.*\n", re.MULTILINE)
-_LISTING = frozenset(
-    {"inventory", "linger", "snapshot"}
-)  # scripts that use `seen`, defined in seen.js
+# Scripts that use `seen`, defined in seen.js.
+_LISTING = frozenset({"check", "inventory", "linger", "snapshot"})
 
 POOL = 4096  # colours that one pair of pictures can tell apart
 SHIFT = 50  # what each channel moves by between the two pictures of a pair

@@ -129,6 +129,10 @@ class Stage:
         """Return what happened since the last call, or since the page was loaded."""
         return self._log.take(self._evaluate("uiproof.flush().then(uiproof.take)"))
 
+    def run_script(self, name: str, argument: Any = None) -> Any:
+        """Run one of our scripts in our own world of the document that is shown now."""
+        return self._run(name, argument)
+
     # --- acting
 
     def reveal(self, element: Element | tuple[float, float]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -13,11 +14,28 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from uiproof.errors import UiproofError
+from uiproof.benchmark import CaseError, Record
+from uiproof.errors import UiproofError, UsageError
+from uiproof.rewards.frameworks import openrlhf_answer
+from uiproof.rewards.reward import reward_of
 from uiproof.scoring.pool import MACHINE_ERRORS
 from uiproof.serve.middleware import AsciiResponse, RequestFilter, problem, refusal
 from uiproof.serve.queue import ScoreQueue
-from uiproof.serve.schema import Refusal, RefusedError, Requests, Result, Results, State
+from uiproof.serve.schema import (
+    Item,
+    OpenRlhfRewards,
+    Refusal,
+    RefusedError,
+    Requests,
+    Result,
+    Results,
+    RewardItem,
+    RewardResult,
+    RewardResults,
+    State,
+    read_openrlhf,
+    read_slime,
+)
 from uiproof.sockets import HostNames
 
 _ABOUT = """Scores generated pages: HTML in, scores out. The same pages always score the same.
@@ -52,7 +70,7 @@ def make_app(
         redoc_url=None,
         default_response_class=AsciiResponse,
     )
-    app.requests = queue.requests
+    app.bodies = {"/score": queue.requests, "/reward": queue.reward_requests}
     app.add_middleware(
         RequestFilter,
         queue=queue,
@@ -74,29 +92,66 @@ def make_app(
         A single page without a score within its deadline is a 504; in a batch, its result has the
         error `deadline`.
         """
-        # Exactly this: what browsers send to other sites without asking may have `json` in it, too.
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
-            raise RefusedError(
-                422,
-                "request",
-                "body: it is not said to be JSON",
-                "Send JSON with the header `Content-Type: application/json`.",
-            )
-        try:
-            body = await request.body()
-        except ClientDisconnect:
-            return Response(status_code=_CLIENT_GONE)
+        body = await _body(request)
         async with reading:
             items, batch = await asyncio.to_thread(queue.requests.read, body, queue.capacity)
-        orders = await asyncio.to_thread(queue.look_up, items)
-        results = await _unless_gone(request, asyncio.create_task(queue.answer(orders)))
-        if results is None:
-            return Response(status_code=_CLIENT_GONE)
+        results = await _answered(request, queue, items)
         if not batch:
             late = results[0].error is not None and results[0].error.code == "deadline"
             return AsciiResponse(results[0].model_dump(), 504 if late else 200)
         return AsciiResponse(Results(results=results).model_dump())
+
+    async def rewarded(request: Request, items: list[Item]) -> list[RewardResult]:
+        results = await _answered(request, queue, items)
+        return [_rewarded(item, one) for item, one in zip(items, results, strict=True)]
+
+    @app.post(
+        "/reward",
+        summary="Reward one answer, or several",
+        response_model=RewardResult | RewardResults,
+        responses=_REFUSALS,
+    )
+    async def reward(request: Request) -> Response:
+        """As `/score`, but one number in 0-1 for each; without a reference, pages are checked."""
+        body = await _body(request)
+        async with reading:
+            items, batch = await asyncio.to_thread(queue.reward_requests.read, body, queue.capacity)
+        found = await rewarded(request, items)
+        if batch:
+            return AsciiResponse(RewardResults(results=found).model_dump())
+        return AsciiResponse(found[0].model_dump(), 504 if found[0].reward is None else 200)
+
+    @app.post(
+        "/reward/openrlhf",
+        summary="Reward a batch of OpenRLHF",
+        response_model=OpenRlhfRewards,
+        responses=_REFUSALS,
+    )
+    async def openrlhf(request: Request) -> Response:
+        """`{"query": […], "prompts": […], "labels": […]}`, as of `--reward.remote_url`."""
+        body = await _body(request)
+        async with reading:
+            asked = await asyncio.to_thread(read_openrlhf, body, queue.capacity)
+            items = await asyncio.to_thread(queue.read_rewarded, asked)
+        found = await rewarded(request, items)
+        return AsciiResponse(openrlhf_answer([one.as_reward() for one in found]))
+
+    @app.post(
+        "/reward/slime",
+        summary="Reward a sample of slime",
+        response_model=float,
+        responses=_REFUSALS,
+    )
+    async def slime(request: Request) -> Response:
+        """`{"prompt", "response", "label"}`, as of `--rm-url`; the answer is the reward itself."""
+        body = await _body(request)
+        async with reading:
+            asked = await asyncio.to_thread(read_slime, body)
+            items = await asyncio.to_thread(queue.read_rewarded, [asked])
+        (found,) = await rewarded(request, items)
+        if found.reward is None:
+            return AsciiResponse(found.model_dump(), 504)
+        return AsciiResponse(found.reward)
 
     @app.get("/health", summary="Whether the service lives", response_model=State)
     async def health() -> State:
@@ -130,6 +185,52 @@ def make_app(
     return app
 
 
+async def _body(request: Request) -> bytes:
+    # Exactly this: what browsers send to other sites without asking may have `json` in it, too.
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise RefusedError(
+            422,
+            "request",
+            "body: it is not said to be JSON",
+            "Send JSON with the header `Content-Type: application/json`.",
+        )
+    return await request.body()
+
+
+async def _answered(request: Request, queue: ScoreQueue, items: list[Item]) -> list[Result]:
+    orders = await asyncio.to_thread(queue.look_up, items)
+    results = await _unless_gone(request, asyncio.create_task(queue.answer(orders)))
+    if results is None:
+        raise ClientDisconnect
+    return results
+
+
+def _rewarded(item: Item, result: Result) -> RewardResult:
+    """Return the reward of a result; refuse a profile or weights that do not exist."""
+    assert isinstance(item, RewardItem)
+    if result.scores is None:
+        return RewardResult(id=result.id, reward=None, error=result.error)
+    why = result.error
+    error = None if why is None else CaseError(why.code, "score", why.message, why.remedy)
+    record = Record(
+        "", result.status, result.scores, error, flags=tuple(result.flags), seconds=result.seconds
+    )
+    try:
+        found = reward_of(result.benchmark, record, profile=item.profile, weights=item.weights)
+    except UsageError as wrong:
+        raise RefusedError(422, "request", wrong.message, wrong.remedy) from None
+    return RewardResult(
+        id=result.id,
+        reward=found.value,
+        components=dict(found.components),
+        flags=list(found.flags),
+        seconds=found.seconds,
+        reason=found.reason,
+        error=why,
+    )
+
+
 async def _unless_gone(request: Request, work: asyncio.Task[list[Result]]) -> list[Result] | None:
     """Return the result of work; None if the client left, which frees its places in the queue."""
     gone = asyncio.create_task(_disconnected(request))
@@ -151,6 +252,10 @@ async def _disconnected(request: Request) -> None:
 
 
 def _add_errors(app: FastAPI, queue: ScoreQueue) -> None:
+    @app.exception_handler(ClientDisconnect)
+    async def gone(_: Request, __: ClientDisconnect) -> Response:
+        return Response(status_code=_CLIENT_GONE)
+
     @app.exception_handler(RefusedError)
     async def refused(_: Request, error: RefusedError) -> Response:
         if error.status == 422:
@@ -172,9 +277,9 @@ def _add_errors(app: FastAPI, queue: ScoreQueue) -> None:
 
 
 class _Service(FastAPI):
-    """FastAPI with a description of the body of `/score`, which is not read by FastAPI."""
+    """FastAPI with a description of the bodies that are not read by FastAPI."""
 
-    requests: Requests
+    bodies: Mapping[str, Requests]
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
@@ -186,13 +291,14 @@ class _Service(FastAPI):
                 routes=self.routes,
             )
             place = "#/components/schemas/{model}"
-            schema = self.requests.json_schema(place)
-            made["components"]["schemas"] |= schema.pop("$defs")
-            made["paths"]["/score"]["post"]["requestBody"] = {
-                "required": True,
-                "content": {
-                    "application/json": {"schema": schema, "examples": self.requests.examples}
-                },
-            }
+            for path, requests in self.bodies.items():
+                schema = requests.json_schema(place)
+                made["components"]["schemas"] |= schema.pop("$defs")
+                made["paths"][path]["post"]["requestBody"] = {
+                    "required": True,
+                    "content": {
+                        "application/json": {"schema": schema, "examples": requests.examples}
+                    },
+                }
             self.openapi_schema = made
         return self.openapi_schema

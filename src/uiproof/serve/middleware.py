@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 # From the root, and at least two names deep; not the rest of an address or the end of a tag.
 _PATH = re.compile(r"(?<![\w:/<.])/(?:[^\s/'\"<>:]+/)+([^\s/'\"<>:]*)")
 _LONGEST = 1_000
-_CLOSED = ("/score", "/metrics")  # what a token is needed for; probes and /docs are open
+_ASKED = ("/score", "/reward", "/reward/openrlhf", "/reward/slime")
+_CLOSED = (*_ASKED, "/metrics")  # what a token is needed for; probes and /docs are open
 _SMALLER = "Send smaller pages or smaller batches."
 
 
@@ -99,7 +100,7 @@ class RequestFilter:
                     "This service needs its token.",
                     "Send the header `Authorization: Bearer TOKEN`.",
                 )
-        if path == "/score" and request.method == "POST":
+        if path in _ASKED and request.method == "POST":
             self._check_body(request)
 
     def _check_body(self, request: Request) -> None:

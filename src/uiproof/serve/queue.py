@@ -7,17 +7,19 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from uiproof.benchmark import Benchmark, BrokenCase, Case, Completion, Record
+from uiproof.benchmarks.generated import generated_page
 from uiproof.engine.executors import as_error
 from uiproof.errors import UiproofError, UsageError
-from uiproof.registry import benchmarks, resolve_dataset
-from uiproof.scoring.pool import CACHED, ScoredCase, WarmPool, find_case
+from uiproof.registry import archive_beside, benchmarks, resolve_dataset
+from uiproof.scoring.pool import CACHED, PAGE_CHECK, ScoredCase, WarmPool, find_case
 from uiproof.serve.middleware import problem
-from uiproof.serve.schema import Item, RefusedError, Requests, Result
+from uiproof.serve.schema import Item, RefusedError, Requests, Result, RewardItem
 
 _SECONDS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300)  # buckets of the latency
 _LONGEST_RETRY = 60  # seconds; how fast a queue will be is not known
@@ -46,6 +48,7 @@ class Dataset:
     name: str
     benchmark: Benchmark
     cases: Mapping[str, Case[Any, Any] | BrokenCase]
+    web: Path | None = None  # an archive of the web in its folder
 
 
 def open_datasets(named: Iterable[str]) -> dict[str, Dataset]:
@@ -58,8 +61,21 @@ def open_datasets(named: Iterable[str]) -> dict[str, Dataset]:
                 f"{text!r} names no data set of its own.", remedy="Write --dataset NAME=PATH."
             )
         benchmark, folder = resolve_dataset(path if given else name)
-        found[name] = Dataset(name, benchmark, {case.id: case for case in benchmark.cases(folder)})
+        web = archive_beside(folder) if benchmark.shows_pages else None
+        cases = {case.id: case for case in benchmark.cases(folder)}
+        found[name] = Dataset(name, benchmark, cases, web)
     return found
+
+
+def archive_of(datasets: Iterable[Dataset]) -> Path | None:
+    """Return the archive of the web that is beside data sets: of one of them, all share it."""
+    found = {one.web.resolve(): one.name for one in datasets if one.web is not None}
+    if len(found) > 1:
+        raise UsageError(
+            f"The data sets {', '.join(found.values())} each have an archive of the web.",
+            remedy="Name the one to use with --web, or serve them one by one.",
+        )
+    return next(iter(found), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +101,7 @@ class ScoreQueue:
         self.warm = self.draining = False
         self.pending = 0  # items that were taken and are not answered
         self.requests = Requests(benchmarks().values())
+        self.reward_requests = Requests(benchmarks().values(), RewardItem)
         self._pool, self._datasets = pool, datasets
         self.capacity = limits.queue + pool.workers  # items at once
         self._mean_seconds = 1.0  # of scoring, lately
@@ -106,6 +123,10 @@ class ScoreQueue:
         May be called from any thread.
         """
         return [self._order(item) for item in items]
+
+    def read_rewarded(self, items: list[dict[str, Any]]) -> list[Item]:
+        """Return items to reward from what trainers send; raises `RefusedError`."""
+        return self.reward_requests.read_document({"items": items}, self.capacity)[0]
 
     async def answer(self, orders: Sequence[_Order]) -> list[Result]:
         """Return the results of items in order; cancelling gives up their places in the queue."""
@@ -153,6 +174,8 @@ class ScoreQueue:
 
     def _order(self, item: Item) -> _Order:
         deadline = min(item.deadline or self.limits.deadline, self.limits.deadline)
+        if item.reference is None and item.dataset is None:
+            return _page_order(item, deadline)
         benchmark, case = self._case(item)
         if isinstance(case, Exception):
             error = as_error(case)
@@ -226,8 +249,9 @@ class ScoreQueue:
             outcome = "cancelled"
             raise
         finally:
-            self.metrics.requests.labels(order.benchmark, outcome).inc()
-            self.metrics.latency.labels(order.benchmark).observe(time.monotonic() - came)
+            benchmark = order.benchmark or "page check"
+            self.metrics.requests.labels(benchmark, outcome).inc()
+            self.metrics.latency.labels(benchmark).observe(time.monotonic() - came)
 
     async def _record(self, order: _Order) -> Record:
         if order.case is not None:
@@ -257,6 +281,17 @@ class ScoreQueue:
             flags=list(record.flags),
             seconds=dict(record.seconds),
         )
+
+
+def _page_order(item: Item, deadline: float) -> _Order:
+    """Return the order of a page that is checked without a reference."""
+    generated = Completion(item.generated) if item.completion else item.generated
+    try:
+        page = generated_page(generated)
+    except Exception as raised:  # noqa: BLE001 - an answer fails by itself, whatever is in it
+        return _Order(item.id, PAGE_CHECK, deadline, error=as_error(raised), stage="answer")
+    case = ScoredCase(PAGE_CHECK, Case("request", None, None), page)
+    return _Order(item.id, PAGE_CHECK, deadline, case)
 
 
 def _wrong(message: str, remedy: str) -> RefusedError:

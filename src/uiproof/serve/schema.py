@@ -30,6 +30,8 @@ from pydantic import (
 from uiproof.benchmark import Benchmark, Served
 from uiproof.errors import UiproofError
 from uiproof.files import has_more_values
+from uiproof.rewards.completions import answer_in, reference_in
+from uiproof.rewards.reward import Reward
 
 _LONGEST_NAME = 1_000
 _VALUES_PER_ITEM = 200  # an item with all of its fields, tags and boxes has fewer
@@ -91,10 +93,27 @@ class Item(_Strict):
         return self
 
 
+class RewardItem(Item):
+    """One answer to reward; without a reference its page is checked by itself."""
+
+    profile: Name = Field("strict", description="How scores are computed: `strict`, `paper`, …")
+    weights: dict[Name, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = Field(
+        None, max_length=50, description="How much components count; 1 where nothing is said."
+    )
+
+    @model_validator(mode="after")
+    def _has_one_reference(self) -> RewardItem:
+        if (self.dataset is None) != (self.case is None):
+            raise ValueError("`dataset` and `case` go together")
+        if self.dataset is not None and self.reference is not None:
+            raise ValueError("give `reference`, or `dataset` and `case`, or neither")
+        return self
+
+
 class Requests:
     """The form of requests: what all have in common, and what each benchmark adds."""
 
-    def __init__(self, benchmarks: Iterable[Benchmark]) -> None:
+    def __init__(self, benchmarks: Iterable[Benchmark], base: type[Item] = Item) -> None:
         self._served: dict[str, Served] = {
             one.name: served for one in benchmarks if (served := one.served()) is not None
         }
@@ -106,9 +125,9 @@ class Requests:
         reference = Field(None, description=f"What the answer is compared with. {takes}.")
         kind: Any = Union[(*kinds, None)]  # made of what is installed
         self._item: Any = create_model(
-            "Item",
-            __base__=Item,
-            __doc__=Item.__doc__,
+            base.__name__,
+            __base__=base,
+            __doc__=base.__doc__,
             reference=(kind, reference),
             **fields,
         )
@@ -125,7 +144,7 @@ class Requests:
         """Return the schema of the body of `/score`."""
         item: Any = self._item
         batch: Any = create_model(
-            "Batch",
+            "Batch" if item.__name__ == "Item" else f"{item.__name__}Batch",
             __base__=_Strict,
             __doc__="Several answers; each may have its own benchmark, reference and deadline.",
             items=(list[item], Field(min_length=1)),
@@ -141,11 +160,10 @@ class Requests:
 
         Raises `RefusedError` that names what is wrong: at most one problem for each item.
         """
-        if has_more_values(body, _VALUES_PER_ITEM * (most_items + 1)):
-            raise _too_many(f"The request has more values than {most_items} items can have.")
-        document = _parsed(body)
-        if not isinstance(document, dict):
-            raise _wrong("body: it must be an object")
+        return self.read_document(_document(body, most_items), most_items)
+
+    def read_document(self, document: dict[str, Any], most_items: int) -> tuple[list[Item], bool]:
+        """Return the items of a request that was parsed already."""
         if "items" not in document:
             item, problem = self._checked(document, "")
             if item is None:
@@ -217,6 +235,41 @@ class Result(BaseModel):
     )
 
 
+class RewardResult(BaseModel):
+    """The reward of one answer."""
+
+    id: str | int | None = None
+    reward: float | None = Field(
+        description="In 0-1; 0 where the answer cannot be judged. None only with the error "
+        "`deadline`: the answer was not judged."
+    )
+    components: dict[str, float] = Field(default={}, description="What it consists of, in 0-1.")
+    flags: list[str] = []
+    seconds: float = 0.0
+    reason: str = Field(default="", description="Why it is 0.")
+    error: Problem | None = None
+
+    def as_reward(self) -> Reward | None:
+        """Return what trainers are given; None where there was no time."""
+        if self.reward is None:
+            return None
+        return Reward(self.reward, self.components, tuple(self.flags), self.seconds, self.reason)
+
+
+class RewardResults(BaseModel):
+    """The rewards of a batch, in its order."""
+
+    results: list[RewardResult]
+
+
+class OpenRlhfRewards(BaseModel):
+    """Rewards as OpenRLHF reads them."""
+
+    rewards: list[float]
+    scores: list[float]
+    extra_logs: dict[str, list[float]]
+
+
 class Results(BaseModel):
     """The results of a batch, in its order."""
 
@@ -235,6 +288,45 @@ class RefusedError(UiproofError):
     def __init__(self, status: int, code: str, message: str, remedy: str, after: int = 0) -> None:
         super().__init__(message, remedy=remedy)
         self.status, self.code, self.after = status, code, after
+
+
+def _document(body: bytes, most_items: int) -> dict[str, Any]:
+    if has_more_values(body, _VALUES_PER_ITEM * (most_items + 1)):
+        raise _too_many(f"The request has more values than {most_items} items can have.")
+    document = _parsed(body)
+    if not isinstance(document, dict):
+        raise _wrong("body: it must be an object")
+    return document
+
+
+def read_openrlhf(body: bytes, most_items: int) -> list[dict[str, Any]]:
+    """Return the items of a request of OpenRLHF: lists `query`, `prompts` and `labels`."""
+    document = _document(body, most_items)
+    queries, prompts, labels = (document.get(name) for name in ("query", "prompts", "labels"))
+    if not isinstance(queries, list) or not queries:
+        raise _wrong("query: it must be a list with at least one text")
+    many = len(queries)
+    prompts, labels = prompts or [None] * many, labels or [None] * many
+    if not isinstance(prompts, list) or not isinstance(labels, list):
+        raise _wrong("prompts, labels: they must be lists")
+    if not many == len(prompts) == len(labels):
+        raise _wrong("query, prompts, labels: they must be equally long")
+    rows = zip(queries, prompts, labels, strict=True)
+    return [_item(*row) for row in rows]
+
+
+def read_slime(body: bytes) -> dict[str, Any]:
+    """Return the item of a request of slime: `{"prompt", "response", "label"}`."""
+    document = _document(body, 1)
+    if "response" not in document:
+        raise _wrong("response: it is missing")
+    return _item(document["response"], document.get("prompt"), document.get("label"))
+
+
+def _item(completion: Any, prompt: Any, label: Any) -> dict[str, Any]:
+    reference, fields = reference_in(label)
+    answer = answer_in(completion, prompt).text
+    return {"reference": reference, **fields, "generated": answer, "completion": True}
 
 
 def _parsed(body: bytes) -> Any:

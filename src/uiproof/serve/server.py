@@ -46,7 +46,7 @@ def serve_scores(
     try:
         from uiproof.serve.app import make_app
         from uiproof.serve.lifecycle import Server
-        from uiproof.serve.queue import Limits, Metrics, ScoreQueue, open_datasets
+        from uiproof.serve.queue import Limits, Metrics, ScoreQueue, archive_of, open_datasets
     except ImportError as error:
         raise MissingDependencyError(
             f"The service needs {error.name}.", remedy="pip install 'uiproof[serve]'"
@@ -56,10 +56,13 @@ def serve_scores(
 
     find_chromium()  # what is missing shows here, not with the first request
     opened = open_datasets(datasets)
+    options = {**(judge_options or {})}
+    if "web" not in options and (archive := archive_of(opened.values())) is not None:
+        options["web"] = archive
     limits = Limits(queue, deadline)
     listener = listen(host, port, who="The service")
     # No request waits longer than the deadline, so no case needs to be scored for longer.
-    pool = WarmPool(workers=workers, case_timeout=limits.deadline, judge_options=judge_options)
+    pool = WarmPool(workers=workers, case_timeout=limits.deadline, judge_options=options)
     taking = ScoreQueue(pool, limits, opened, Metrics(pool))
 
     async def serve() -> None:

@@ -1,8 +1,11 @@
 // Lists what is visible on the page, from the DOM: texts with their colours, pictures, controls and
 // painted surfaces, as boxes [x, y, width, height] in page pixels. `reach` is how much of the page can
-// be scrolled to, `veiled` whether something may be in front of it all the time.
+// be scrolled to, `veiled` whether something may be in front of it all the time. `elements` are
+// [parent, tag, selector or what leads to it from the parent, box, font, paint] with the numbers of a font
+// and a paint in `fonts` and `paints`; `text_elements` has the element of each text.
 ({ width, height, most }) => {
   const found = { texts: [], images: [], controls: [], surfaces: [] };
+  const listed = { elements: [], fonts: [], paints: [], text_elements: [] };
   const PICTURES = new Set("img svg canvas video picture object embed iframe frame".split(" "));
   const CONTROLS = new Set("input select textarea button progress meter".split(" "));
   const LABELLED = new Set("button submit reset".split(" "));
@@ -20,7 +23,66 @@
   const addText = (text, box, clip, style, owner, inSvg = false) => {
     const ink = text.trim() && seen.letters(style, inSvg);
     if (!ink || box.h < seen.LOWEST) return;
-    if (add("texts", box, clip, text, ink.color)) owners.push(owner);
+    if (!add("texts", box, clip, text, ink.color)) return;
+    owners.push(owner);
+    listed.text_elements.push(numbers.get(owner.element) ?? listed.elements.length - 1);
+  };
+
+  // --- elements, with their selectors
+
+  const numbers = new Map();
+  const steps = new Map();
+  const known = { fonts: new Map(), paints: new Map() };
+  const numberOf = (kind, value) => {
+    if (!known[kind].has(value)) known[kind].set(value, listed[kind].push(value) - 1);
+    return known[kind].get(value);
+  };
+  const uses = new Map();
+  const isOnly = (selector) => {
+    if (!uses.has(selector)) {
+      const name = selector.slice(1);
+      const all = selector[0] === "." ? document.getElementsByClassName(name).length : document.querySelectorAll(`[id="${CSS.escape(name)}"]`).length;
+      uses.set(selector, all === 1);
+    }
+    return uses.get(selector);
+  };
+  const NAME = /^[a-z_][\w-]*$/i;
+  // What leads to each child of an element: its tag, with its place where there are several such.
+  const lead = (parent, between) => {
+    // Not `parent.children`, which is a control of a form that has one of that name.
+    const children = Reflect.get((parent.nodeType === 1 ? Element : DocumentFragment).prototype, "children", parent);
+    const all = new Map();
+    for (const child of children) all.set(child.localName, (all.get(child.localName) ?? 0) + 1);
+    const passed = new Map();
+    for (const child of children) {
+      const name = child.localName;
+      passed.set(name, (passed.get(name) ?? 0) + 1);
+      const place = all.get(name) > 1 ? `:nth-of-type(${passed.get(name)})` : "";
+      steps.set(child, between + CSS.escape(name) + place);
+    }
+  };
+  const selectorOf = (element) => {
+    if (element === document.body) return "body";
+    if (element.getRootNode() === document) {
+      if (NAME.test(element.id) && isOnly(`#${element.id}`)) return `#${element.id}`;
+      const own = [...Reflect.get(Element.prototype, "classList", element)].slice(0, 4).find((one) => NAME.test(one) && isOnly(`.${one}`));
+      if (own) return `.${own}`;
+    }
+    return steps.get(element) ?? element.localName;
+  };
+  const line = (style, side) => `${style[`border${side}Width`]} ${style[`border${side}Style`]} ${style[`border${side}Color`]}`;
+  const describe = (element, parent, style, box) => {
+    const family = style.fontFamily.split(",")[0].replace(/["']/g, "").trim();
+    const font = [style.fontSize, style.fontWeight, family, style.fontStyle, style.lineHeight, style.letterSpacing, style.textDecorationLine, style.textTransform, style.color];
+    const sides = ["Top", "Right", "Bottom", "Left"].map((side) => line(style, side)).map((one) => (/^0px| none | hidden /.test(one) ? "" : one));
+    const border = sides.every((one) => one === sides[0]) ? sides[0] : sides.join(", ");
+    const picture = element.localName === "img" ? element.currentSrc.replace(/^.*\//, "").slice(-200) : style.backgroundImage.slice(0, 200);
+    const paint = [style.backgroundColor, picture, border, style.borderTopLeftRadius, style.boxShadow, style.opacity];
+    numbers.set(element, listed.elements.length);
+    listed.elements.push([
+      ...[numbers.get(parent) ?? -1, element.localName, selectorOf(element), list(box)],
+      ...[numberOf("fonts", font.join("|")), numberOf("paints", paint.join("|"))],
+    ]);
   };
 
   // The text that a form control shows.
@@ -60,7 +122,7 @@
   const hasPseudoTexts =
     document.querySelector('link[rel~="stylesheet" i]') !== null ||
     [...document.querySelectorAll("style")].some((s) => /:(before|after)/i.test(s.textContent));
-  const visit = (element, outer) => {
+  const visit = (element, outer, parent) => {
     if (left <= 0) return;
     const style = getComputedStyle(element);
     const whole = seen.toBox(element.getBoundingClientRect(), outer);
@@ -69,6 +131,7 @@
     const at = seen.enter(style, whole, outer, isRoot);
     if (!at) return;
     const { box, inner, isShown } = at;
+    if (listed.elements.length < most) describe(element, parent, style, box);
 
     if (isShown && !isRoot) {
       const failed = name === "img" && (!element.complete || element.naturalWidth === 0);
@@ -99,8 +162,10 @@
       if (made && seen.isUpright(inner, parseFloat(made.style.fontSize))) addText(made.text, whole, inner.clip, made.style, { element, pseudo: which });
     };
     pseudo("::before");
+    lead(element, " > ");
+    if (element.shadowRoot) lead(element.shadowRoot, " >>> ");
     for (const child of [...(element.shadowRoot?.childNodes ?? []), ...seen.drawnIn(element)]) {
-      if (child.nodeType === Node.ELEMENT_NODE) visit(child, inner);
+      if (child.nodeType === Node.ELEMENT_NODE) visit(child, inner, element);
       else if (child.nodeType === Node.TEXT_NODE && isShown && child.data.trim()) {
         const words = seen.words(child, inner, false);
         if (words) addText(words.text, words.box, inner.clip, style, { element, node: child });
@@ -115,5 +180,5 @@
   if (from) visit(from, seen.start(page, window.scrollX, window.scrollY));
   globalThis.uiproofTexts = owners;
   const bottom = cover ? Math.min(h, window.innerHeight) : h;
-  return { ...found, reach: [w, bottom], window: window.innerHeight, veiled: !cover && seen.isVeiled() };
+  return { ...found, ...listed, reach: [w, bottom], window: window.innerHeight, veiled: !cover && seen.isVeiled() };
 }

@@ -9,6 +9,7 @@
   const NARROWEST = 0.4; // of their usual width to height, or the other way round
   const MOST_WORDS = 1000; // of one text that is cut off
   const LONGEST_WORD = 12; // longer ones are looked at in pieces
+  const LEAST_SHOWN = 0.5; // of a text that an ellipsis cuts off, or it says nothing
 
   const intersect = (a, b) => {
     const x = Math.max(a.x, b.x);
@@ -323,8 +324,9 @@
     return wrong.length > MOST_FALSE * different.length;
   };
 
-  // The text that a person reads where its style shows something else.
-  const readAs = (node) => {
+  // The text that a person reads where its style shows something else: nothing where an ellipsis leaves
+  // less than a share of it.
+  const readAs = (node, least) => {
     const parent = node.parentElement ?? node.getRootNode().host;
     const style = getComputedStyle(parent);
     let text = node.data;
@@ -336,7 +338,7 @@
       if (getComputedStyle(at).textOverflow !== "ellipsis" || at.scrollWidth <= at.clientWidth + 1) continue;
       text = text.trim();
       const letters = Math.floor((text.length * at.clientWidth) / at.scrollWidth) - 1;
-      return text.slice(0, Math.max(letters, 0));
+      return letters < least * text.length ? "" : text.slice(0, letters);
     }
     return text;
   };
@@ -362,7 +364,7 @@
     range.selectNodeContents(node);
     const whole = look();
     if (!whole.box) return null;
-    const shown = readAs(node);
+    const shown = readAs(node, cut ? 0 : LEAST_SHOWN);
     if (shown !== node.data || !cut || whole.share > 0.95) {
       return shown ? { text: shown, box: whole.box } : null;
     }
