@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
+from large_runs import MAKERS
 from page_checks import CONTRAST, HOSTILE, loaded
 from PIL import Image
 from playwright.sync_api import expect
@@ -341,9 +343,9 @@ def test_it_prints_without_controls_and_with_all_pictures(look, one):
 
 
 def test_equal_pictures_are_stored_once(two):
-    # Both runs: one reference and one generated picture, whole and as a thumbnail; one chart.
+    # Both runs: one reference and one generated picture, whole and as a thumbnail.
     text = two.read_text("utf-8")
-    assert (text.count("data:image/webp"), text.count("data:image/svg+xml")) == (4, 1)
+    assert (text.count("data:image/webp"), text.count("data:image/svg+xml")) == (4, 0)
 
 
 def test_damaged_missing_and_outlying_pictures_do_not_stop_a_report(look, tmp_path):
@@ -351,7 +353,7 @@ def test_damaged_missing_and_outlying_pictures_do_not_stop_a_report(look, tmp_pa
     run.artifact("artifacts/1/reference.png").write_bytes(b"not a picture")
     run.artifact("artifacts/2/generated.png").unlink()
     page = look(write_report([run.path], tmp_path / "new folder" / "report.html"))
-    expect(page.locator(".thumbnail.none")).to_have_text(["no picture", "no page"])
+    expect(page.locator("#cases .thumbnail.none")).to_have_text(["no picture", "no page"])
     Image.new("RGB", (50_000, 300)).save(run.artifact("artifacts/2/generated.png"))
     assert write_report([run], tmp_path / "wide.html").stat().st_size < 1_000_000
 
@@ -372,3 +374,17 @@ def test_a_report_that_cannot_be_written_says_so(tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         write_report([run], tmp_path / "taken")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "taken"]
+
+
+def test_a_report_without_matplotlib_says_which_charts_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("uiproof.report.sections.find_spec", lambda _: None)
+    runs = {name: make(tmp_path / name, 3, size=(96, 64)) for name, make in MAKERS.items()}
+    pages = {
+        name: write_report([run], tmp_path / f"{name}.html").read_text("utf-8")
+        for name, run in runs.items()
+    }
+    said = "they need matplotlib (pip install"
+    assert {name: said in page for name, page in pages.items()} == {
+        **{"design2code": False, "grounding": True, "interaction2code": True}
+    }

@@ -16,8 +16,6 @@ security policy allows no script but our own and no connection (with `live_url`,
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import re
 import sys
@@ -35,7 +33,7 @@ from uiproof.leaderboard import leaderboard
 from uiproof.markup import joined, tag
 from uiproof.report.sections import analyses, case_view, charts_section, overview, tables_section
 from uiproof.report.tables import notes
-from uiproof.views.base import CaseView, RunRow, asset, safe_json
+from uiproof.views.base import CaseView, RunRow, asset, policy_hash, safe_json
 from uiproof.views.pictures import Embedded, Linked, media_type
 
 __all__ = ["Embedded", "Linked", "media_type", "report_file", "report_page", "write_report"]
@@ -66,10 +64,12 @@ def report_page(
     title: str | None = None,
     back_url: str | None = None,
     live_url: str | None = None,
+    navigation: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """Yield the page about runs of one benchmark, piece by piece.
 
-    A link in its head leads to `back_url`. While a run is going on, the page polls `live_url`.
+    Links in its head lead to `back_url` and to the pages of `navigation`, addresses by their names.
+    While a run is going on, the page polls `live_url`.
     """
     directories = [RunDirectory.of(run) for run in runs]
     board = leaderboard(directories, running=True)
@@ -94,7 +94,13 @@ def report_page(
         "charts": "".join(charts_section(found, pictures, repr(state))),
         "analyses": "".join(tables_section(found)),
     }
-    return _pieces(heading, index, view, analysed, pictures, back_url)
+    links = [tag("a", name, href=url) for name, url in (navigation or {}).items()]
+    head = {
+        "title": joined(heading),
+        "back": tag("a", "← All runs", href=back_url, class_="back") if back_url else "",
+        "navigation": tag("nav", *links, class_="site", aria_label="Studio") if links else "",
+    }
+    return _pieces(head | analysed, index, view, pictures)
 
 
 def report_file(name: str) -> tuple[str, str] | None:
@@ -134,20 +140,13 @@ def _run(run: RunDirectory) -> dict[str, Any]:
 
 
 def _pieces(
-    title: str,
-    index: Mapping[str, Any],
-    view: CaseView,
-    analysed: Mapping[str, str],
-    pictures: Embedded | Linked,
-    back_url: str | None,
+    filled: Mapping[str, str], index: Mapping[str, Any], view: CaseView, pictures: Embedded | Linked
 ) -> Iterator[str]:
     styles = ("report.css", *view.styles)
-    scripts = ("report.js", *view.scripts, "overview.js", "live.js")
+    scripts = ("dom.js", "report.js", *view.scripts, "overview.js", "live.js")
     base = pictures.files_url if isinstance(pictures, Linked) else None
     parts = {
-        "title": joined(title),
-        "back": tag("a", "← All runs", href=back_url, class_="back") if back_url else "",
-        **analysed,
+        **filled,
         "index": f'<script type="application/json" id="index">{safe_json(index)}</script>',
         "made": html.escape(
             f"Made by uiproof {version('uiproof')} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
@@ -157,7 +156,7 @@ def _pieces(
         style, codes = "".join(map(asset, styles)), [asset(one) for one in scripts]
         parts["style"] = f"<style>{style}</style>"
         parts["scripts"] = "".join(f"<script>{code}</script>" for code in codes)
-        allowed = _hash(style), " ".join(map(_hash, codes))
+        allowed = policy_hash(style), " ".join(map(policy_hash, codes))
     else:
         links = (tag("link", rel="stylesheet", href=f"{base}/{name}") for name in styles)
         parts["style"] = "".join(links)
@@ -185,8 +184,3 @@ def _pieces(
         for piece in pieces:
             written += len(piece)
             yield piece
-
-
-def _hash(content: str) -> str:
-    """Return the source of a content security policy for exactly this style or script."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest, nsmallest
+from importlib.util import find_spec
 from typing import Any
 
 from uiproof.benchmark import Record, number_at
@@ -13,13 +14,16 @@ from uiproof.engine.rundir import RunDirectory
 from uiproof.markup import Markup, tag
 from uiproof.registry import benchmarks
 from uiproof.tables import Table
-from uiproof.views.base import Analyses, CaseView, Leaderboard
+from uiproof.views.base import Analyses, CaseView, Leaderboard, RunRow
+from uiproof.views.flags import HARMLESS, flag_words
 from uiproof.views.pages import Pages
 from uiproof.views.pictures import Charts, Pictures
 
 _BINS = 20
 _EXTREMES = 6  # worst and best cases of each score
 _PIXELS = (0, 5, 10, 25, 50, 100, 250, 500)  # distances from the target, up to and including
+
+_MOST_WARNINGS = 6  # of a run
 
 Places = Mapping[tuple[int, str], int]
 
@@ -52,6 +56,11 @@ def overview(board: Leaderboard, runs: Sequence[RunDirectory], places: Places) -
     if any(case.distance is not None for run in cases for case in run):
         distributions.append(_distances(cases))
     return {
+        "warnings": [
+            [number, text]
+            for number, (row, run) in enumerate(zip(board.rows, cases, strict=True))
+            for text in _warnings(row, run)
+        ],
         "distributions": distributions,
         "extremes": [
             [_extremes(run, column, number, places) for column in range(len(keys))]
@@ -62,13 +71,18 @@ def overview(board: Leaderboard, runs: Sequence[RunDirectory], places: Places) -
 
 def charts_section(found: Analyses, pictures: Pictures, state: object) -> Iterator[str]:
     """Yield the charts of the page; `state` changes when those of these runs would."""
-    if not found.charts:
+    drawn = {name: text for name, text in found.charts.items() if name not in found.native}
+    if not drawn:
         return
     yield '<section id="charts" aria-labelledby="charts-title">'
     yield tag("h2", "Charts", id="charts-title")
+    if find_spec("matplotlib") is None:
+        remedy = "Charts are left out: they need matplotlib (pip install 'uiproof[charts]')."
+        yield tag("p", remedy, class_="notes") + "</section>"
+        return
     charts = Charts(found.draw)
     figures = []
-    for name, caption in found.charts.items():
+    for name, caption in drawn.items():
         number = pictures.add_chart(charts, name, state)
         picture = tag("img", alt=f"Chart: {caption}", data_picture=number)
         figures.append(
@@ -101,11 +115,37 @@ class _Case:
     id: str
     scores: tuple[float | None, ...]
     distance: float | None  # of a click from its target, in pixels
+    flags: tuple[str, ...]
+    error: str | None
 
     @classmethod
     def of(cls, record: Record, keys: Sequence[str]) -> _Case:
         scores = tuple(number_at(record.scores, key) for key in keys)
-        return cls(record.id, scores, number_at(record.scores, "distance_px"))
+        error = record.error.code if record.error else None
+        return cls(record.id, scores, number_at(record.scores, "distance_px"), record.flags, error)
+
+
+def _warnings(row: RunRow, cases: Sequence[_Case]) -> list[str]:
+    """Return what a reader has to know before the scores of a run are trusted, in words."""
+    found = []
+    if row.running:
+        found.append("The run is not finished.")
+    elif not row.complete:
+        found.append(f"The run ended early, after {row.n:,} cases.")
+    if row.incomplete:
+        found.append("Servers, machines or files failed; those cases count as wrong.")
+    errors = Counter(case.error for case in cases if case.error)
+    if errors:
+        named = ", ".join(f"{code.replace('_', ' ')} {n:,}" for code, n in errors.most_common(4))
+        found.append(f"{errors.total():,} of {len(cases):,} cases failed: {named}.")
+    flags = Counter(flag for case in cases for flag in set(case.flags) - HARMLESS)
+    found += [
+        f"{count:,} of {len(cases):,} cases: {flag_words(flag)}."
+        for flag, count in flags.most_common()
+    ]
+    if (rest := len(found) - _MOST_WARNINGS) > 1:
+        found[_MOST_WARNINGS:] = [f"{rest} more kinds of flags; the filter of the cases has all."]
+    return found
 
 
 def _distribution(label: str, column: int, runs: Sequence[Sequence[_Case]]) -> dict[str, Any]:

@@ -68,13 +68,14 @@ def comparison_markdown(
 def leaderboard_table(board: Leaderboard) -> Table:
     """Return a leaderboard as a table, best first, with its notes."""
     ranked = board.ranked()
+    shown = [column for column in range(len(board.metrics)) if column not in _unmeasured(board)]
     rows = [
         (
             _label(row),
             str(row.n),
             "" if row.clusters is None else str(row.clusters),
             str(row.failed),
-            *(_mean(cell, metric) for cell, metric in zip(row.cells, board.metrics, strict=True)),
+            *(_mean(row.cells[column], board.metrics[column]) for column in shown),
         )
         for row in ranked
     ]
@@ -82,12 +83,12 @@ def leaderboard_table(board: Leaderboard) -> Table:
     best = [
         (number, len(header) + column)
         for number, row in enumerate(ranked)
-        for column, cell in enumerate(row.cells)
-        if cell.best
+        for column, place in enumerate(shown)
+        if row.cells[place].best
     ]
     return Table(
         "",
-        (*header, *(metric.label for metric in board.metrics)),
+        (*header, *(board.metrics[column].label for column in shown)),
         tuple(rows),
         tuple(notes(board)),
         best=tuple(best),
@@ -163,6 +164,10 @@ def notes(board: Leaderboard) -> list[str]:
         found.append("Assisted methods were given the truth.")
     found += [f"{row.name}: {_usage(row.usage)}." for row in board.rows if row.usage]
     found += [f"{row.name}: {_answers(row.answers)}." for row in board.rows if row.answers]
+    if absent := [board.metrics[column] for column in _unmeasured(board)]:
+        remedies = dict.fromkeys(metric.remedy for metric in absent if metric.remedy)
+        how = f" To measure it: `{'`, `'.join(remedies)}`." if remedies else ""
+        found.append(f"Not measured: {', '.join(metric.label for metric in absent)}.{how}")
     for index, metric in enumerate(board.metrics):
         for row in board.rows:
             cell = row.cells[index]
@@ -179,6 +184,52 @@ def notes(board: Leaderboard) -> list[str]:
                 "not compared."
             )
     return found
+
+
+def samples_table(run: RunDirectory) -> Table | None:
+    """Return the best of several answers and pass@k of each metric; None for one answer each."""
+    board = leaderboard([run])
+    samples = run.summary.get("samples")
+    if not samples:
+        return None
+    each, scores = samples["each"], samples["scores"]
+    rows, shown = [], []
+    for metric, cell in zip(board.metrics, board.rows[0].cells, strict=True):
+        if (found := scores.get(metric.key)) is not None:
+            shown = list(found["pass"])
+            means = [found["best"], *found["pass"].values()]
+            rows.append(
+                (
+                    metric.label,
+                    _mean(cell, metric),
+                    *(
+                        f"{one['mean']:.3f} {bounds_text(one['low'], one['high'])}".rstrip()
+                        for one in means
+                    ),
+                )
+            )
+    return Table(
+        f"{each} answers for each of {samples['cases']} cases",
+        ("Score", "Mean", f"Best of {each}", *(f"pass@{k}" for k in shown)),
+        tuple(rows),
+        (
+            f"pass@k: the chance that one of k answers scores {samples['pass_score']:g} or more "
+            "(unbiased estimate). Intervals are over cases.",
+        ),
+    )
+
+
+def _unmeasured(board: Leaderboard) -> list[int]:
+    """Return the metrics that no run has, and of which there is nothing else to say."""
+    columns = [
+        column
+        for column in range(len(board.metrics))
+        if all(
+            row.cells[column].mean is None and row.cells[column].note == NOT_MEASURED
+            for row in board.rows
+        )
+    ]
+    return columns if len(columns) < len(board.metrics) else []
 
 
 def _usage(usage: Mapping[str, Any]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -110,6 +112,7 @@ class Analyses:
     charts: Mapping[str, str] = field(default_factory=dict)  # caption by name
     draw: Callable[[Path], object] = lambda _: None  # writes `<name>.svg` and `.png` to a folder
     photos: frozenset[str] = frozenset()  # charts with screenshots, which stay light in the dark
+    native: frozenset[str] = frozenset()  # files of `compare` that a report shows in its own way
 
 
 def asset(name: str) -> str:
@@ -121,6 +124,11 @@ def asset(name: str) -> str:
 def safe_json(value: Any) -> str:
     """Return JSON that is safe inside a script element: without `<` no tag or comment begins."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def policy_hash(content: str) -> str:
+    """Return the source of a content security policy for exactly this style or script."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
 def shortened(text: str, longest: int) -> str:

@@ -18,19 +18,36 @@ function openCase(place) {
   openCard(card);
 }
 
+// For the lists of the worst and best, and for links.
+function casePicture(place) {
+  const card = byId(`card-${place}`);
+  if (!("after" in card.dataset)) {
+    const drawing = card.querySelector(".zoomed svg");
+    return drawing ? make("span", { class: "whole" }, drawing.cloneNode(true)) : make("span", { class: "thumbnail none" }, "no picture");
+  }
+  const sides = card.dataset.after.split(" ").map((number, side) => (number === "-" ? make("span", { class: "thumbnail none" }, "no picture")
+    : make("span", { class: "thumbnail" }, make("img", { decoding: "async", alt: side ? "generated" : "reference", "data-picture": number }))));
+  return make("span", { class: "pair" }, ...sides);
+}
+
+function findCase(id, run) {
+  const card = cards.find(({ element: { dataset } }) => dataset.title === id && (run === null || Number(dataset.run) === run));
+  return card ? Number(card.element.id.slice("card-".length)) : null;
+}
+
 function openCard(card) {
-  const listed = cards.map(({ element }) => element).filter((element) => !element.hidden && !element.closest(".group:not([open])"));
+  const listed = inOrder().filter(({ fits, element }) => fits && !element.closest(".group:not([open])")).map(({ element }) => element);
   if (!listed.includes(card)) listed.unshift(card);
   openViewer({
     count: listed.length,
     position: listed.indexOf(card),
     show: (position) => showCard(listed[position]),
-    back: (position) => listed[position].querySelector(".enlarge").focus(),
+    back: (position) => { showCardsUpTo(listed[position]); listed[position].querySelector(".enlarge").focus(); },
   });
 }
 
 function showCard(card) {
-  titleViewer(card.dataset.title);
+  titleViewer(card.dataset.title, Number(card.dataset.run));
   byId("viewer-options").hidden = true;
   const compared = "after" in card.dataset;
   byId("viewer-modes").hidden = !compared;

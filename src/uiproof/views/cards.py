@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from uiproof.benchmark import Record
+from uiproof.benchmark import Record, number_at
 from uiproof.markup import Markup, joined, tag
 from uiproof.views.base import Leaderboard, asset
 
@@ -89,6 +89,7 @@ class CardView(ABC, Generic[ShownT]):
         self.cases = cases
         self._counts = counts
         self._ranked = [board.rows.index(row) for row in board.ranked()]
+        self._differences = _differences(board, cases)
 
     @abstractmethod
     def filters(self) -> list[Filter[ShownT]]:
@@ -135,7 +136,7 @@ class CardView(ABC, Generic[ShownT]):
             shown=lambda run: self.names[int(run)],
         )
         filters = useful([by_run, *self.filters()], self.cases)
-        yield _form(filters, self.search)
+        yield _form(filters, self.search, sorts=any(self._differences))
         for group in self.groups():
             cards = [
                 self._card(place, case, filters)
@@ -159,6 +160,8 @@ class CardView(ABC, Generic[ShownT]):
             id=f"card-{place}",
             data_values=" ".join(one.code(case) for one in filters),
             data_title=case.record.id,
+            data_run=str(case.run),
+            **self._differences[place],
         )
 
     def _run_name(self, run: int) -> Markup:
@@ -203,7 +206,27 @@ def useful(filters: Iterable[Filter[ShownT]], cases: Sequence[ShownT]) -> list[F
     return [one for one in filters if tells_apart(one)][:_MOST_FILTERS]
 
 
-def _form(filters: Sequence[Filter[ShownT]], placeholder: str) -> Markup:
+def _differences(board: Leaderboard, cases: Sequence[ShownCase]) -> list[dict[str, str]]:
+    """Return by how much each case is above the mean of the other runs that show it, if any do."""
+    if board.primary is None or len(board.rows) < 2:
+        return [{}] * len(cases)
+    key = board.metrics[board.primary].key
+    scores = [number_at(case.record.scores, key) for case in cases]
+    by_id: dict[str, list[int]] = {}
+    for place, case in enumerate(cases):
+        by_id.setdefault(case.record.id, []).append(place)
+    found: list[dict[str, str]] = []
+    for place, (case, own) in enumerate(zip(cases, scores, strict=True)):
+        same = (scores[other] for other in by_id[case.record.id] if other != place)
+        others = [score for score in same if score is not None]
+        if own is None or not others:
+            found.append({})
+        else:
+            found.append({"data_ahead": f"{own - sum(others) / len(others):.4f}"})
+    return found
+
+
+def _form(filters: Sequence[Filter[ShownT]], placeholder: str, *, sorts: bool) -> Markup:
     """Return search and selects; hidden until a script makes them work."""
     search = tag("input", id="search", type="search", placeholder=placeholder, autocomplete="off")
     labels = [tag("label", "Search", search, class_="grow")]
@@ -213,6 +236,10 @@ def _form(filters: Sequence[Filter[ShownT]], placeholder: str) -> Markup:
             tag("option", one.shown(name), value=number) for number, name in enumerate(one.choices)
         ]
         labels.append(tag("label", one.label, tag("select", *options)))
+    if sorts:
+        orders = {"": "Worst first", "difference": "Behind the other runs first"}
+        options = [tag("option", text, value=value) for value, text in orders.items()]
+        labels.append(tag("label", "Order", tag("select", *options, id="order")))
     controls = tag("form", *labels, id="filters", class_="controls", hidden="")
     return joined(controls, tag("p", id="count", class_="quiet", role="status"))
 

@@ -1,6 +1,6 @@
 "use strict";
-// Two pictures of the same thing: beside each other, one over the other with a line to move, or in
-// turns. `sides` are two of { name, label, source, missing }; `loaded` is told of each picture.
+// Two pictures of the same thing: beside each other, one over the other with a line to move or
+// half transparent, or in turns. `sides` are two of { name, label, source, missing }; `loaded` is told of each picture.
 
 const BLINK_MS = 700;
 let blinking = null;
@@ -10,6 +10,7 @@ function drawComparison(host, mode, sides, loaded = () => {}) {
   const panes = make("div", { class: `panes ${mode}` }, ...sides.map((side) => comparedPane(side, loaded)));
   host.replaceChildren(panes);
   if (mode === "swipe") addSwipe(host, panes, sides);
+  if (mode === "onion") addOnion(host, panes, sides);
   if (mode === "blink") addBlink(host, panes, sides);
   return panes;
 }
@@ -51,6 +52,14 @@ function addSwipe(host, panes, [first, second]) {
   panes.append(make("div", { class: "cut", "aria-hidden": "true" }));
   host.prepend(make("div", { class: "mode-bar" }, make("span", {}, first.label), slider, make("span", {}, second.label)));
   set(50);
+}
+
+function addOnion(host, panes, [first, second]) {
+  const slider = make("input", { type: "range", min: 0, max: 100, value: 50, class: "slider", "aria-label": `How much ${second.label} covers ${first.label}` });
+  const set = () => panes.style.setProperty("--opacity", `${slider.value}%`);
+  slider.addEventListener("input", set);
+  host.prepend(make("div", { class: "mode-bar" }, make("span", {}, first.label), slider, make("span", {}, second.label)));
+  set();
 }
 
 function addBlink(host, panes, [first, second]) {

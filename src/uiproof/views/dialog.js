@@ -5,7 +5,8 @@
 const viewer = byId("viewer");
 const stage = byId("stage");
 const NARROW = 700; // pixels: two pages do not fit beside each other on a phone
-const viewing = { count: 0, position: 0, show: null, back: null, mode: null, redraw: () => {} };
+const ZOOMS = [1, 1.5, 2, 3, 4];
+const viewing = { count: 0, position: 0, show: null, back: null, mode: null, zoom: 0, linked: "", redraw: () => {} };
 
 function openViewer({ count, position, show, back }) {
   viewing.mode ??= window.innerWidth < NARROW ? "swipe" : "side";
@@ -29,8 +30,19 @@ function step(by) {
   if (position >= 0 && position < viewing.count) showCase(position);
 }
 
-function titleViewer(title) {
-  byId("viewer-title").textContent = title;
+// The address leads to the case while it is open, so that it can be passed on.
+function titleViewer(id, run) {
+  byId("viewer-title").textContent = id;
+  const names = several ? { case: id, run: data.rows[run].name } : { case: id };
+  viewing.linked = `#${new URLSearchParams(names)}`;
+  history.replaceState(null, "", viewing.linked);
+}
+
+function zoom(by) {
+  viewing.zoom = by === 0 ? 0 : Math.min(Math.max(viewing.zoom + by, 0), ZOOMS.length - 1);
+  stage.style.setProperty("--zoom", ZOOMS[viewing.zoom]);
+  byId("zoom-out").disabled = viewing.zoom === 0;
+  byId("zoom-in").disabled = viewing.zoom === ZOOMS.length - 1;
 }
 
 // Buttons of which one is chosen, such as the runs that have the case.
@@ -49,6 +61,8 @@ function markMode() {
 
 byId("previous").addEventListener("click", () => step(-1));
 byId("next").addEventListener("click", () => step(1));
+byId("zoom-in").addEventListener("click", () => zoom(1));
+byId("zoom-out").addEventListener("click", () => zoom(-1));
 byId("close").addEventListener("click", () => viewer.close());
 byId("viewer-modes").addEventListener("click", (event) => {
   const { mode } = event.target.dataset;
@@ -59,12 +73,14 @@ byId("viewer-modes").addEventListener("click", (event) => {
 });
 viewer.addEventListener("close", () => {
   clearInterval(blinking);
+  history.replaceState(null, "", location.pathname + location.search);
   viewing.back?.(viewing.position);
 });
 viewer.addEventListener("keydown", (event) => {
   if (event.target.matches("input[type=range]") || event.altKey || event.ctrlKey || event.metaKey) return;
-  const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (by === undefined) return;
+  const [act, by] = { ArrowLeft: [step, -1], ArrowRight: [step, 1], "+": [zoom, 1], "-": [zoom, -1], 0: [zoom, 0] }[event.key] ?? [];
+  if (act === undefined) return;
   event.preventDefault();
-  step(by);
+  act(by);
 });
+zoom(0);

@@ -1,10 +1,69 @@
 "use strict";
-// All cases at a glance: the distribution of each score, and the worst and best cases by one of them.
+// All cases at a glance: the main score, warnings, the worst and best cases as pictures, the means of
+// all scores and their distributions. `casePicture(place)` and `openCase(place)` are up to the view.
+
+// ---- the main score, and what to know before it is trusted
+
+function rankedRows() {
+  const rows = data.rows.map((row, run) => ({ row, run, cell: data.primary === null ? null : row.cells[data.primary] }));
+  return rows.sort((a, b) => compareValues(a.cell?.mean, b.cell?.mean, true));
+}
+
+function drawHeadline() {
+  const ranked = rankedRows();
+  const [{ row, cell }] = ranked;
+  byId("headline").hidden = !isNumber(cell?.mean);
+  if (!isNumber(cell?.mean)) return;
+  const { label, digits } = data.metrics[data.primary];
+  const interval = (one) => (one.low === null ? `no interval${one.no_interval ? `: ${one.no_interval}` : ""}` : `95 % interval ${boundsText(one, digits)}`);
+  const about = make("div", {}, make("p", { class: "headline-name" }, `${label}${several ? ` of ${row.name}, the best of ${data.rows.length} runs` : ""}`),
+    make("p", { class: "quiet" }, `${interval(cell)} · ${cell.n.toLocaleString("en")} cases${cell.clusters ? ` on ${cell.clusters.toLocaleString("en")} pages or screenshots` : ""}`));
+  byId("headline").append(make("p", { class: "headline-number" }, cell.mean.toFixed(digits)), about);
+  if (!several) return;
+  about.append(make("ul", { class: "headline-runs" }, ...ranked.filter((one) => isNumber(one.cell.mean)).slice(0, 8).map(({ row: one, run, cell: own }) =>
+    make("li", {}, make("span", { class: `dot ${colourOf(run)}` }), make("span", { class: "strip-name" }, one.name),
+      make("strong", {}, `${own.tie ? "≈" : ""}${own.mean.toFixed(digits)}`), own.low === null ? "" : intervalBar(own)))));
+}
+
+function drawWarnings() {
+  const { warnings } = data.overview;
+  byId("warnings").hidden = warnings.length === 0;
+  byId("warnings").append(...warnings.map(([run, text]) => make("li", {}, several ? `${data.rows[run].name}: ${text}` : text)));
+}
+
+// ---- means of all scores
+
+function drawMeans() {
+  // One axis from 0 to 1 for all; means below it are at its left end, with their numbers.
+  const shownMetrics = [...data.metrics.keys()].filter((index) => data.metrics[index].bounds[1] === 1 && data.rows.some((row) => isNumber(row.cells[index].mean)));
+  byId("means").hidden = shownMetrics.length === 0;
+  const figure = byId("means").querySelector("figure");
+  if (several) figure.append(make("p", { class: "legend" }, ...data.rows.map((row, run) => make("span", { class: "run-name" }, make("span", { class: `dot ${colourOf(run)}` }), row.name))));
+  for (const index of shownMetrics) {
+    const { label, digits } = data.metrics[index];
+    const at = (value) => `${(2 + 96 * Math.min(Math.max(value, 0), 1)).toFixed(2)}%`;
+    const measured = data.rows.flatMap((row, run) => (isNumber(row.cells[index].mean) ? [{ cell: row.cells[index], run }] : []));
+    const said = measured.map(({ cell, run }) => `${data.rows[run].name} ${cell.mean.toFixed(digits)}`).join(", ");
+    const chart = draw("svg", { height: 12 * measured.length + 8, role: "img", "aria-label": `${label}: ${said}` });
+    for (const part of [0, 0.25, 0.5, 0.75, 1]) chart.append(draw("line", { class: "grid", x1: at(part), x2: at(part), y1: 0, y2: "100%" }));
+    measured.forEach(({ cell, run }, number) => {
+      const y = 12 * number + 10;
+      const mark = draw("g", { class: `point ${colourOf(run)}` });
+      if (cell.low !== null) mark.append(draw("line", { x1: at(cell.low), x2: at(cell.high), y1: y, y2: y }));
+      mark.append(draw("circle", { cx: at(cell.mean), cy: y, r: 4 }), draw("title"));
+      mark.lastChild.textContent = `${data.rows[run].name}: ${cell.mean.toFixed(digits)}${cell.low === null ? "" : ` ${boundsText(cell, digits)}`}`;
+      chart.append(mark);
+    });
+    const values = make("span", { class: "means-values" }, ...measured.map(({ cell }) => make("span", {}, cell.mean.toFixed(digits))));
+    figure.append(make("div", { class: "means-row" }, make("span", { class: "means-name" }, label), chart, values));
+  }
+  figure.append(make("div", { class: "means-row axis-row", "aria-hidden": "true" }, make("span", { class: "means-name" }), axis({ metric: 0, bins: [] }), make("span", { class: "means-values" })));
+}
+
+// ---- distributions
 
 const WIDTH = 200; // of a histogram, in its own units
 const HEIGHT = 40;
-
-// ---- distributions
 
 function drawDistributions() {
   const { distributions } = data.overview;
@@ -63,13 +122,15 @@ function drawExtremes() {
   for (const kind of ["worst", "best"]) {
     byId(kind).replaceChildren(...found[kind].map(([id, score, place]) => {
       const bar = make("meter", { min: 0, max: 1, value: score, "aria-hidden": "true" });
-      const inner = [make("span", { class: "case-id" }, id), bar, make("span", {}, shown(score, data.metrics[metric].digits))];
+      const inner = [make("span", { class: "case-id", title: id }, id), bar, make("span", {}, shown(score, data.metrics[metric].digits))];
       if (place === null) return make("li", {}, make("span", { class: "extreme" }, ...inner));
+      if (typeof casePicture === "function") inner.unshift(casePicture(place));
       const button = make("button", { type: "button", class: "extreme" }, ...inner);
       button.addEventListener("click", () => openCase(place));
       return make("li", {}, button);
     }));
     if (!found[kind].length) byId(kind).append(make("li", { class: "absent" }, "none"));
+    whenComplete(() => showPictures(byId(kind)));
   }
 }
 
@@ -77,6 +138,7 @@ function fillExtremes() {
   const option = (value, label) => make("option", { value }, label);
   byId("extremes-run").append(...data.rows.map((row, run) => option(run, row.name)));
   byId("extremes-run").parentElement.hidden = !several;
+  byId("extremes-run").value = rankedRows()[0].run;
   const measured = data.metrics.flatMap((metric, index) =>
     (data.overview.extremes.some((run) => run[index].worst.length) ? [option(index, metric.label)] : []));
   byId("extremes").hidden = measured.length === 0;
@@ -88,5 +150,24 @@ function fillExtremes() {
   drawExtremes();
 }
 
-drawDistributions();
+// ---- links to a case: #case=ID, and &run=NAME where there are several
+
+function openLinked() {
+  const asked = new URLSearchParams(location.hash.slice(1));
+  const id = asked.get("case");
+  byId("no-case").hidden = true;
+  if (id === null || typeof findCase !== "function" || (viewer.open && viewing.linked === location.hash)) return;
+  const run = data.rows.findIndex((row) => row.name === asked.get("run"));
+  const place = findCase(id, run < 0 ? null : run);
+  byId("no-case").hidden = place !== null;
+  if (place === null) byId("no-case").textContent = `This page does not show a case ${id}.`;
+  else openCase(place);
+}
+
+drawHeadline();
+drawWarnings();
 fillExtremes();
+drawMeans();
+drawDistributions();
+window.addEventListener("hashchange", openLinked);
+whenComplete(openLinked);

@@ -1,7 +1,7 @@
 "use strict";
 // Cases that are pages: a list with pictures that opens a viewer.
 
-const STEP = 120; // cards added at a time
+const STEP = 24; // cards added at a time
 
 // ---- cases
 
@@ -16,6 +16,7 @@ function fillControls() {
   byId("show").append(option("all", "All"), option("failed", "Failed"), option("scored", "Scored"));
   if (flags.length) byId("show").append(option("flagged", "Flagged"), ...flags.map((flag) => option(`flag:${flag}`, `Flag: ${flag}`)));
   byId("sort").append(option("id", "Case"), ...data.metrics.map((metric, index) => option(index, metric.label)));
+  if (data.rows.length === 2 && data.primary !== null) byId("sort").append(option("difference", "Difference of the runs"));
   byId("sort").value = data.primary ?? "id";
 }
 
@@ -27,10 +28,29 @@ function matchesFilter(one, text, run, show) {
   return !text || [one.id, one.error ?? "", ...one.flags].join("\n").toLowerCase().includes(text);
 }
 
+// By how much the second run scores more on a case than the first; null where one has no score.
+const rises = new Map();
+
+function rise(id) {
+  if (!rises.size) {
+    const scores = [0, 1].map((run) => new Map(data.cases.filter((one) => one.run === run).map((one) => [one.id, one.scores[data.primary]])));
+    for (const [id, before] of scores[0]) {
+      const after = scores[1].get(id) ?? null;
+      rises.set(id, before === null || after === null ? null : after - before);
+    }
+  }
+  return rises.get(id) ?? null;
+}
+
+function valueOf(one, sort) {
+  if (sort === "id") return one.id;
+  return sort === "difference" ? rise(one.id) : one.scores[Number(sort)];
+}
+
 function drawCases() {
   const text = byId("search").value.trim().toLowerCase();
   const [run, show, sort] = ["run", "show", "sort"].map((id) => byId(id).value);
-  const value = (index) => (sort === "id" ? data.cases[index].id : data.cases[index].scores[Number(sort)]);
+  const value = (index) => valueOf(data.cases[index], sort);
   const down = byId("order").value === "down";
   listed = [...data.cases.keys()].filter((index) => matchesFilter(data.cases[index], text, run, show));
   listed.sort((a, b) => compareValues(value(a), value(b), down) || a - b);
@@ -50,10 +70,12 @@ function card(index, position, sort) {
   const pair = make("span", { class: "pair" });
   for (const side of ["reference", "generated"]) pair.append(thumbnail(one, side));
   const caption = make("span", { class: "caption" }, make("span", { class: "case-id", title: one.id }, one.id));
-  const metric = sort === "id" ? data.primary : Number(sort);
+  const metric = sort === "id" || sort === "difference" ? data.primary : Number(sort);
   if (metric !== null) {
     const { label, digits } = data.metrics[metric];
     caption.append(make("span", { class: "score" }, make("small", {}, label), " ", shown(one.scores[metric], digits)));
+    const more = sort === "difference" ? rise(one.id) : null;
+    if (more !== null) caption.append(make("span", { class: "score" }, ` (${more > 0 ? "+" : ""}${more.toFixed(digits)})`));
   }
   button.append(pair, caption);
   const badges = make("span", { class: "badges" });
@@ -63,6 +85,16 @@ function card(index, position, sort) {
   if (badges.childNodes.length) button.append(badges);
   button.addEventListener("click", () => openListed(position));
   return make("li", {}, button);
+}
+
+// For the lists of the worst and best, and for links.
+function casePicture(place) {
+  return make("span", { class: "pair" }, ...["reference", "generated"].map((side) => thumbnail(data.cases[place], side)));
+}
+
+function findCase(id, run) {
+  const place = data.cases.findIndex((one) => one.id === id && (run === null || one.run === run));
+  return place < 0 ? null : place;
 }
 
 function thumbnail(one, side) {

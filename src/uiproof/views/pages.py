@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +16,9 @@ from uiproof.views.pictures import Crop, Limits, Pictures
 from uiproof.views.requests import requests_of
 
 _LONGEST_TEXT = 160  # of a block; the whole text of a page is not the point of a report
+_LONGEST_SOURCE = 20_000  # characters of a page's HTML or of an answer
+_ALL_SOURCES = 6_000_000  # of all cases
+_SOURCES = {"html": "HTML", "answer": "Answer"}  # artifacts that are shown as text
 _SIDES = ("reference", "generated")
 _WHOLE = Limits(pixels=6_000_000, bytes=300_000, width=900)
 _THUMBNAIL = Limits(pixels=90_000, bytes=8_000)  # the top of a page, as wide as high
@@ -31,6 +35,8 @@ class Pages:
     ) -> None:
         self._pictures = pictures
         self._details: list[str] = []
+        n = sum(row.n for row in board.rows)
+        self._longest = min(_LONGEST_SOURCE, _ALL_SOURCES // max(n, 1))
         self._cases = [
             self._case(number, run, record, board)
             for number, run in enumerate(runs)
@@ -56,13 +62,12 @@ class Pages:
         self, number: int, run: RunDirectory, record: Record, board: Leaderboard
     ) -> dict[str, Any]:
         """Return what the list shows; the rest is stored apart and parsed when a case is opened."""
-        shown = {
-            side: numbers
-            for side in _SIDES
-            if side in record.artifacts
-            and (numbers := self._numbers(run.artifact(record.artifacts[side])))
-        }
-        self._details.append(safe_json(_detail(record)))
+        shown = self._images(run, record)
+        # Of pages that were compared on several screens, those of the others have a suffix.
+        first, *others = record.scores.get("viewports") or [""]
+        more = [(name, self._images(run, record, f"-{name}")) for name in others]
+        detail = _detail(record) | {"texts": self._texts(run, record)}
+        self._details.append(safe_json(detail))
         return {
             "run": number,
             "id": record.id,
@@ -71,7 +76,34 @@ class Pages:
             "flags": list(record.flags),
             "error": record.error.code if record.error else None,
             "images": shown,
+            "screens": [(first, shown), *more] if more else [],
         }
+
+    def _images(
+        self, run: RunDirectory, record: Record, suffix: str = ""
+    ) -> dict[str, list[int | None]]:
+        """Return the numbers of the pictures of each side, where there are some."""
+        return {
+            side: numbers
+            for side in _SIDES
+            if (place := record.artifacts.get(f"{side}{suffix}"))
+            and (numbers := self._numbers(run.artifact(place)))
+        }
+
+    def _texts(self, run: RunDirectory, record: Record) -> list[tuple[str, str, int]]:
+        """Return title, text and length of what a model wrote, cut where it is long."""
+        found = []
+        for name, title in _SOURCES.items():
+            if name not in record.artifacts:
+                continue
+            try:
+                text = run.artifact(record.artifacts[name]).read_text("utf-8", "replace")
+            except OSError:
+                continue
+            if name == "answer":
+                text = _answers(text)
+            found.append((title, shortened(text, self._longest), len(text)))
+        return found
 
     def _numbers(self, path: Path) -> list[int | None] | None:
         """Return the numbers of the picture and of its top for the list; None if unreadable."""
@@ -82,6 +114,14 @@ class Pages:
         whole = Crop(path, PixelBox(0, 0, width, height), _WHOLE)
         top = Crop(path, PixelBox(0, 0, width, min(width, height)), _THUMBNAIL)
         return [self._pictures.add(whole), self._pictures.add(top)]
+
+
+def _answers(text: str) -> str:
+    """Return the texts of `answer.json`, the file as it is where it is something else."""
+    try:
+        return "\n\n".join(str(one["text"]) for one in json.loads(text))
+    except (ValueError, TypeError, KeyError):
+        return text
 
 
 def _detail(record: Record) -> dict[str, Any]:

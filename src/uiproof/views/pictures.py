@@ -94,7 +94,7 @@ class _Chart:
         if drawn is None or media_type(drawn) == "image/svg+xml":
             return drawn
         with Image.open(io.BytesIO(drawn)) as opened:
-            return _webp(opened.convert("RGB"), self.limits, self.limits.bytes)
+            return webp(opened.convert("RGB"), self.limits, self.limits.bytes)
 
 
 class Pictures:
@@ -269,7 +269,7 @@ def _made(crops: Sequence[Crop], share: float) -> list[bytes | None]:
     for crop in crops:
         part = _part(whole, crop)
         most = max(int(min(share, 1.0) * crop.limits.bytes), _LEAST_BYTES)
-        made.append(None if part is None else _webp(part, crop.limits, most))
+        made.append(None if part is None else webp(part, crop.limits, most))
     return made
 
 
@@ -301,7 +301,7 @@ def _part(whole: Image, crop: Crop) -> Image | None:
     return Image.composite(part, faded, grown.crop((0, 0, *part.size)))
 
 
-def _webp(picture: Image, limits: Limits, most: int) -> bytes:
+def webp(picture: Image, limits: Limits, most: int) -> bytes:
     """Return the picture as WebP, as large as its limits and `most` bytes allow."""
     from PIL import Image
 

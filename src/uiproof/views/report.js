@@ -1,5 +1,5 @@
 "use strict";
-// The page around the cases: theme, leaderboard, how it was run. Text from runs is untrusted: it
+// The page around the cases: leaderboard, how it was run. Text from runs is untrusted: it
 // only ever becomes a text node or the value of an attribute that cannot run anything.
 
 const data = JSON.parse(document.getElementById("index").textContent);
@@ -7,24 +7,6 @@ const several = data.rows.length > 1;
 const COLOURS = 8; // run colours in the style sheet
 const LONGEST_WORD = 12; // letters of a name that stay together
 
-const byId = (id) => document.getElementById(id);
-
-function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children.map((child) => (child instanceof Node ? child : String(child))));
-  return element;
-}
-
-function draw(tag, attributes = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
-const isNumber = (value) => typeof value === "number";
-const shown = (value, digits) => (isNumber(value) ? value.toFixed(digits) : "not measured");
 const colourOf = (run) => `run-${run % COLOURS}`;
 
 // ---- pictures: in this page, or where a server makes them; shown when they are about to be seen
@@ -66,18 +48,6 @@ function showPictures(root) {
 const whenComplete = (act) => (document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", act) : act());
 
 window.addEventListener("beforeprint", () => document.querySelectorAll("[data-picture]").forEach(loadPicture));
-
-// ---- theme
-
-const THEMES = ["auto", "light", "dark"];
-function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  byId("theme").textContent = `Theme: ${theme}`;
-}
-byId("theme").addEventListener("click", () => {
-  const now = document.documentElement.dataset.theme ?? "auto";
-  setTheme(THEMES[(THEMES.indexOf(now) + 1) % THEMES.length]);
-});
 
 // ---- leaderboard
 

@@ -4,7 +4,7 @@
 const WIDE = 1000; // overlays are drawn in units of a thousandth of the page's width
 const TOTALS = ["final", "mean_without_clip"];
 const SIDES = ["reference", "generated"];
-const view = { index: 0, detail: null, pairs: [], rects: new Map(), panes: null };
+const view = { index: 0, screen: 0, detail: null, pairs: [], rects: new Map(), panes: null };
 
 function openListed(position) {
   const shownCases = listed;
@@ -26,14 +26,20 @@ function openCase(index) {
   openListed(listed.indexOf(index));
 }
 
-function showPages(index) {
+// `screen` is one of those that the page was compared on; blocks are known for the first.
+function showPages(index, screen = 0) {
   view.index = index;
+  view.screen = screen;
   view.detail = JSON.parse(byId(`case-${index}`).textContent);
+  if (screen > 0) Object.assign(view.detail, { blocks: { reference: [], generated: [] }, matches: [] });
   view.pairs = view.detail.matches.filter(([g, r]) => view.detail.blocks.generated[g] && view.detail.blocks.reference[r]);
-  const { id } = data.cases[index];
-  titleViewer(id);
+  const { id, run, screens } = data.cases[index];
+  titleViewer(id, run);
   const runs = [...data.cases.keys()].filter((i) => data.cases[i].id === id);
-  fillSegments("viewer-choices", runs.map((i) => ({ label: data.rows[data.cases[i].run].name, on: i === index, choose: () => showPages(i) })));
+  fillSegments("viewer-choices", [
+    ...runs.map((i) => ({ label: data.rows[data.cases[i].run].name, on: i === index, choose: () => showPages(i, screen) })),
+    ...screens.map(([label], number) => ({ label, on: number === screen, choose: () => showPages(index, number) })),
+  ]);
   markMode();
   drawStage();
   drawFacts();
@@ -45,7 +51,8 @@ viewing.redraw = drawStage;
 
 function drawStage() {
   view.rects.clear();
-  const { images } = data.cases[view.index];
+  const { images: first, screens } = data.cases[view.index];
+  const images = screens[view.screen]?.[1] ?? first;
   const sides = SIDES.map((name) => ({
     name,
     label: name === "reference" ? "Reference" : "Generated",
@@ -137,7 +144,10 @@ function drawFacts() {
     if (remedy) box.append(make("p", { class: "remedy" }, remedy));
     facts.push(box);
   }
-  facts.push(scoreTable(detail.scores));
+  const { viewports, ...scores } = detail.scores;
+  const name = one.screens[view.screen]?.[0];
+  if (viewports?.[name]) facts.push(make("h3", {}, `On ${name}`), scoreTable(viewports[name]), make("h3", {}, "Mean of all screens"));
+  facts.push(scoreTable(scores));
   if (one.flags.length) facts.push(make("p", { class: "badges" }, ...one.flags.map((flag) => make("span", { class: "badge warn" }, flag))));
   const { reference, generated } = detail.blocks;
   if (reference.length || generated.length) {
@@ -145,6 +155,8 @@ function drawFacts() {
     facts.push(make("h3", {}, `Text blocks${detail.profile ? ` (${detail.profile} profile)` : ""}`), make("p", {}, counts), legend(),
       make("div", { id: "hover", class: "hover", "aria-live": "polite" }), blockTable());
   }
+  facts.push(...detail.texts.map(([title, text, length]) => make("details", { class: "source" }, make("summary", {}, `${title} (${length.toLocaleString("en")} characters)`),
+    make("pre", { dir: "auto", tabindex: 0 }, text))));
   facts.push(...detail.requests.flatMap(requestFacts));
   const seconds = Object.entries(detail.seconds).map(([name, taken]) => `${name} ${taken.toFixed(2)} s`);
   if (seconds.length) facts.push(make("p", { class: "quiet" }, seconds.join(" · ")));
