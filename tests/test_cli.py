@@ -41,6 +41,8 @@ VERBS = [
     "check",
     "leaderboard",
     "web",
+    "diff",
+    "mcp",
 ]
 
 

@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     from uiproof.api import merge, run, run_matrix, score
     from uiproof.benchmark import Completion
     from uiproof.benchmarks import (
+        Differ,
+        Difference,
         InteractionReference,
+        PageDiff,
+        annotated_picture,
         audit,
         collect,
         compare_results,
         dataset_statistics,
         diagnose_run,
+        diff,
         generate,
         score_folders,
         score_interactions,
@@ -44,8 +49,11 @@ if TYPE_CHECKING:
     from uiproof.models.budget import Budget
     from uiproof.models.chat import ModelOptions
     from uiproof.report import write_report
+    from uiproof.report.regression import regressions
     from uiproof.report.tables import comparison, comparison_details
-    from uiproof.scoring.scorer import Scorer, score_page, score_page_async, score_pages
+    from uiproof.rewards.client import Client
+    from uiproof.rewards.reward import Reward, reward, reward_async, reward_many, reward_many_async
+    from uiproof.scoring.scorer import Scorer, check_page, score_page, score_page_async, score_pages
     from uiproof.settings import Settings
     from uiproof.submissions import check_submission, rank_submissions, write_submission
 
@@ -53,16 +61,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Budget",
+    "Client",
     "Completion",
+    "Differ",
+    "Difference",
     "InteractionReference",
     "ModelOptions",
+    "PageDiff",
+    "Reward",
     "RunDirectory",
     "Scorer",
     "Settings",
     "UiproofError",
     "__version__",
+    "annotated_picture",
     "audit",
     "catalogue",
+    "check_page",
     "check_submission",
     "collect",
     "compare_results",
@@ -72,12 +87,18 @@ __all__ = [
     "dataset_statistics",
     "demo",
     "diagnose_run",
+    "diff",
     "examine",
     "fetch",
     "generate",
     "merge",
     "plan",
     "rank_submissions",
+    "regressions",
+    "reward",
+    "reward_async",
+    "reward_many",
+    "reward_many_async",
     "run",
     "run_matrix",
     "score",
@@ -99,6 +120,7 @@ __all__ = [
 
 _HOME = {
     "Budget": "uiproof.models.budget",
+    "Client": "uiproof.rewards.client",
     "Completion": "uiproof.benchmark",
     "ModelOptions": "uiproof.models.chat",
     "RunDirectory": "uiproof.engine.rundir",
@@ -106,6 +128,7 @@ _HOME = {
     "Settings": "uiproof.settings",
     "UiproofError": "uiproof.errors",
     "catalogue": "uiproof.hub",
+    "check_page": "uiproof.scoring.scorer",
     "check_submission": "uiproof.submissions",
     "comparison": "uiproof.report.tables",
     "comparison_details": "uiproof.report.tables",
@@ -116,6 +139,12 @@ _HOME = {
     "merge": "uiproof.api",
     "plan": "uiproof.dry_run",
     "rank_submissions": "uiproof.submissions",
+    "regressions": "uiproof.report.regression",
+    "Reward": "uiproof.rewards.reward",
+    "reward": "uiproof.rewards.reward",
+    "reward_async": "uiproof.rewards.reward",
+    "reward_many": "uiproof.rewards.reward",
+    "reward_many_async": "uiproof.rewards.reward",
     "run": "uiproof.api",
     "score": "uiproof.api",
     "run_matrix": "uiproof.api",

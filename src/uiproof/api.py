@@ -13,11 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uiproof.benchmark import Benchmark, JudgeOptions
-from uiproof.engine.progress import call_anywhere, make_progress
+from uiproof.engine.progress import LABEL, call_anywhere, make_progress
 from uiproof.engine.run_sync import kept_at_url, run_place
 from uiproof.engine.rundir import RunDirectory
-from uiproof.errors import BudgetReachedError, InputError, StorageError, UiproofError, UsageError
+from uiproof.errors import (
+    BudgetReachedError,
+    InputError,
+    StorageError,
+    UiproofError,
+    UsageError,
+    suggestion,
+)
+from uiproof.files import path_suggestion
 from uiproof.registry import (
+    AnyMethod,
     PlannedRun,
     benchmarks,
     judge_options_for,
@@ -39,6 +48,9 @@ class Execution:
     """The options of one run, with the meaning that they have in `run`."""
 
     limit: int | None = None
+    cases: Sequence[str] = ()
+    samples: int = 1
+    pass_score: float | None = None
     shard: str | None = None
     workers: int | None = None
     executor: str = "processes"
@@ -69,11 +81,14 @@ class Step:
 
 def run(
     dataset: str | Path,
-    method: str,
+    method: AnyMethod,
     *,
     prompt: str | None = None,
     out: str | Path | None = None,
     limit: int | None = None,
+    cases: Sequence[str] = (),
+    samples: int = 1,
+    pass_score: float | None = None,
     shard: str | None = None,
     workers: int | None = None,
     executor: str = "processes",
@@ -91,9 +106,14 @@ def run(
 
         uiproof.run("my/pages", "replay:my/predictions", out="runs/mine")
         uiproof.run("my/pages", "openai/gpt-4o", prompt="direct", budget=Budget(max_cost=5))
+        uiproof.run("my/pages", my_function)
 
     - `dataset`: a folder, a URL, a bundled name or one fetched with `uiproof data get`
-    - `method`: a built-in method or a model; `prompt` and `models` say how a model is asked
+    - `method`: a built-in method or a model; `prompt` and `models` say how a model is asked. Or a
+      function, plain or async, that is given a question and returns an answer; see docs/models.md
+    - `cases`: only those with these ids
+    - `samples`: how often each case is answered; the summary then has the best of them and pass@k,
+      where an answer passes with a score of at least `pass_score` (default 0.9)
     - `out`: the run's directory, which may be a URL; by default a folder of its own in `runs/`.
       Running again continues what is there; failed cases are tried again with `retry_failed`
     - `shard`: `"3/16"` does only the third of sixteen parts, for `merge` to join
@@ -109,6 +129,9 @@ def run(
         prompts=[] if prompt is None else [prompt],
         out=out,
         limit=limit,
+        cases=cases,
+        samples=samples,
+        pass_score=pass_score,
         shard=shard,
         workers=workers,
         executor=executor,
@@ -129,11 +152,14 @@ def run(
 
 def run_matrix(
     dataset: str | Path,
-    methods: Sequence[str],
+    methods: Sequence[AnyMethod],
     *,
     prompts: Sequence[str] = (),
     out: str | Path | None = None,
     limit: int | None = None,
+    cases: Sequence[str] = (),
+    samples: int = 1,
+    pass_score: float | None = None,
     shard: str | None = None,
     workers: int | None = None,
     executor: str = "processes",
@@ -157,8 +183,14 @@ def run_matrix(
     or the disk is full. The options are those of `run`.
     """
     benchmark, path = resolve_dataset(str(dataset))
+    replayed = {
+        name: judge_options.pop(name) for name in benchmark.replay_options if name in judge_options
+    }
     how = Execution(
         limit=limit,
+        cases=tuple(cases),
+        samples=samples,
+        pass_score=pass_score,
         shard=shard,
         workers=workers,
         executor=executor,
@@ -177,9 +209,13 @@ def run_matrix(
         models=models,
         budget=budget,
         shard=shard,
+        cases=cases,
         protocol=protocol,
         settings=settings,
+        replay=partial(benchmark.replay, path, quiet=quiet, **replayed) if replayed else None,
     )
+    if samples > 1 and not quiet:
+        _warn_about_equal_answers(planned)
     chosen = results_dir or (settings or Settings.from_environment()).results_dir
     # With --out alone, no result file is written.
     results = Path(chosen) if chosen else RESULTS_DIR if out is None else None
@@ -196,6 +232,17 @@ def run_matrix(
     )
 
 
+def _warn_about_equal_answers(planned: Sequence[PlannedRun]) -> None:
+    for one in planned:
+        settings = one.method.settings
+        asked = settings.get("grounder", settings).get("parameters") or {}
+        if asked.get("temperature") == 0:
+            sys.stderr.write(
+                f"uiproof: {one.label}: at temperature 0 several answers hardly differ; "
+                "--temperature 0.7 makes them.\n"
+            )
+
+
 def make_runs(steps: Sequence[Step], *, quiet: bool = False) -> Matrix:
     """Make one run after another; see `run_matrix`."""
     number = 0
@@ -204,6 +251,8 @@ def make_runs(steps: Sequence[Step], *, quiet: bool = False) -> Matrix:
     for number, step in enumerate(steps, start=1):
         if len(steps) > 1 and not quiet:
             sys.stderr.write(f"uiproof: run {number} of {len(steps)}: {step.label}\n")
+        if len(steps) > 1:
+            LABEL.set(f"run {number} of {len(steps)}")
         try:
             runs.append(step.make())
         except UiproofError as error:
@@ -214,6 +263,7 @@ def make_runs(steps: Sequence[Step], *, quiet: bool = False) -> Matrix:
                 runs.append(RunDirectory(step.directory))
             if isinstance(error, (BudgetReachedError, StorageError)):
                 break
+    LABEL.set("")
     not_begun = tuple(step.label for step in steps[number:])
     return Matrix(tuple(runs), tuple(stopped), not_begun, alone=len(steps) == 1)
 
@@ -225,6 +275,7 @@ def score(
     *,
     out: str | Path | None = None,
     limit: int | None = None,
+    cases: Sequence[str] = (),
     workers: int | None = None,
     executor: str = "processes",
     ray_address: str | None = None,
@@ -237,22 +288,24 @@ def score(
     A case without an answer is a failed case, never left out. Without `out` the run is made in a
     temporary directory that is removed when Python exits; an interrupted one is kept. With `out`,
     calling again continues what is there; failed cases are tried again only with `retry_failed`.
-    Further options are those of the benchmark, such as `viewport="390x844"` of design2code.
+    `cases` are the ids of those to score, by default all. Further options are those of the
+    benchmark, such as `viewport="390x844"`.
     """
     chosen = benchmarks().get(benchmark)
     if chosen is None:
         raise UsageError(
             f"There is no benchmark {benchmark!r}.",
-            remedy=f"Use one of: {', '.join(benchmarks())}.",
+            remedy=suggestion(benchmark, benchmarks()) or f"Use one of: {', '.join(benchmarks())}.",
         )
     path, given = dataset_of(dataset), local(answers)
     if not given.exists():
-        raise InputError(f"There is no file or folder {given}.")
+        raise InputError(f"There is no file or folder {given}.", remedy=path_suggestion(given))
     replayed = {
         name: judge_options[name] for name in chosen.replay_options if name in judge_options
     }
     how = Execution(
         limit=limit,
+        cases=tuple(cases),
         workers=workers,
         executor=executor,
         ray_address=ray_address,
@@ -373,6 +426,9 @@ def _execute(
         ray_address=how.ray_address,
         workers=settings.workers,
         limit=how.limit,
+        only=how.cases,
+        samples=how.samples,
+        pass_score=how.pass_score,
         shard=None if how.shard is None else Shard.parse(how.shard),
         case_timeout=settings.case_timeout,
         retry_failed=how.retry_failed,

@@ -16,7 +16,7 @@ from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
-from uiproof.errors import MethodError, UsageError
+from uiproof.errors import MethodError, UsageError, suggestion
 
 if TYPE_CHECKING:
     from uiproof.annotation import Annotation
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
     from uiproof.models.chat import ChatModel
     from uiproof.models.types import Parameters, Reply
+    from uiproof.prompts import Slot
     from uiproof.settings import Settings
     from uiproof.views.base import Analyses, CaseView, Leaderboard
     from uiproof.views.pictures import Pictures
@@ -161,7 +162,21 @@ class CaseError:
     remedy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+class Scores(dict[str, Any]):
+    """The scores of one answer, as a dictionary, and what was unusual about it."""
+
+    def __init__(self, scores: Mapping[str, Any], flags: tuple[str, ...] = ()) -> None:
+        super().__init__(scores)
+        self.flags = flags
+
+    def __repr__(self) -> str:
+        return f"Scores({', '.join([*_shown(self), *self.flags])})"
+
+    def _repr_html_(self) -> str:
+        return score_table(self, self.flags)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Record:
     """One line of a journal: how a case ended."""
 
@@ -176,6 +191,47 @@ class Record:
     attempts: int = 1
     answer_key: str | None = None  # `Method.key` when the case was done
     calls: tuple[Mapping[str, Any], ...] = ()  # what each request to a model took
+    sample: int = 0  # which of several answers to one case; the id of the second ends in `#2`
+
+    def __repr__(self) -> str:
+        ending = self.error.code if self.error else ", ".join([*_shown(self.scores), *self.flags])
+        return f"Record({self.id!r}, {self.status}: {ending})"
+
+    def _repr_html_(self) -> str:
+        return score_table(self.scores, self.flags, title=f"{self.id}: {self.status}")
+
+    @property
+    def case(self) -> str:
+        """Return the id of the case in its data set, which all of its answers share."""
+        return self.id.removesuffix(f"#{self.sample + 1}") if self.sample else self.id
+
+
+def _shown(scores: Mapping[str, Any]) -> list[str]:
+    """Return the scores in short: of a group the last, which is that of the whole."""
+    found = []
+    for name, value in scores.items():
+        group = value.values() if isinstance(value, Mapping) else [value]
+        numbers = [one for one in group if isinstance(one, (int, float))]
+        found += [f"{name} {numbers[-1]:.3f}"] if numbers else []
+    return found
+
+
+def score_table(scores: Mapping[str, Any], flags: Sequence[str] = (), *, title: str = "") -> str:
+    """Return scores as a table in HTML, for notebooks: a row for each group of them."""
+    from uiproof.markup import tag
+
+    rows = []
+    for name, value in scores.items():
+        group = value if isinstance(value, Mapping) else {"": value}
+        cells = [
+            tag("td", f"{key} {one:.3f}".lstrip())
+            for key, one in group.items()
+            if isinstance(one, (int, float))
+        ]
+        rows += [tag("tr", tag("th", name), *cells)] if cells else []
+    heading = [tag("caption", title)] if title else []
+    about = [tag("p", f"Flags: {', '.join(flags)}")] if flags else []
+    return "".join([tag("table", *heading, *rows), *about])
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +243,7 @@ class Metric:
     digits: int = 3
     bounds: tuple[float, float] = (0.0, 1.0)  # what the score of a case can be
     ranks: bool = False  # runs are ranked by the first such metric that all have, else by any
+    remedy: str = ""  # how to measure it where that takes something that may be absent
 
     def of(self, scores: Mapping[str, Any]) -> Any:
         """Return this metric's score, None where there is none."""
@@ -311,6 +368,14 @@ class Benchmark(ABC):
         return {}
 
     @property
+    def prompt_slots(self) -> Mapping[str, Slot]:
+        """Return the slots of prompts from files (`--prompt my_prompt.md`); none for no files.
+
+        `uiproof.prompts.prompt_file` reads such a prompt, for `method`.
+        """
+        return {}
+
+    @property
     def protocols(self) -> Mapping[str, str]:
         """Return the rules for methods, each with one line; the first is the default."""
         return {}
@@ -413,12 +478,13 @@ class Benchmark(ABC):
 
         Failed cases count with what the judge gives to a failure, a missing score as 0.
         """
-        columns: dict[str, list[float]] = {metric.key: [] for metric in self.metrics}
+        columns: dict[str, dict[str, list[float]]] = {metric.key: {} for metric in self.metrics}
         flags: Counter[str] = Counter()
         seconds: defaultdict[str, float] = defaultdict(float)
         for record in records:
             for key, column in columns.items():
-                column.append(float(look_up(record.scores, key) or 0.0))
+                value = float(look_up(record.scores, key) or 0.0)
+                column.setdefault(record.case, []).append(value)
             flags.update(record.flags)
             for stage, taken in record.seconds.items():
                 seconds[stage] += taken
@@ -491,6 +557,23 @@ class Benchmark(ABC):
         """Return what was generated as the judge takes it; raise `MethodError` where it is none."""
         return generated.text if isinstance(generated, Completion) else generated
 
+    # How much each component of a reward counts; 1 where nothing is said.
+    reward_weights: ClassVar[Mapping[str, float]] = {}
+
+    def reward_components(self, scores: Mapping[str, Any], profile: str) -> Mapping[str, float]:  # noqa: ARG002
+        """Return what a reward consists of, each in 0-1, from the scores of an answer.
+
+        The default is the metric that runs are ranked by. Raise `UsageError` for a profile that
+        the benchmark does not have.
+        """
+        ranking = [metric for metric in self.metrics if metric.ranks] or list(self.metrics)
+        if not ranking:
+            return {}
+        low, high = ranking[0].bounds
+        value = number_at(scores, ranking[0].key)
+        share = 0.0 if value is None else (value - low) / (high - low)
+        return {ranking[0].key: min(max(share, 0.0), 1.0)}
+
     def served(self) -> Served | None:
         """Return how requests describe a case; None where they can only name one of a data set."""
         return None
@@ -538,12 +621,20 @@ class Benchmark(ABC):
 
     def check_prompt(self, prompt: str) -> None:
         """Raise `UsageError` for an unknown prompt; its options are checked by `method`."""
+        from uiproof.prompts import prompt_file
+
         name, colon, _ = prompt.partition(":")
-        if name in self.prompts and (self.prompt_options or not colon):
+        known = name in self.prompts or (
+            self.prompt_slots and prompt_file(prompt, self.prompts, self.prompt_slots)
+        )
+        if known and (self.prompt_options or not colon):
             return
         if not self.prompts:
             raise UsageError(f"The methods of {self.name} have no prompts to choose from.")
-        remedy = f"Use one of: {', '.join(self.prompts)}"
+        likely = suggestion(name, self.prompts)
+        remedy = f"{likely} Use one of: {', '.join(self.prompts)}".lstrip()
+        if self.prompt_slots:
+            remedy += ", or a text file"
         if self.prompt_options:
             remedy += f"; with options after a colon: {', '.join(self.prompt_options)}"
         raise UsageError(f"{self.name} has no prompt {prompt!r}.", remedy=f"{remedy}.")
@@ -562,11 +653,14 @@ class Benchmark(ABC):
         )
 
 
-def _mean(values: Sequence[float], bounds: tuple[float, float]) -> dict[str, Any] | None:
-    if not values:
+def _mean(
+    cases: Mapping[str, Sequence[float]], bounds: tuple[float, float]
+) -> dict[str, Any] | None:
+    if not cases:
         return None
-    n, mean = len(values), sum(values) / len(values)
-    found: dict[str, Any] = {"mean": mean, "low": None, "high": None, "n": n, "clusters": n}
+    values = [sum(answers) / len(answers) for answers in cases.values()]
+    answers, n, mean = sum(map(len, cases.values())), len(values), sum(values) / len(values)
+    found: dict[str, Any] = {"mean": mean, "low": None, "high": None, "n": answers, "clusters": n}
     if n < _FEWEST:
         return {**found, "no_interval": f"fewer than {_FEWEST} cases"}
     half = 1.96 * sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ _REPORTS = (
     *("report.html", "report-grounding.html", "report-interactions.html"),
     "report-today.html",
 )
+_DIFF = "diff.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Demo:
     benchmark: str
     runs: tuple[RunDirectory, ...]
     report: Path
+    differences: Path | None = None  # a page about one pair
 
 
 def demo(
@@ -64,6 +66,7 @@ def demo(
         dataset: (Path() if out is None else folder) / name
         for dataset, name in zip(wanted, _REPORTS, strict=True)
     }
+    check_writable(reports["design2code-demo"].with_name(_DIFF), makes_folders=True)
     for dataset, methods in wanted.items():
         check_writable(reports[dataset], makes_folders=True)
         for name in methods:
@@ -77,7 +80,19 @@ def demo(
             runs.append(run(dataset, method, out=place, limit=limit, workers=workers, quiet=quiet))
         write_report([one.path for one in runs], reports[dataset])
         shown.append(Demo(runs[0].manifest["benchmark"], tuple(runs), reports[dataset]))
-    return shown
+    pages = reports["design2code-demo"].with_name(_DIFF)
+    _write_differences(reference, pages)
+    return [replace(shown[0], differences=pages), *shown[1:]]
+
+
+def _write_differences(reference: Path, out: Path) -> None:
+    from uiproof.benchmarks.design2code.api import Differ
+    from uiproof.benchmarks.design2code.diff_cases import compare, pairs
+    from uiproof.benchmarks.design2code.diff_page import write_diff_page
+
+    pair = pairs(reference / "pricing.html", reference.parent / "generated" / "pricing.html")
+    with Differ() as differ:
+        write_diff_page([compare(differ, pair[0])], out)
 
 
 def _check_is_demo(directory: Path, dataset: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from uiproof.errors import needs_extra
 from uiproof.files import access, write_atomic
 from uiproof.stats.intervals import Interval
 
@@ -34,8 +35,11 @@ def draw(
     charts: Mapping[str, Chart], folder: Path, *, dpi: int = DPI, pad: float | None = 0.1
 ) -> list[Path]:
     """Draw charts into a folder, each as `<name>.png` and `<name>.svg`, and return the files."""
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    try:
+        from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+    except ModuleNotFoundError as error:
+        raise needs_extra("Charts need matplotlib.", "charts") from error
 
     files = []
     for name, (fill, inches) in charts.items():

@@ -175,7 +175,8 @@ def _text_recognition() -> Finding:
     remedy = f"{sys.executable} -m pip install --force-reinstall rapidocr onnxruntime"
     spec = importlib.util.find_spec("rapidocr")
     if spec is None or spec.origin is None:
-        return Finding("ocr", False, "the method `blueprint` needs rapidocr", remedy)
+        missing = "text in pictures cannot be read: screenshots as references, interactions"
+        return Finding("ocr", False, missing, "pip install 'uiproof[ocr]'")
     models = sorted(Path(spec.origin).parent.glob("models/*.onnx"))
     if not models:
         return Finding("ocr", False, "rapidocr is there, its recognition models are not", remedy)
@@ -233,7 +234,8 @@ def _extras(*, dev: bool) -> Iterator[Finding]:
             continue
         marker = re.compile(rf"""extra\s*==\s*['"]{re.escape(extra)}['"]""")
         names = [_distribution(line) for line in declared if marker.search(line)]
-        if not names:  # kept for commands of earlier versions; needs nothing any more
+        names = [name for name in names if name != "uiproof"]  # another extra, listed by itself
+        if not names:
             continue
         missing = [name for name in names if not _version(name)]
         yield Finding(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -15,11 +15,24 @@ from uiproof.engine.executors import Pool, make_pool
 from uiproof.engine.progress import Progress, call_anywhere, make_progress
 from uiproof.engine.run_sync import run_url
 from uiproof.engine.rundir import RunDirectory
+from uiproof.engine.samples import chosen, sample_id
 from uiproof.engine.shards import AnyCase, Shard
-from uiproof.errors import MissingDependencyError, StorageError, UiproofError, WorkerStartError
+from uiproof.errors import (
+    MissingDependencyError,
+    StorageError,
+    UiproofError,
+    UsageError,
+    WorkerStartError,
+)
 from uiproof.models.catalogue import cost
 from uiproof.models.types import Usage
-from uiproof.registry import PlannedRun, judge_options_for, planned_runs, resolve_dataset
+from uiproof.registry import (
+    AnyMethod,
+    PlannedRun,
+    judge_options_for,
+    planned_runs,
+    resolve_dataset,
+)
 from uiproof.scratch import ScratchFolder
 from uiproof.settings import Settings
 
@@ -66,11 +79,14 @@ class CostEstimate:
 
 def plan(
     dataset: str | Path,
-    methods: Sequence[str],
+    methods: Sequence[AnyMethod],
     *,
     prompts: Sequence[str] = (),
     out: str | Path | None = None,
     limit: int | None = None,
+    cases: Sequence[str] = (),
+    samples: int = 1,
+    pass_score: float | None = None,  # noqa: ARG001 - the options are those of `run_matrix`
     shard: str | None = None,
     workers: int | None = None,
     executor: str = "processes",
@@ -90,6 +106,8 @@ def plan(
     Pages are rendered to know how large their screenshots are; nothing is written.
     """
     benchmark, path = resolve_dataset(str(dataset))
+    if judge_options.keys() & set(benchmark.replay_options):
+        raise UsageError("A dry run builds nothing.", remedy="Drop --build or --dry-run.")
     runs = planned_runs(
         benchmark,
         dataset,
@@ -98,13 +116,15 @@ def plan(
         out=out,
         models=models,
         shard=shard,
+        cases=cases,
         protocol=protocol,
         settings=settings,
     )
     planned: set[tuple[str, Request]] = set()  # what two prompts ask alike is asked once
-    tallies = [_Tally(run, planned, retry_failed) for run in runs]
+    tallies = [_Tally(run, planned, retry_failed, samples) for run in runs]
     machine = Settings.from_environment(workers=workers)
-    cases = list(_part(islice(benchmark.cases(path), limit), shard))
+    found = benchmark.cases(path)
+    counted = list(_part(islice(chosen(found, cases) if cases else found, limit), shard))
     options = judge_options_for(benchmark, path, **judge_options)
     with ScratchFolder() as scratch:
         pool = make_pool(
@@ -119,11 +139,11 @@ def plan(
         )
 
         def work(*, progress: Progress) -> None:
-            asyncio.run(_tally(cases, tallies, pool, progress))
+            asyncio.run(_tally(counted, tallies, pool, progress))
 
-        idle = not any(tally.wants(case.id) for tally in tallies for case in cases)
+        idle = not any(tally.wants(case.id) for tally in tallies for case in counted)
         call_anywhere(work, make_progress(quiet=quiet or idle))
-    return [tally.estimate(cases) for tally in tallies]
+    return [tally.estimate(counted) for tally in tallies]
 
 
 def _part(cases: Iterable[AnyCase], shard: str | None) -> Iterable[AnyCase]:
@@ -176,9 +196,9 @@ class _Tally:
     """Counts what one run will ask."""
 
     def __init__(
-        self, run: PlannedRun, planned: set[tuple[str, Request]], retry_failed: bool
+        self, run: PlannedRun, planned: set[tuple[str, Request]], retry_failed: bool, samples: int
     ) -> None:
-        self._run, self._planned = run, planned
+        self._run, self._planned, self._samples = run, planned, samples
         asks = hasattr(run.method, "planned_requests")
         self.method: AsksAModel | None = cast(AsksAModel, run.method) if asks else None
         self._done, self._ask_again = _done(run, retry_failed)
@@ -193,15 +213,24 @@ class _Tally:
 
     def wants(self, case_id: str) -> bool:
         """Return whether this case is still to be asked about."""
-        return self.method is not None and case_id not in self._done
+        return self.method is not None and any(self._undone(case_id))
+
+    def _undone(self, case_id: str) -> Iterator[tuple[str, int]]:
+        """Yield the answers to a case that are still to be asked for."""
+        ids = ((sample_id(case_id, sample), sample) for sample in range(self._samples))
+        return ((name, sample) for name, sample in ids if name not in self._done)
 
     async def add(self, case_id: str, question: Any) -> None:
         """Count the requests of one case."""
         assert self.method is not None
-        model = self.method.model
-        for number, request in enumerate(self.method.planned_requests(question)):
+        requests = self.method.planned_requests(question)
+        for name, sample in self._undone(case_id):
+            asked = [replace(one, sample=sample) if sample else one for one in requests]
+            await self._add(self.method.model, asked, fresh=name in self._ask_again)
+
+    async def _add(self, model: ChatModel, requests: Sequence[Request], *, fresh: bool) -> None:
+        for number, request in enumerate(requests):
             self._requests += 1
-            fresh = case_id in self._ask_again
             if not fresh and (
                 (model.name, request) in self._planned or await model.is_cached(request)
             ):
@@ -226,8 +255,8 @@ class _Tally:
         return CostEstimate(
             method=self._run.label,
             directory=self._run.directory,
-            cases=len(cases),
-            done=sum(case.id in self._done for case in cases),
+            cases=len(cases) * self._samples,
+            done=sum(self._samples - sum(1 for _ in self._undone(case.id)) for case in cases),
             broken=self.broken,
             requests=self._requests,
             cached=self._cached,

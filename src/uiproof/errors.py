@@ -6,6 +6,8 @@ JSON files, a message that says what happened, and a `remedy` that says what to 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class UiproofError(Exception):
     """Base of all errors that uiproof raises on purpose."""
@@ -54,6 +56,11 @@ class MissingDependencyError(UiproofError):
 
     code = "missing"
     exit_code = 3
+
+
+def needs_extra(what: str, extra: str) -> MissingDependencyError:
+    """Return the error for a feature whose packages are not installed."""
+    return MissingDependencyError(what, remedy=f"pip install 'uiproof[{extra}]'")
 
 
 class DownloadError(MissingDependencyError):
@@ -209,3 +216,16 @@ class RunMismatchError(UiproofError):
 
     code = "run_mismatch"
     exit_code = 2
+
+
+def suggestion(given: str, known: Iterable[str], *, before: str = "", after: str = "") -> str:
+    """Return `Did you mean …?` for the known names that are most like the one given, if any are.
+
+    They are shown with what stands before and after them.
+    """
+    from difflib import get_close_matches
+
+    names = {name.casefold(): name for name in known}
+    close = get_close_matches(given.casefold(), names, n=3, cutoff=0.6)
+    shown = (f"{before}{names[one]}{after}" for one in close)
+    return f"Did you mean {' or '.join(shown)}?" if close else ""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from uiproof.engine.rundir import RunDirectory
+from uiproof.engine.summary import UsageTotals
 from uiproof.errors import InputError, MissingDependencyError, UsageError
 from uiproof.files import obstacle, replacing, replacing_file
 from uiproof.remote.mirror import shown
@@ -39,11 +40,12 @@ def write_json(run: RunDirectory, target: str | Path | TextIO, **more: Any) -> N
 
 
 def write_comparison(
-    runs: Sequence[RunDirectory | Path | str], target: str | Path | TextIO
+    runs: Sequence[RunDirectory | Path | str], target: str | Path | TextIO, **more: Any
 ) -> None:
     """Write `{"benchmark", "runs": [{"method", "n", "failed", "metrics": {key: {"mean", …}}}]}`.
 
-    Runs are ordered as in the table, best first; what was not measured has null as its mean.
+    Runs are ordered as in the table, best first; what was not measured has null as its mean. `more`
+    is written beside them.
     """
     from uiproof.leaderboard import leaderboard
 
@@ -65,7 +67,7 @@ def write_comparison(
         }
         for row in board.ranked()
     ]
-    write_document({"benchmark": board.benchmark, "runs": rows}, target)
+    write_document({"benchmark": board.benchmark, "runs": rows, **more}, target)
 
 
 def write_plans(plans: Sequence[CostEstimate], target: str | Path | TextIO) -> None:
@@ -146,7 +148,13 @@ _COLUMNS = (
     "error_message",
     "flags",
     "attempts",
+    "sample",
+    "input_tokens",
+    "output_tokens",
+    "cost",
 )
+_NUMBERS = {"attempts": "int64", "sample": "int64", "input_tokens": "int64"}
+_NUMBERS |= {"output_tokens": "int64", "cost": "float64"}
 _BATCH = 4_096
 
 Row = dict[str, Any]
@@ -155,7 +163,9 @@ Row = dict[str, Any]
 def rows(runs: Iterable[RunDirectory | Path | str]) -> Iterator[Row]:
     """Yield every case of these runs, in the order of the runs and of their ids.
 
-    Scores are at their paths, such as `paper.text`; None is what was not measured. A `verdict` in
+    Scores are at their paths, such as `paper.text`; None is what was not measured, as tokens and
+    cost are where no model was asked. `cost` is in US dollars and what the answers cost when they
+    were made, those from the cache included. A `verdict` in
     the details is there too, by its parts (`verdict.failure`) where it has some. All text is valid
     Unicode: what is not, in names of files, is escaped.
     """
@@ -175,12 +185,25 @@ def rows(runs: Iterable[RunDirectory | Path | str]) -> Iterator[Row]:
                     "error_message": error.message if error else None,
                     "flags": " ".join(record.flags),
                     "attempts": record.attempts,
+                    "sample": record.sample,
+                    **_usage(record),
                     **_beside_columns(_flat(record.scores)),
                     **({"verdict": verdict} if isinstance(verdict, str) else {}),
                     **_flat(verdict, "verdict."),
                     **_flat(record.seconds, "seconds."),
                 }
             )
+
+
+def _usage(record: Record) -> Row:
+    """Return the tokens and the cost of a case; None where no model was asked."""
+    totals = UsageTotals()
+    totals.add(record)
+    used = totals.as_json()
+    if used is None:
+        return dict.fromkeys(("input_tokens", "output_tokens", "cost"))
+    tokens = {name: int(used[name]) for name in ("input_tokens", "output_tokens")}
+    return {**tokens, "cost": used["cost"]}
 
 
 def write_table(runs: Sequence[RunDirectory | Path | str], target: str | Path) -> Path:
@@ -222,15 +245,22 @@ class _Lines:
         return self._stream.write(line.removesuffix("\r\n") + "\n")
 
 
-def dataframe(runs: Sequence[RunDirectory | Path | str]) -> pd.DataFrame:
-    """Return all cases of these runs as a pandas DataFrame, one row each."""
+def dataframe(
+    runs: RunDirectory | Path | str | Sequence[RunDirectory | Path | str],
+) -> pd.DataFrame:
+    """Return all cases of a run, or of several, as a pandas DataFrame, one row each.
+
+        uiproof.dataframe("runs/mine").groupby("status")["cost"].sum()
+
+    Columns are those of `uiproof export`: scores by their paths, flags, seconds, tokens and cost.
+    """
     try:
         import pandas as pd
     except ImportError as error:
         raise MissingDependencyError(
             "Data frames need pandas.", remedy="pip install 'uiproof[pandas]'"
         ) from error
-    runs = _opened(runs)
+    runs = _opened([runs] if isinstance(runs, (RunDirectory, Path, str)) else runs)
     return pd.DataFrame(list(rows(runs)), columns=list(columns(runs)))
 
 
@@ -259,7 +289,7 @@ def _write_parquet(runs: Sequence[RunDirectory | Path | str], path: Path) -> Non
 
 def columns(runs: Iterable[RunDirectory | Path | str]) -> dict[str, str]:
     """Return the columns that some row has, with their types; the common ones come first."""
-    found: dict[str, str] = dict.fromkeys(_COLUMNS, "string") | {"attempts": "int64"}
+    found: dict[str, str] = dict.fromkeys(_COLUMNS, "string") | _NUMBERS
     for row in rows(runs):
         for name, value in row.items():
             if name in _COLUMNS:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 from uuid import uuid4
 
-from uiproof.errors import InputError, StorageError, UiproofError
+from uiproof.errors import InputError, StorageError, UiproofError, suggestion
 
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")  # open already: they stay the files they are
 _SCANS = 20  # how often a folder is scanned while as much is written as it may hold
@@ -30,6 +30,19 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def path_suggestion(path: str | Path) -> str:
+    """Return `Did you mean …?` for a path that does not exist, where one like it does."""
+    missing = Path(path).expanduser()
+    with suppress(OSError):
+        while missing.parent != missing and not missing.parent.exists():
+            missing = missing.parent
+        rest = Path(path).expanduser().relative_to(missing)
+        names = [entry.name for entry in missing.parent.iterdir() if (entry / rest).exists()]
+        before, after = missing.parent / "x", "" if rest == Path() else f"/{rest}"
+        return suggestion(missing.name, sorted(names), before=str(before)[:-1], after=after)
+    return ""
 
 
 def folder_size(folder: Path) -> int:

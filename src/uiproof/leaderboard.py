@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,25 @@ def leaderboard(
     return Leaderboard(benchmark, metrics, tuple(rows), _primary(metrics, rows))
 
 
+def worst_cases(run: RunDirectory, most: int) -> tuple[Metric | None, list[Record]]:
+    """Return the metric that ranks a run, and the cases that score least by it.
+
+    There are none where all cases would be shown. Ties are broken by the other scores.
+    """
+    board = leaderboard([run])
+    if board.primary is None or not most < board.rows[0].n:
+        return None, []
+    metric = board.metrics[board.primary]
+
+    def rank(record: Record) -> tuple[float, float]:
+        scores = (number_at(record.scores, one.key) for one in board.metrics)
+        known = [score for score in scores if score is not None]
+        return number_at(record.scores, metric.key) or 0.0, sum(known) / max(len(known), 1)
+
+    slim = (replace(record, details={}) for record in run.records())  # some are large
+    return metric, nsmallest(most, slim, rank)
+
+
 def summary_of(run: RunDirectory, *, running: bool = True) -> Mapping[str, Any]:
     """Return `summary.json`, or a summary of the journal so far.
 
@@ -67,7 +87,7 @@ def summary_of(run: RunDirectory, *, running: bool = True) -> Mapping[str, Any]:
         failed = sum(record.error is not None for record in records)
         summary: dict[str, Any] = {"n": len(records), "failed": failed, "scores": {}}
     else:
-        summary = summarise(run.records(), benchmark)
+        summary = summarise(run.records(), benchmark, manifest)
     return {
         **summary,
         "complete": False,
@@ -77,11 +97,19 @@ def summary_of(run: RunDirectory, *, running: bool = True) -> Mapping[str, Any]:
 
 
 def case_scores(records: Iterable[Record], metrics: Sequence[Metric]) -> CaseScores:
-    """Return the scores of each case, in the order of the metrics."""
-    return {
-        record.id: tuple(number_at(record.scores, metric.key) for metric in metrics)
-        for record in records
-    }
+    """Return the scores of each case, in the order of the metrics: means over its answers."""
+    found: dict[str, list[tuple[float | None, ...]]] = {}
+    for record in records:
+        scores = tuple(number_at(record.scores, metric.key) for metric in metrics)
+        found.setdefault(record.case, []).append(scores)
+    return {case: _means(answers) if answers[1:] else answers[0] for case, answers in found.items()}
+
+
+def _means(answers: Sequence[tuple[float | None, ...]]) -> tuple[float | None, ...]:
+    columns = (
+        [value for value in column if value is not None] for column in zip(*answers, strict=True)
+    )
+    return tuple(sum(known) / len(answers) if known else None for known in columns)
 
 
 def _metrics(benchmark: str, summaries: Sequence[Mapping[str, Any]]) -> tuple[Metric, ...]:
@@ -172,15 +200,18 @@ def _compared(rows: list[RunRow], scores: list[CaseScores], width: int) -> list[
     return [replace(row, cells=tuple(cells)) for row, cells in zip(rows, table, strict=True)]
 
 
+def cluster_of(case_id: str) -> str:
+    """Return the page or screenshot of a case `sample/element`: its cases are alike."""
+    return case_id.rpartition("/")[0] or case_id
+
+
 def _tied(best: CaseScores, other: CaseScores, column: int) -> bool:
     shared = [case_id for case_id in best if case_id in other]
     if all(scores[case_id][column] is None for scores in (best, other) for case_id in shared):
         return False  # a mean that is not one over cases, such as a macro mean
     # Where a metric has a mean, only failed cases can lack it, and those count as 0 in the mean.
     a, b = ([scores[case_id][column] or 0.0 for case_id in shared] for scores in (best, other))
-    # `sample/element`: elements of one screenshot are alike, and so are interactions of one page.
-    clusters = [case_id.rpartition("/")[0] or case_id for case_id in shared]
-    p_value = paired_permutation(a, b, clusters=clusters)
+    p_value = paired_permutation(a, b, clusters=list(map(cluster_of, shared)))
     return p_value is not None and p_value >= _LEVEL
 
 

@@ -11,16 +11,24 @@ from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uiproof.benchmark import Benchmark, JudgeOptions
-from uiproof.errors import InputError, MissingDependencyError, UsageError
+from uiproof.benchmark import Benchmark, JudgeOptions, Method
+from uiproof.errors import (
+    InputError,
+    MissingDependencyError,
+    UsageError,
+    suggestion,
+)
+from uiproof.files import path_suggestion
 
 if TYPE_CHECKING:
-    from uiproof.benchmark import Method
     from uiproof.models.budget import Budget
     from uiproof.models.chat import ModelOptions
     from uiproof.settings import Settings
 
 ENTRY_POINTS = "uiproof.benchmarks"
+# A name, a function that answers questions, or a method of the user's own.
+AnyMethod = str | Method[Any, Any] | Callable[..., Any]
+_REPLAY = "replay:"  # how methods begin that answer with what exists already
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +102,11 @@ def _fetched(name: str, known: Mapping[str, Benchmark]) -> Path:
     published = [entry.name for entry in hub.catalogue().values() if entry.kind == "dataset"]
     if name not in published:
         names = [*(bundled for one in known.values() for bundled in one.bundled), *published]
+        likely = suggestion(name, [*names, "synthetic"]) or path_suggestion(name)
         raise InputError(
             f"There is no file or folder {name}, and no data set of that name.",
-            remedy=f"Give a path or one of: {', '.join(names)}. "
-            "`uiproof generate` makes one that is called synthetic.",
+            remedy=f"{likely} Give a path or one of: {', '.join(names)}. "
+            "`uiproof generate` makes one that is called synthetic.".lstrip(),
         )
     path = hub.local_path(name)
     if path is None:
@@ -135,13 +144,14 @@ def judge_options_for(
     if benchmark.shows_pages:
         from uiproof.remote.mirror import local
 
-        return replace(options, web=_archive_beside(dataset) if web is None else local(web))
+        return replace(options, web=archive_beside(dataset) if web is None else local(web))
     if web is not None:
         raise UsageError(f"{benchmark.name} shows no pages.", remedy="Drop --web.")
     return options
 
 
-def _archive_beside(dataset: Path | None) -> Path | None:
+def archive_beside(dataset: Path | None) -> Path | None:
+    """Return the archive of the web that a data set has in its folder."""
     if dataset is None:
         return None
     folder = dataset if dataset.is_dir() else dataset.parent
@@ -153,20 +163,23 @@ def _archive_beside(dataset: Path | None) -> Path | None:
 def planned_runs(
     benchmark: Benchmark,
     dataset: str | Path,
-    methods: Sequence[str],
+    methods: Sequence[AnyMethod],
     *,
     prompts: Sequence[str] = (),
     out: str | Path | None = None,
     models: ModelOptions | None = None,
     budget: Budget | None = None,
     shard: str | None = None,
+    cases: Sequence[str] = (),
     protocol: str | None = None,
     settings: Settings | None = None,
+    replay: Callable[[Path], Method[Any, Any]] | None = None,
 ) -> list[PlannedRun]:
     """Return every model with every prompt (or the default one) and every other method once.
 
     With `out`, a path or a URL, one run alone is in that directory, and of several each in a folder
-    below it. Without it, a shard has a folder of its own.
+    below it. Without it, a shard has a folder of its own, and so have chosen cases. `replay` makes
+    the methods `replay:PATH` where options for these are given.
     """
     from uiproof.engine.run_sync import holds_run, run_place
     from uiproof.models.names import is_model_name
@@ -174,35 +187,52 @@ def planned_runs(
 
     settings = settings or Settings.from_environment()
     ending = "" if shard is None else f"-shard-{shard.replace('/', '-of-')}"
-    wanted: list[tuple[str, str | None]] = []
+    ending += f"-case-{slug('-'.join(sorted(cases)))[:40]}" if cases else ""
+    wanted: list[tuple[AnyMethod, str | None]] = []
     for name in methods:
-        wanted += [(name, prompt) for prompt in (prompts if is_model_name(name) else ())] or [
-            (name, None)
-        ]
+        asks = isinstance(name, str) and is_model_name(name)
+        wanted += [(name, prompt) for prompt in (prompts if asks else ())] or [(name, None)]
     if prompts and not any(prompt for _, prompt in wanted):
         raise UsageError(
-            f"{', '.join(methods)}: not a model, so there is nothing to prompt.",
+            f"{', '.join(map(str, methods))}: not a model, so there is nothing to prompt.",
             remedy="Drop --prompt.",
+        )
+    if replay is not None and not any(str(name).startswith(_REPLAY) for name in methods):
+        raise UsageError(
+            f"{', '.join(map(str, methods))}: nothing to build, because no answers exist yet.",
+            remedy="Use --method replay:FOLDER, or drop --build.",
         )
     planned: dict[str, PlannedRun] = {}
     for asked, prompt in wanted:
-        method = make_method(
-            benchmark,
-            asked,
-            prompt=prompt,
-            models=models,
-            budget=budget,
-            protocol=protocol,
-            settings=settings,
-        )
+        if replay is not None and isinstance(asked, str) and asked.startswith(_REPLAY):
+            from uiproof.remote.mirror import local
+
+            method = replay(local(asked.removeprefix(_REPLAY)))
+        else:
+            method = make_method(
+                benchmark,
+                asked,
+                prompt=prompt,
+                models=models,
+                budget=budget,
+                protocol=protocol,
+                settings=settings,
+            )
         # A model's own name has no secrets in it and says which prompt.
-        label = method.name if is_model_name(asked) or benchmark.labels_by_method else asked
+        label = method.name
+        if isinstance(asked, str) and not (is_model_name(asked) or benchmark.labels_by_method):
+            label = asked
         if out is None:
             name = f"{Path(dataset).name}-{label}{ending}"
             folder = run_place(settings.runs_dir, slug(name))
         else:
             folder = run_place(out, slug(label))
-        planned.setdefault(label, PlannedRun(label, method, folder))
+        before = planned.setdefault(label, PlannedRun(label, method, folder))
+        if before.method.settings != method.settings:
+            raise UsageError(
+                f"Two runs would be called {label!r}.",
+                remedy="Give prompt files and functions different names.",
+            )
     if out is not None and len(planned) == 1:
         return [PlannedRun(one.label, one.method, run_place(out)) for one in planned.values()]
     if out is not None and holds_run(out):
@@ -215,7 +245,7 @@ def planned_runs(
 
 def make_method(
     benchmark: Benchmark,
-    name: str,
+    name: AnyMethod,
     *,
     prompt: str | None = None,
     models: ModelOptions | None = None,
@@ -223,12 +253,22 @@ def make_method(
     protocol: str | None = None,
     settings: Settings | None = None,
 ) -> Method[Any, Any]:
-    """Return the built-in method of this name, or the model of this name with a prompt."""
+    """Return the method of this name, the model of this name with a prompt, or a function's."""
     from uiproof.models.chat import ModelOptions, connect
     from uiproof.models.names import is_model_name
     from uiproof.settings import Settings
 
     benchmark.check_protocol(protocol)
+    if isinstance(name, Method):
+        return name
+    built_in = {re.split("[:@]", known)[0] for known in benchmark.methods}
+    if not isinstance(name, str) or not (is_model_name(name) or name.split(":")[0] in built_in):
+        from uiproof.functions import FunctionMethod, imported
+
+        if not isinstance(name, str):
+            return FunctionMethod(benchmark, name)
+        if function := imported(name):
+            return FunctionMethod(benchmark, function, name)
     if prompt is None and is_model_name(name):
         prompt = next(iter(benchmark.prompts), None)
     if prompt is not None:

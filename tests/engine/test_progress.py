@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from uiproof.engine.progress import Bar, Lines, make_progress
+from uiproof.engine.progress import LABEL, Bar, Lines, make_progress
 
 
 class Terminal(io.StringIO):
@@ -42,6 +42,16 @@ def test_a_run_with_nothing_left_to_do_still_says_so():
     progress.start(total=4, done=4, failed=0)
     progress.stop()
     assert stream.getvalue() == "uiproof: 4/4\n"
+
+
+def test_of_several_runs_progress_says_which_it_is():
+    LABEL.set("run 2 of 3")
+    try:
+        for stream in (io.StringIO(), Terminal()):
+            drive(make_progress(stream=stream))
+            assert "run 2 of 3" in stream.getvalue()
+    finally:
+        LABEL.set("")
 
 
 def test_a_terminal_gets_a_bar():

@@ -12,6 +12,7 @@ import uiproof
 from uiproof.benchmark import CaseError, Record
 from uiproof.errors import InputError, UsageError
 from uiproof.submissions.model import SCHEMA, content
+from uiproof.submissions.writing import write_hub_results
 
 PAGES = [page("1", 0.5, flags=("slow",)), page("2", 0.0, error=FAILURE), page("10", 0.9)]
 
@@ -197,3 +198,13 @@ def test_the_schema_file_is_up_to_date_and_accepts_submissions(tmp_path):
     assert list(validator.iter_errors(document)) == []
     document["runs"][0]["cases"][0]["status"] = "perfect"
     assert list(validator.iter_errors(document))
+
+
+def test_the_hubs_form_has_the_data_set_the_metric_and_the_value(tmp_path):
+    run = make_run(tmp_path / "run", PAGES)
+    out = write_hub_results([run], tmp_path / "x.yaml", dataset="owner/set", link="https://x.org/y")
+    lines = out.read_text().splitlines()
+    assert lines[:2] == ["- dataset:", '    id: "owner/set"']
+    assert lines[2].startswith("    task_id: ")
+    assert 0 < float(lines[3].removeprefix("  value: ")) < 1
+    assert lines[-1] == '    url: "https://x.org/y"'

@@ -61,8 +61,7 @@ class Prompted(Method[str, str]):
 
     async def answer(self, case_id: str, question: str, context) -> str:
         (request,) = self.planned_requests(question)
-        reply = await self.model.ask(request, fresh=context.ask_again)
-        context.note_call(self.model.facts(reply))
+        reply = await context.ask(self.model, request)
         if not reply.text:
             raise EmptyAnswerError("Nothing was said.")
         return reply.text

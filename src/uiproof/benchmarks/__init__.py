@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from uiproof.benchmarks.grounding.api import audit, diagnose_run, generate
+    from uiproof.benchmarks.design2code.api import Differ, diff
+    from uiproof.benchmarks.design2code.diff_picture import annotated_picture
+    from uiproof.benchmarks.design2code.differences import Difference, PageDiff
+    from uiproof.benchmarks.grounding.api import (
+        audit,
+        diagnose_run,
+        generate,
+        score_predictions,
+    )
     from uiproof.benchmarks.grounding.comparison import compare_results
-    from uiproof.benchmarks.grounding.rescoring import score_predictions
     from uiproof.benchmarks.interaction2code.analyses.statistics import dataset_statistics
     from uiproof.benchmarks.interaction2code.api import score_interactions, score_variants
     from uiproof.benchmarks.interaction2code.collect import collect
@@ -18,12 +25,17 @@ if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
 
 __all__ = [
+    "Differ",
+    "Difference",
     "InteractionReference",
+    "PageDiff",
+    "annotated_picture",
     "audit",
     "collect",
     "compare_results",
     "dataset_statistics",
     "diagnose_run",
+    "diff",
     "generate",
     "score_folders",
     "score_interactions",
@@ -33,15 +45,20 @@ __all__ = [
 ]
 
 _HOME = {
+    "Differ": "design2code.api",
+    "Difference": "design2code.differences",
+    "PageDiff": "design2code.differences",
     "InteractionReference": "interaction2code.serving",
+    "annotated_picture": "design2code.diff_picture",
     "audit": "grounding.api",
     "collect": "interaction2code.collect",
     "compare_results": "grounding.comparison",
     "dataset_statistics": "interaction2code.analyses.statistics",
     "diagnose_run": "grounding.api",
+    "diff": "design2code.api",
     "generate": "grounding.api",
     "score_interactions": "interaction2code.api",
-    "score_predictions": "grounding.rescoring",
+    "score_predictions": "grounding.api",
     "score_variants": "interaction2code.api",
     "second_opinion": "interaction2code.opinion",
 }

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from uiproof.errors import MissingDependencyError
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 from uiproof.vision.ocr import OcrLine
@@ -163,6 +165,10 @@ def _texts_html(inks: Sequence[_Ink]) -> list[str]:
                 )
                 for ink in inks
             ]
+    if not settings:
+        raise MissingDependencyError(
+            "There is no font to set text in.", remedy="apt-get install fonts-dejavu-core"
+        )
     family = min(settings, key=lambda name: sum(one.misfit for one in settings[name]))
     return [
         f'<p style="left: {one.left}px; top: {one.top}px; color: {_css(ink.colour)}; '
@@ -173,20 +179,24 @@ def _texts_html(inks: Sequence[_Ink]) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _font(file: str, size: int) -> FreeTypeFont:
-    from matplotlib import get_data_path
     from PIL import ImageFont
 
-    bundled = Path(get_data_path(), "fonts", "ttf", file)
-    return ImageFont.truetype(bundled if bundled.is_file() else file, size)
+    try:
+        return ImageFont.truetype(file, size)
+    except OSError:  # not among the system's fonts; matplotlib brings some
+        if find_spec("matplotlib") is None:
+            raise
+        from matplotlib import get_data_path
+
+        return ImageFont.truetype(Path(get_data_path(), "fonts", "ttf", file), size)
 
 
 def _rectangles(rgb: Rgb, text: Sequence[PixelBox], background: Colour) -> list[_Rectangle]:
     """Return areas of one colour and pictures in painting order: large ones first."""
     from scipy import ndimage
-    from skimage.measure import label
 
     packed = _packed(rgb)
-    labels: npt.NDArray[np.int64] = label(packed, connectivity=1, background=-1)  # type: ignore[no-untyped-call]
+    labels = _areas(packed)
     areas = np.bincount(labels.ravel())
     written = np.zeros(rgb.shape[:2], bool)
     for box in text:
@@ -206,6 +216,23 @@ def _rectangles(rgb: Rgb, text: Sequence[PixelBox], background: Colour) -> list[
     found += [_Rectangle(box, None) for box in _pictures(~flat[labels] & ~written)]
     found.sort(key=lambda one: (-one.box.area, one.box.top))
     return _without_repainting(found, np.full(rgb.shape, background, np.int16))
+
+
+def _areas(packed: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """Number the connected areas of one colour from 1, in reading order."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    # Rows are cut into runs of one colour; runs that touch above each other are connected.
+    begins = np.ones(packed.shape, bool)
+    begins[:, 1:] = packed[:, 1:] != packed[:, :-1]
+    runs = np.cumsum(begins.ravel()).reshape(packed.shape) - 1
+    alike = packed[1:] == packed[:-1]
+    above, below = runs[:-1][alike], runs[1:][alike]
+    size = int(runs[-1, -1]) + 1
+    touching = coo_array((np.ones(above.size, bool), (above, below)), shape=(size, size))
+    _, areas = connected_components(touching, directed=False)
+    return np.asarray(areas[runs] + 1, np.int64)
 
 
 def _is_rectangle(mask: Mask, box: PixelBox, area: int) -> bool:

@@ -22,6 +22,7 @@ from uiproof.errors import UiproofError
 EXIT_FAILED_CASES = 1
 EXIT_WRONG_USE = 2
 EXIT_MISSING = 3
+EXIT_REGRESSION = 5
 EXIT_UNEXPECTED = 70
 EXIT_INTERRUPTED = 130
 
@@ -42,6 +43,7 @@ _VERBS = (
     Command(
         "serve", "uiproof.cli.serve:serve", "Score over HTTP, as a reward for training.", SCORE
     ),
+    Command("mcp", "uiproof.cli.serve:mcp", "Give agents tools to render and diff pages.", SCORE),
     Command("demo", "uiproof.cli.run:demo", "Try every benchmark on bundled data.", RUN),
     Command("run", "uiproof.cli.run:run", "Run methods or models on a data set.", RUN),
     Command("merge", "uiproof.cli.run:merge", "Join shards into one run.", RUN),
@@ -221,7 +223,8 @@ app = group(
 
     \b
     Exit codes: 0 done, 1 finished with failed cases, 2 wrong use, 3 something missing,
-    4 stopped at the limit you have set, 70 stopped by an error that is not your fault.
+    4 stopped at the limit you have set, 5 worse than the baseline (`compare --fail-under`),
+    70 stopped by an error that is not your fault.
     """,
     _LazyVerbs,
 )

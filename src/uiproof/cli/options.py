@@ -28,6 +28,14 @@ Port = Annotated[
     typer.Option(min=0, max=65_535, metavar="N", help="Port to listen on; 0 takes a free one."),
 ]
 Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N cases.")]
+Cases = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--case",
+        metavar="ID",
+        help="Only this case, or all below it, such as 101 for 101/1 and 101/2. May be repeated.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results.")]
 Where = Annotated[
     Executor,

@@ -28,6 +28,10 @@ def submit(
     partial: Annotated[
         bool, typer.Option("--partial", help="Although runs do not cover their data set.")
     ] = False,
+    hub: Annotated[
+        str | None,
+        typer.Option(metavar="OWNER/SET", help="Write the hub's .eval_results form instead."),
+    ] = None,
 ) -> None:
     """Write runs as one file for a leaderboard.
 
@@ -38,9 +42,18 @@ def submit(
     Example:
       uiproof submit runs/model-x --name "Model X" --by "Team Y" --out model-x.json
       uiproof check model-x.json
+      uiproof submit runs/model-x --name "Model X" --hub likaixin/ScreenSpot-Pro
     """
     import uiproof
 
+    if hub is not None:
+        from uiproof.submissions.writing import write_hub_results
+
+        target = Path(".eval_results/uiproof.yaml") if out == Path("submission.json") else out
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_hub_results(runs, target, dataset=hub, link=link, note=note)
+        typer.echo(f"Hub results: {target}")
+        return
     uiproof.write_submission(runs, out, name=name, by=by, link=link, note=note, partial=partial)
     typer.echo(f"Submission: {out}")
 

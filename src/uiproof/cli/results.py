@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uiproof.cli.main import EXIT_FAILED_CASES, complain, exit_code_of
+from uiproof.cli.main import EXIT_FAILED_CASES, EXIT_REGRESSION, complain, exit_code_of
 from uiproof.cli.options import Json, ModelNames, Runs, model_names, on_this_machine
 from uiproof.errors import UsageError
+from uiproof.tables import printable
 
 if TYPE_CHECKING:
     from uiproof.api import Matrix
@@ -22,6 +24,40 @@ if TYPE_CHECKING:
 
 _SHOWN_FAILURES = 5
 _SHOWN_ADDRESSES = 8
+_SHOWN_WORST = 5
+_SHOWN_FLAGS = 8
+_OF = {"answer": "answer of the model"}
+# What flags mean; docs/rendering.md says more.
+FLAGS = {
+    "act_refused": "the element could not be acted on",
+    "boxes_skipped": "the parser returned invalid boxes, which were ignored",
+    "cleaned": "markup was repaired before the comparison",
+    "component": "a component in place of a page; a page was made of it",
+    "crashed": "crashed the browser twice and was shown without scripts",
+    "cut_height": "taller than what is compared; the rest was cut off",
+    "cut_width": "wider than what is compared; the rest was cut off",
+    "declined": "the model or a filter declined",
+    "fenced": "in a Markdown fence; it was taken out",
+    "files_missing": "files beside the page are missing",
+    "fonts_missing": "fonts of other hosts have no copy here",
+    "fragment": "not a whole page",
+    "incomplete": "lacks a style sheet or script of another host",
+    "load_timeout": "never finished loading; shown as far as it came",
+    "missing_glyphs": "text that no font here can draw; boxes stand for it",
+    "navigation_blocked": "tried to become another page",
+    "no_visible_change": "acting on it changes nothing that can be seen",
+    "not_html": "something else than HTML, such as a picture or an archive",
+    "picture_scaled": "the screenshot was scaled on its way to the model",
+    "requests_blocked": "asked for something from elsewhere and did not get it",
+    "restless": "never came to rest",
+    "script_errors": "a script failed",
+    "scripts_off": "shown without scripts",
+    "several_pages": "held several pages; the longest complete one was taken",
+    "timeout": "hung the browser twice and was shown without scripts",
+    "truncated": "cut off at the longest answer allowed",
+    "unfenced": "a page inside a Markdown fence, JSON or thoughts; it was taken out",
+    "unterminated": "its fence was never closed",
+}
 
 
 def compare(
@@ -54,10 +90,35 @@ def compare(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the tables as markdown.")
     ] = False,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="SCORE",
+            help="Of BASELINE and NEW: exit with 5 where the mean or a case fell by more than "
+            "this, beyond noise.",
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", help="The score that decides. [default: the one that ranks runs]"
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the cases of BASELINE and NEW as JUnit tests. [--fail-under 0.02]",
+            callback=on_this_machine,
+        ),
+    ] = None,
     name: ModelNames = None,
     json: Json = None,
 ) -> None:
     """Put the summaries of several runs side by side, or the result files of a benchmark.
+
+    With --fail-under or --junit, two runs are compared case by case: BASELINE NEW.
 
     \b
     Examples:
@@ -65,13 +126,19 @@ def compare(
       uiproof compare runs/* --json leaderboard.json
       uiproof compare s3://bucket/runs/a s3://bucket/runs/b
       uiproof compare runs/* --markdown >> notes.md
+      uiproof compare runs/main runs/branch --fail-under 0.02 --junit junit.xml
       {examples}
     """
     import uiproof
     from uiproof.api import compare_result_files
-    from uiproof.export import write_comparison
+    from uiproof.export import check_writable, write_comparison
+    from uiproof.report.regression import FAIL_UNDER, change_tables, write_junit
+    from uiproof.tables import console
+    from uiproof.tables import markdown as as_markdown
 
     check_json(json)
+    if junit is not None:
+        check_writable(junit)
     if not runs:
         table = compare_result_files(
             results_dir,
@@ -90,17 +157,34 @@ def compare(
         )
     names = model_names(name)
     directories = [uiproof.RunDirectory.of(run, pictures=False, names=names) for run in runs]
+    change = None
+    if fail_under is not None or junit is not None or metric is not None:
+        if len(directories) != 2:
+            raise UsageError(
+                f"--fail-under, --metric and --junit take two runs, not {len(directories)}.",
+                remedy="Write uiproof compare BASELINE NEW.",
+            )
+        under = FAIL_UNDER if fail_under is None else fail_under
+        change = uiproof.regressions(*directories, fail_under=under, metric=metric)
+        if junit is not None:
+            write_junit(change, junit)
     if json is not None:
-        write_comparison(directories, sys.stdout if json == "-" else json)
+        more = {} if change is None else {"change": change.as_json()}
+        write_comparison(directories, sys.stdout if json == "-" else json, **more)
     if json == "-":
-        return
-    if markdown:
+        pass
+    elif change is not None:
+        tables = change_tables(change)
+        typer.echo(as_markdown(tables) if markdown else console(tables), nl=not markdown)
+    elif markdown:
         from uiproof.report.tables import comparison_markdown
 
         typer.echo(comparison_markdown(directories, charts_dir=charts_dir))
     else:
         typer.echo(uiproof.comparison(directories))
         typer.echo(uiproof.comparison_details(directories, charts_dir=charts_dir), nl=False)
+    if change is not None and change.regressed:
+        raise typer.Exit(EXIT_REGRESSION)
 
 
 def report(
@@ -129,8 +213,9 @@ def export(
 ) -> None:
     """Write every case of runs as one row of a table.
 
-    Columns are the run, the case, its error and flags, every score by its path (`paper.text`), and
-    the seconds of each stage. In Python, `uiproof.dataframe(runs)` is the same for pandas.
+    Columns are the run, the case, its error and flags, tokens and cost, every score by its path
+    (`paper.text`), and the seconds of each stage. In Python, `uiproof.dataframe(runs)` is the same
+    for pandas.
 
     \b
     Examples:
@@ -155,6 +240,8 @@ def print_result(finished: RunDirectory, json: str | None) -> None:
     """Print a run as a table, and write it as JSON where that was asked for."""
     import uiproof
     from uiproof.registry import benchmarks
+    from uiproof.report.tables import samples_table
+    from uiproof.tables import console
 
     if json == "-":
         uiproof.write_json(finished, sys.stdout)
@@ -162,6 +249,8 @@ def print_result(finished: RunDirectory, json: str | None) -> None:
     if json is not None:
         uiproof.write_json(finished, json)
     typer.echo(uiproof.comparison([finished]))
+    if (samples := samples_table(finished)) is not None:
+        typer.echo(f"\n{console([samples])}")
     benchmark = benchmarks().get(str(finished.manifest["benchmark"]))
     if benchmark is not None and (text := benchmark.shown(finished)):
         typer.echo(f"\n{text}")
@@ -182,7 +271,7 @@ def print_matrix(matrix: Matrix, json: str | None, *, quiet: bool) -> None:
 
             typer.echo(uiproof.comparison(runs))
             typer.echo(uiproof.comparison_details(runs), nl=False)
-    for one in () if quiet else runs:
+    for one in () if quiet or matrix.alone else runs:
         typer.echo(f"Run: {one.place}", err=True)
     for label, error in matrix.stopped:
         complain(f"{label}: {error.message}", error.remedy)
@@ -190,7 +279,7 @@ def print_matrix(matrix: Matrix, json: str | None, *, quiet: bool) -> None:
         complain(f"Not begun: {', '.join(matrix.not_begun)}.", "")
     if matrix.stopped:
         raise typer.Exit(exit_code_of(matrix.stopped[0][1]))
-    exit_for(runs, quiet=quiet)
+    exit_for(runs, quiet=quiet, kept=True if matrix.alone else None)
 
 
 def print_plans(plans: Sequence[CostEstimate], json: str | None) -> None:
@@ -205,10 +294,15 @@ def print_plans(plans: Sequence[CostEstimate], json: str | None) -> None:
         typer.echo(plan_table(plans))
 
 
-def exit_for(runs: Iterable[RunDirectory], *, quiet: bool) -> None:
-    """Print unusual flags; exit with 1 where cases failed, with the first few errors."""
+def exit_for(runs: Iterable[RunDirectory], *, quiet: bool, kept: bool | None = None) -> None:
+    """Print what is worth a look; exit with 1 where cases failed, with the first few errors.
+
+    `kept` says whether a single run is in a directory of the user's; None says nothing about it.
+    """
     runs = list(runs)
     if not quiet:
+        if len(runs) == 1:
+            _print_worst(runs[0])
         _print_flags(runs)
         _print_missing(runs)
     failed = [one for one in runs if one.summary["failed"]]
@@ -218,34 +312,58 @@ def exit_for(runs: Iterable[RunDirectory], *, quiet: bool) -> None:
             typer.echo(f"failed: {case}: {error.message}", err=True)
         if (more := one.summary["failed"] - _SHOWN_FAILURES) > 0:
             typer.echo(f"… and {more} more; --json lists them all", err=True)
+    if not quiet and kept is not None and runs:
+        _print_place(runs[0], kept)
     if failed:
         raise typer.Exit(EXIT_FAILED_CASES)
 
 
-def _print_flags(runs: Iterable[RunDirectory]) -> None:
-    """Print in how many cases something makes scores doubtful."""
-    from uiproof.browser.page import GLYPH_PACKAGES
+def _print_place(run: RunDirectory, kept: bool) -> None:
+    if kept:
+        typer.echo(f"Run: {run.place}\nShow it: uiproof report {quote(run.place)}", err=True)
+    else:
+        typer.echo("The run was not kept: --out DIR keeps it, for `uiproof report DIR`.", err=True)
 
-    fonts = ", ".join(f"{package} ({scripts})" for package, scripts in GLYPH_PACKAGES.items())
+
+def _print_worst(run: RunDirectory) -> None:
+    """Print the cases with the lowest scores."""
+    from uiproof.leaderboard import worst_cases
+
+    metric, worst = worst_cases(run, _SHOWN_WORST)
+    if metric is None or not worst:
+        return
+    typer.echo(f"Lowest {metric.label}:", err=True)
+    for record in worst:
+        score = metric.of(record.scores)
+        about = f"failed: {record.error.code}" if record.error else ", ".join(record.flags)
+        shown = f"{score or 0.0:.{metric.digits}f}"
+        typer.echo(f"  {shown}  {printable(record.id)}  {printable(about)}".rstrip(), err=True)
+
+
+def _print_flags(runs: Iterable[RunDirectory]) -> None:
+    """Print in how many cases there was something unusual, most frequent first."""
     counts: Counter[str] = Counter()
     for one in runs:
-        for flag, count in one.summary.get("flags", {}).items():
-            counts[flag.partition(":")[2]] += count
-    if number := counts["boxes_skipped"]:
-        cases = "1 case" if number == 1 else f"{number} cases"
-        typer.echo(
-            f"boxes_skipped: the parser returned invalid boxes in {cases} (pixels instead of "
-            "fractions, NaN, or no area); they were ignored.",
-            err=True,
-        )
-    for flag, what in (
-        ("missing_glyphs", f"text that no font here can draw; boxes stand for it. Fonts: {fonts}"),
-        ("not_html", "something else than HTML, such as a picture or an archive"),
-        ("unfenced", "a page inside a Markdown fence, JSON or thoughts; it was taken out"),
-    ):
-        if number := counts[flag]:
-            pages = "1 page has" if number == 1 else f"{number} pages have"
-            typer.echo(f"{flag}: {pages} {what}.", err=True)
+        counts.update(one.summary.get("flags", {}))
+    shown = counts.most_common(_SHOWN_FLAGS)
+    for flag, number in shown:
+        side, _, name = flag.rpartition(":")
+        what = FLAGS.get(name, name.replace("_", " "))
+        of = f"{side} page" if side in ("generated", "reference") else _OF.get(side, "case")
+        cases = f"1 {of}" if number == 1 else f"{number:,} {_plural(of)}"
+        typer.echo(f"flag {flag}: {cases}: {what}", err=True)
+    if (more := len(counts) - len(shown)) > 0:
+        typer.echo(f"… and {more} more kinds of flags; --json counts them all", err=True)
+    if any(flag.endswith(":missing_glyphs") for flag in counts):
+        from uiproof.browser.page import GLYPH_PACKAGES
+
+        fonts = ", ".join(f"{package} ({scripts})" for package, scripts in GLYPH_PACKAGES.items())
+        typer.echo(f"Fonts to install: {fonts}.", err=True)
+
+
+def _plural(words: str) -> str:
+    first, _, rest = words.partition(" ")
+    return f"{words}s" if rest in ("", "page") else f"{first}s {rest}"
 
 
 def _print_missing(runs: Iterable[RunDirectory]) -> None:

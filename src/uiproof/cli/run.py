@@ -9,6 +9,7 @@ import typer
 
 from uiproof.cli.main import JUDGE_OPTIONS
 from uiproof.cli.options import (
+    Cases,
     Concurrency,
     Executor,
     Json,
@@ -53,6 +54,8 @@ def demo(
         typer.echo(f"{one.benchmark}\n{uiproof.comparison(one.runs)}\n")
     for one in shown:
         typer.echo(f"Report: {one.report}")
+        if one.differences is not None:
+            typer.echo(f"Differences of one pair: {one.differences}")
     exit_for([run for one in shown for run in one.runs], quiet=quiet)
 
 
@@ -68,7 +71,8 @@ def run(
         list[str],
         typer.Option(
             metavar="METHOD",
-            help="blueprint, replay:FOLDER, openai/gpt-4o, …: see `uiproof list`. May be repeated.",
+            help="blueprint, replay:FOLDER, openai/gpt-4o, …: see `uiproof list`; or a function of "
+            "yours, my_module:function. May be repeated.",
         ),
     ],
     prompt: Annotated[
@@ -76,7 +80,8 @@ def run(
         typer.Option(
             metavar="PROMPT",
             help="How models are asked, with options after a colon where there are some, such as "
-            "mark:all,V+T: see `uiproof list`. May be repeated. [default: the first]",
+            "mark:all,V+T: see `uiproof list`; or a text file with slots, my_prompt.md. May be "
+            "repeated. [default: the first]",
         ),
     ] = None,
     out: Annotated[
@@ -88,6 +93,17 @@ def run(
         ),
     ] = None,
     limit: Limit = None,
+    case: Cases = None,
+    samples: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", help="Answers for each case; shows best of N and pass@k."),
+    ] = 1,
+    pass_score: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SCORE", help="The least score that passes, for pass@k. [default: 0.9]"
+        ),
+    ] = None,
     shard: Annotated[
         str | None,
         typer.Option(metavar="K/N", help="Only part K of N; `uiproof merge` joins the runs."),
@@ -151,6 +167,9 @@ def run(
     Examples:
       {examples}
       uiproof run --dataset my/pages --method compatible:http://localhost:8000/v1#Qwen2.5-VL-7B
+      uiproof run --dataset my/pages --method openai/gpt-4o --prompt my_prompt.md --case 7
+      uiproof run --dataset my/pages --method openai/gpt-4o --samples 5 --temperature 0.7
+      uiproof run --dataset my/pages --method my_module:function
     """
     import uiproof
 
@@ -172,6 +191,9 @@ def run(
         "prompts": prompt or [],
         "out": out,
         "limit": limit,
+        "cases": case or [],
+        "samples": samples,
+        "pass_score": pass_score,
         "shard": shard,
         "workers": workers,
         "executor": executor.value,
@@ -226,4 +248,4 @@ def merge(
     check_json(json)
     merged = uiproof.merge(runs, out, partial=partial)
     print_result(merged, json)
-    exit_for([merged], quiet=quiet)
+    exit_for([merged], quiet=quiet, kept=True)

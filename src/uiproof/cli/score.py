@@ -15,6 +15,7 @@ from uiproof.cli.main import (
     make_command,
 )
 from uiproof.cli.options import (
+    Cases,
     Executor,
     Json,
     Limit,
@@ -61,6 +62,7 @@ def _verb(name: str, layout: str) -> Any:
         json: Json = None,
         out: RunOut = None,
         limit: Limit = None,
+        case: Cases = None,
         workers: Workers = None,
         executor: Where = Executor.processes,
         ray_address: RayAddress = None,
@@ -77,6 +79,7 @@ def _verb(name: str, layout: str) -> Any:
             answers,
             out=out,
             limit=limit,
+            cases=case or [],
             workers=workers,
             executor=executor.value,
             ray_address=ray_address,
@@ -86,7 +89,7 @@ def _verb(name: str, layout: str) -> Any:
             **({} if web is None else {"web": web}),
         )
         print_result(finished, json)
-        exit_for([finished], quiet=quiet)
+        exit_for([finished], quiet=quiet or json == "-", kept=out is not None)
 
     score.__doc__ = f"""Score answers that exist already with the metrics of {name}.
 

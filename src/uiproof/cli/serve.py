@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -98,3 +99,27 @@ def serve(
         judge_options={**context.meta.get(JUDGE_OPTIONS, {}), **({"web": web} if web else {})},
         say=typer.echo,
     )
+
+
+def mcp(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="FOLDER...", help="Only files in these can be read."),
+    ],
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve streamable HTTP on this machine, not stdio.")
+    ] = False,
+    port: Port = 8721,
+) -> None:
+    """Give agents the tools render, diff, score and check, over the Model Context Protocol.
+
+    Pages are shown without a network. `docs/agents.md` shows how clients are set up.
+
+    \b
+    Examples:
+      uiproof mcp site/ designs/
+      uiproof mcp . --http --port 8721
+    """
+    from uiproof.integrations.mcp import serve as serve_tools
+
+    serve_tools(folders, http=http, port=port)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import MethodError
+
+if TYPE_CHECKING:
+    from uiproof.models.chat import ChatModel
+    from uiproof.models.types import Reply, Request
 
 Render = Callable[[Any], Awaitable[bytes]]
 
@@ -25,7 +30,9 @@ class Context:
         render: Render | None = None,
         ask_again: bool = False,
         truth: Any = None,
+        sample: int = 0,
     ) -> None:
+        self.sample = sample  # which of several answers to this case is asked for, from 0
         self.truth = truth  # only ever set for methods that are marked `assisted`
         self.ask_again = ask_again  # the last answer was useless: a cached one must not be used
         self.flags: list[str] = []
@@ -37,6 +44,21 @@ class Context:
         """Say that something about the answer is unusual, for example `answer:truncated`."""
         if flag not in self.flags:
             self.flags.append(flag)
+
+    async def ask(
+        self,
+        model: ChatModel,
+        request: Request,
+        *,
+        fresh: bool | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Reply:
+        """Ask a model about this case, and write down what that took, with further facts."""
+        if self.sample:
+            request = replace(request, sample=self.sample)
+        reply = await model.ask(request, fresh=self.ask_again if fresh is None else fresh)
+        self.note_call({**model.facts(reply), **(facts or {})})
+        return reply
 
     def note_call(self, call: Mapping[str, Any]) -> None:
         """Write down what one request to a model took; summaries add these up."""

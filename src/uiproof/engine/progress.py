@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 _LINE_SECONDS = 5.0
+LABEL: ContextVar[str] = ContextVar("label", default="")  # such as `run 2 of 3`
 
 
 class Progress:
@@ -37,14 +39,15 @@ def make_progress(quiet: bool = False, stream: TextIO | None = None) -> Progress
     stream = stream or sys.stderr
     if quiet:
         return Progress()
-    return Bar(stream) if stream.isatty() else Lines(stream)
+    label = LABEL.get()
+    return Bar(stream, label) if stream.isatty() else Lines(stream, label=label)
 
 
 class Lines(Progress):
     """A plain line every few seconds and one at the end."""
 
-    def __init__(self, stream: TextIO, every: float = _LINE_SECONDS) -> None:
-        self._stream, self._every = stream, every
+    def __init__(self, stream: TextIO, every: float = _LINE_SECONDS, label: str = "") -> None:
+        self._stream, self._every, self._label = stream, every, label
 
     def start(self, *, total: int | None, done: int, failed: int) -> None:
         """See `Progress`."""
@@ -77,15 +80,16 @@ class Lines(Progress):
             parts.append(f"{rate:.2f}/s")
             if self._total and self._total > self._done:
                 parts.append(f"{_clock((self._total - self._done) / rate)} left")
-        self._stream.write(f"uiproof: {', '.join(parts)}\n")
+        label = f"{self._label}: " if self._label else ""
+        self._stream.write(f"uiproof: {label}{', '.join(parts)}\n")
         self._stream.flush()
 
 
 class Bar(Progress):
     """A bar with counts, rate and time left."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO, label: str = "") -> None:
+        self._stream, self._label = stream, label
         self._bar: rich.progress.Progress | None = None
 
     def start(self, *, total: int | None, done: int, failed: int) -> None:
@@ -95,6 +99,7 @@ class Bar(Progress):
 
         self._failed, self._finished, self._began = failed, 0, time.monotonic()
         self._bar = parts.Progress(
+            *([parts.TextColumn(self._label)] if self._label else []),
             parts.BarColumn(),
             parts.MofNCompleteColumn(),
             parts.TextColumn("[red]{task.fields[failed]}[/red]{task.fields[rate]}"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ from uiproof.engine.context import Context
 from uiproof.engine.executors import Pool, Trace, as_error, make_pool
 from uiproof.engine.progress import Progress
 from uiproof.engine.rundir import FORMAT, Journal, RunDirectory, dataset_key, encode, locked
+from uiproof.engine.samples import chosen, sampled
 from uiproof.engine.shards import AnyCase, Shard
 from uiproof.engine.summary import summarise
 from uiproof.errors import (
@@ -60,6 +61,9 @@ def execute(
     executor: str = "processes",
     workers: int | None = None,
     limit: int | None = None,
+    only: Sequence[str] | None = None,
+    samples: int = 1,
+    pass_score: float | None = None,
     shard: Shard | None = None,
     case_timeout: float = 300,
     retry_failed: bool = False,
@@ -71,18 +75,21 @@ def execute(
     """Run a method on a data set, or continue the run that is in `directory`.
 
     Every case ends in the journal as scored or failed. What is there is not done again; with
-    `retry_failed`, failed cases are. With `shard` only its part of the data set is done; the limit
-    is that of the whole. `options` are those of the judge, `cases` replace those of the data set.
+    `retry_failed`, failed cases are. With `only` just the cases with these ids are done, with
+    `samples` each as often, and with `shard` only its part of the data set; the limit is that of
+    the whole. `options` are those of the judge, `cases` replace those of the data set.
     `case_timeout` is for each stage of judging, in seconds;
     methods have time limits of their own. Ctrl-C ends the run cleanly with what is finished kept,
     and raises `KeyboardInterrupt`. Raises `RunMismatchError` when the directory holds a run with
     other settings and `RunLockedError` while another process writes to it.
     """
-    _check_call(workers, limit)
+    _check_call(workers=workers, limit=limit, samples=samples)
     run = RunDirectory(directory)
     log = run.path / "workers.log"
     if cases is None:
         cases = benchmark.cases(dataset)  # before anything is written: what is wrong shows here
+    if only:
+        cases = chosen(cases, only)
     options = options or benchmark.judge_options()
     manifest = {
         "format": FORMAT,
@@ -95,8 +102,10 @@ def execute(
         "settings": dict(method.settings),
         "assisted": method.assisted,
         "limit": limit,
+        **({"only": sorted(set(only))} if only else {}),
+        **({"samples": samples, "pass_score": pass_score} if samples > 1 else {}),
         "shard": None if shard is None else str(shard),
-        "cases": _total(cases, limit) if shard is None else None,
+        "cases": _total(cases, limit, samples) if shard is None else None,
         "executor": executor,
         "fingerprint": dict(benchmark.fingerprint(options)),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -117,8 +126,9 @@ def execute(
         held.enter_context(locked(run.path / "lock"))
         run.describe({**manifest, "workers": pool.workers})
         session = _Session(run, benchmark, method, pool, progress or Progress(), options)
+        wanted, total = _wanted(cases, limit, shard, samples)
         try:
-            asyncio.run(session.run(cases, limit, shard, retry_failed))
+            asyncio.run(session.run(wanted, total, retry_failed))
         except BaseException:
             with suppress(OSError, UiproofError):  # why the run ended matters more
                 session.summarise(complete=False)
@@ -131,8 +141,8 @@ def execute(
     return run
 
 
-def _check_call(workers: int | None, limit: int | None) -> None:
-    for name, value in (("workers", workers), ("limit", limit)):
+def _check_call(**numbers: int | None) -> None:
+    for name, value in numbers.items():
         if value is not None and value < 1:
             raise UsageError(f"{name} is {value}; it must be at least 1.")
     try:
@@ -145,11 +155,11 @@ def _check_call(workers: int | None, limit: int | None) -> None:
     )
 
 
-def _total(cases: Iterable[AnyCase], limit: int | None) -> int | None:
-    """Return how many cases a run will have at most; None where it is unknown."""
-    if not isinstance(cases, Sized):
-        return limit
-    return len(cases) if limit is None else min(len(cases), limit)
+def _total(cases: Iterable[AnyCase], limit: int | None, samples: int) -> int | None:
+    """Return how many answers a run will have at most; None where it is unknown."""
+    if isinstance(cases, Sized):
+        limit = len(cases) if limit is None else min(len(cases), limit)
+    return None if limit is None else limit * samples
 
 
 class _Session:
@@ -182,15 +192,10 @@ class _Session:
             self._earlier_timing = None
 
     async def run(
-        self,
-        cases: Iterable[AnyCase],
-        limit: int | None,
-        shard: Shard | None,
-        retry_failed: bool,
+        self, wanted: Iterable[tuple[AnyCase, int]], total: int | None, retry_failed: bool
     ) -> None:
         """Finish every case that is not in the journal or has another answer now."""
         done, failed = self._done(retry_failed)
-        wanted, total = _wanted(cases, limit, shard)
         async with AsyncExitStack() as cleanup:
             cleanup.callback(self._judge.close)
             cleanup.push_async_callback(self._method.close)
@@ -205,13 +210,13 @@ class _Session:
             cleanup.callback(self._progress.stop)
             try:
                 async with asyncio.TaskGroup() as tasks:
-                    for case in wanted:
+                    for case, sample in wanted:
                         if case.id in done:
                             continue
                         await self._window.acquire()
                         if self._budget_reached:
                             break
-                        tasks.create_task(self._finish(case, journal))
+                        tasks.create_task(self._finish(case, sample, journal))
             except BaseExceptionGroup as group:
                 raise group.exceptions[0] from None  # the first one has stopped the others
             if self._budget_reached:
@@ -235,9 +240,9 @@ class _Session:
             return False
         return key is None or key == record.answer_key
 
-    async def _finish(self, case: AnyCase, journal: Journal) -> None:
+    async def _finish(self, case: AnyCase, sample: int, journal: Journal) -> None:
         try:
-            line, failed = await self._line(case)
+            line, failed = await self._line(case, sample)
             journal.append(line)
         except BudgetReachedError as reached:
             self._budget_reached = reached  # the case stays undone; others may have their answers
@@ -247,10 +252,10 @@ class _Session:
         self._finished += 1
         self._progress.advance(failed=failed)
 
-    async def _line(self, case: AnyCase) -> tuple[bytes, bool]:
+    async def _line(self, case: AnyCase, sample: int) -> tuple[bytes, bool]:
         """Take one case through its stages; what to write down, and whether it failed."""
         trace = Trace()
-        context = self._context(case, trace)
+        context = self._context(case, sample, trace)
         key: str | None = None
         stage: Literal["load", "pose", "answer", "score"] = "answer"
         try:
@@ -280,14 +285,16 @@ class _Session:
         why = CaseError(error.code, stage, error.message, error.remedy)
         return _encode(case.id, key, failure, trace, context, why), True
 
-    def _context(self, case: AnyCase, trace: Trace) -> Context:
+    def _context(self, case: AnyCase, sample: int, trace: Trace) -> Context:
         async def render(answer: Any) -> bytes:
             picture: bytes = await self._pool.call("picture", case, answer, trace=trace)
             return picture
 
         truth = case.truth if self._method.assisted and isinstance(case, Case) else None
         again = case.id in self._ask_again
-        return Context(case.id, run=self._run, render=render, ask_again=again, truth=truth)
+        return Context(
+            case.id, run=self._run, render=render, ask_again=again, truth=truth, sample=sample
+        )
 
     async def _answer(self, case_id: str, question: Any, context: Context, trace: Trace) -> Any:
         async with self._answering:
@@ -315,20 +322,20 @@ class _Session:
             "wall_seconds": round(seconds, 3),
             "cases_per_second": round(self._finished / max(seconds, 1e-9), 3),
         }
-        summary = summarise(self._run.records(), self._benchmark)
+        summary = summarise(self._run.records(), self._benchmark, self._run.manifest)
         timing = timing if self._finished else self._earlier_timing or timing
         self._run.write_summary({**summary, "complete": complete, "timing": timing})
 
 
 def _wanted(
-    cases: Iterable[AnyCase], limit: int | None, shard: Shard | None
-) -> tuple[Iterable[AnyCase], int | None]:
-    """Return the cases to be done, and how many they are where that is known."""
+    cases: Iterable[AnyCase], limit: int | None, shard: Shard | None, samples: int
+) -> tuple[Iterable[tuple[AnyCase, int]], int | None]:
+    """Return the cases to be done, and how many answers they are where that is known."""
     unique = _unique(islice(cases, limit))
     if shard is None:
-        return unique, _total(cases, limit)
+        return sampled(unique, samples), _total(cases, limit, samples)
     part = list(shard.part(unique))  # cases are small: what is rendered is not in them
-    return part, len(part)
+    return sampled(part, samples), len(part) * samples
 
 
 def _unique(cases: Iterable[AnyCase]) -> Iterator[AnyCase]:
@@ -364,6 +371,7 @@ def _encode(
         seconds={stage: round(seconds, 4) for stage, seconds in trace.seconds.items()},
         attempts=trace.attempts,
         answer_key=key,
+        sample=context.sample,
         calls=tuple(context.calls),
     )
     try:

@@ -26,7 +26,8 @@ from urllib.parse import quote
 
 from uiproof.benchmark import CaseError, Record
 from uiproof.errors import InputError, RunLockedError, RunMismatchError, StorageError
-from uiproof.files import access, access_error
+from uiproof.files import access, access_error, path_suggestion
+from uiproof.markup import tag
 
 FORMAT = 1
 _OWN_NAMES = {"lock", "workers.log", "run.json.tmp"}  # may be there before run.json is
@@ -54,6 +55,23 @@ class RunDirectory:
         self.path = Path(path)
         self.journal = self.path / "journal.jsonl"
         self._names = names or {}
+
+    def __repr__(self) -> str:
+        try:
+            about = f"{self.manifest['benchmark']}, {self.manifest['method']}"
+            summary = self.summary
+            about += f", {summary['n']} cases, {summary['failed']} failed"
+        except (InputError, KeyError):
+            about = "no run" if not (self.path / "run.json").exists() else "unfinished"
+        return f"RunDirectory({str(self.path)!r}: {about})"
+
+    def _repr_html_(self) -> str:
+        try:
+            summary = self.summary
+        except InputError:
+            return str(tag("p", repr(self)))
+        means = [tag("tr", tag("th", name), tag("td", text)) for name, text in _means(summary)]
+        return str(tag("table", tag("caption", repr(self)), *means))
 
     @classmethod
     def of(
@@ -146,7 +164,8 @@ class RunDirectory:
     def describe(self, manifest: Mapping[str, Any]) -> None:
         """Write `run.json`, or continue the run that is there if it is the same one.
 
-        Raises `RunMismatchError` that says what differs. The limit may grow. While no case is
+        Raises `RunMismatchError` that says what differs. The limit, the number of samples and the
+        chosen cases may grow. While no case is
         written down there is nothing to continue: what failed to start may be started otherwise.
         """
         new: dict[str, Any] = json.loads(json.dumps(manifest))  # as it will be read back
@@ -173,11 +192,20 @@ class RunDirectory:
                 remedy="Write to another directory, or delete this one to start again.",
             )
         before, now = old.get("limit"), new["limit"]
+        only, wanted = old.get("only"), new.get("only")
+        samples = old.get("samples", 1), new.get("samples", 1)
         if now is not None and (before is None or now < before):
-            raise RunMismatchError(
-                f"{self.place} was started with {_limit(before)}; {_limit(now)} is less.",
-                remedy="The limit of a run can only grow; write to another directory.",
-            )
+            less = f"{_limit(before)}; {_limit(now)}"
+        elif wanted is not None and (only is None or not set(only) <= set(wanted)):
+            less = f"{'all cases' if only is None else ', '.join(only)}; {', '.join(wanted)}"
+        elif samples[1] < samples[0]:
+            less = f"{samples[0]} answers for each case; {samples[1]}"
+        else:
+            return
+        raise RunMismatchError(
+            f"{self.place} was started with {less} is less.",
+            remedy="A run can only grow; write to another directory.",
+        )
 
     def _read(self, name: str, problem: str) -> dict[str, Any]:
         path = self.path / name
@@ -186,7 +214,8 @@ class RunDirectory:
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(
                 f"{self.place} {problem}.",
-                remedy="Run `uiproof run` with the same options to make or finish it.",
+                remedy=("" if self.path.exists() else path_suggestion(self.path))
+                or "Run `uiproof run` with the same options to make or finish it.",
             ) from None
         except OSError as error:
             raise access_error(path, "read", error) from error
@@ -206,6 +235,23 @@ class RunDirectory:
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(self.path / name)
+
+
+def _means(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the means of a summary by their paths, with intervals, as text."""
+
+    def inside(scores: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
+        for name, value in scores.items():
+            if not isinstance(value, Mapping):
+                continue
+            if "mean" not in value:
+                yield from inside(value, f"{prefix}{name}.")
+            elif value["mean"] is not None:
+                low, high = value.get("low"), value.get("high")
+                bounds = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
+                yield prefix + name, f"{value['mean']:.3f}{bounds}"
+
+    return inside(summary.get("scores") or {}, "")
 
 
 def mismatch(
@@ -292,6 +338,7 @@ def encode(record: Record) -> bytes:
         "attempts": record.attempts,
         "answer_key": record.answer_key,
         "calls": [dict(call) for call in record.calls],
+        **({"sample": record.sample} if record.sample else {}),
     }
     return json.dumps(written, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 

@@ -103,7 +103,7 @@ def merge_runs(
                     if owners[record.id] is run:
                         journal.append(encode(record))
         merged.describe(manifest)
-        summary = summarise(merged.records(), benchmark)
+        summary = summarise(merged.records(), benchmark, manifest)
         merged.write_summary({**summary, "complete": complete, "timing": _timing(runs)})
     return merged
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from uiproof.benchmark import Record, number_at
+from uiproof.engine.samples import SampleScores
 
 if TYPE_CHECKING:
     from uiproof.benchmark import Benchmark
@@ -16,12 +17,20 @@ _ALWAYS = ("input_tokens", "output_tokens")
 _THIS_TIME = ("attempts", "network_seconds", "queue_seconds")  # not of answers from the cache
 
 
-def summarise(records: Iterable[Record], benchmark: Benchmark) -> dict[str, Any]:
-    """Yield the content of `summary.json`, but for how long it took; streams over the records."""
+def summarise(
+    records: Iterable[Record], benchmark: Benchmark, manifest: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the content of `summary.json`, but for how long it took; streams over the records.
+
+    The manifest of the run says whether cases have several answers.
+    """
     n = 0
     errors: Counter[str] = Counter()
     usage = UsageTotals()
     complete = CompletePages(benchmark)
+    about = manifest or {}
+    several = about.get("samples", 1) > 1
+    samples = SampleScores(benchmark.metrics, about.get("pass_score"))
 
     def counted() -> Iterator[Record]:
         nonlocal n
@@ -31,6 +40,8 @@ def summarise(records: Iterable[Record], benchmark: Benchmark) -> dict[str, Any]
                 errors[record.error.code] += 1
             usage.add(record)
             complete.add(record)
+            if several:
+                samples.add(record)
             yield record
 
     seen = counted()
@@ -43,6 +54,7 @@ def summarise(records: Iterable[Record], benchmark: Benchmark) -> dict[str, Any]
         "failed": errors.total(),
         "errors": dict(sorted(errors.items())),
         **complete.as_json(),
+        **samples.as_json(),
         "usage": usage.as_json(),
     }
 

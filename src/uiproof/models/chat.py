@@ -229,6 +229,8 @@ class ChatModel:
 
         def load() -> tuple[str, Request]:
             parameters = self._within(self._options.parameters or request.parameters)
+            if request.sample and parameters.seed is not None:  # the same seed, the same answer
+                parameters = replace(parameters, seed=parameters.seed + request.sample)
             loaded = replace(request.loaded(), parameters=parameters)
             return self._cache.key(self.endpoint, loaded, self._rule), loaded
 

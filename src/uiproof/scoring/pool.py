@@ -46,6 +46,7 @@ _MOST_ANSWERS = 500
 _MOST_MEGABYTES = 1_500
 _LOOK_EVERY = 10
 
+PAGE_CHECK = ""  # the name of the judge that needs no reference, in the place of a benchmark's
 CACHED = "reference_cached"  # in the details of a score: whether its reference was known already
 
 
@@ -287,6 +288,10 @@ class ScoringJudge(Judge[str, Case[Any, Any], Any]):
         self._judges, self._renderer, self._scored = {}, None, 0
 
     def _judge(self, name: str) -> Judge[Any, Any, Any]:
+        if name == PAGE_CHECK:
+            from uiproof.page_check import PageCheckJudge
+
+            return self._judges.setdefault(name, PageCheckJudge(self._browser))
         if name not in self._judges:
             benchmark = benchmarks()[name]
             options = self._options[name]

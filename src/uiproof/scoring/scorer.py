@@ -6,17 +6,21 @@ import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from uiproof.benchmark import Record
-from uiproof.engine.executors import as_error
+from uiproof.benchmark import Case, Record, Scores
+from uiproof.benchmarks.generated import generated_page
+from uiproof.engine.executors import Trace, as_error
 from uiproof.errors import MethodError, UsageError
-from uiproof.scoring.pool import ScoredCase, WarmPool, find_case
+from uiproof.scoring.pool import PAGE_CHECK, ScoredCase, WarmPool, find_case
+
+if TYPE_CHECKING:
+    from uiproof.page_check import PageCheck
 
 Pair = tuple[Any, Any]  # a reference and what was generated
 _LONGEST_PATH = 1_000  # longer texts are no paths, and asking the system would be an error
@@ -83,11 +87,14 @@ class Scorer:
     ) -> None:
         self.close()
 
-    def score(self, reference: Any, generated: Any, **options: Any) -> dict[str, Any]:
-        """Return the scores of one answer, as in a run's journal; raise what goes wrong."""
+    def score(self, reference: Any, generated: Any, **options: Any) -> Scores:
+        """Return the scores of one answer, as in a run's journal, with its `flags`.
+
+        Raises what goes wrong.
+        """
         return self._wait(self._score(reference, generated, options))
 
-    async def score_async(self, reference: Any, generated: Any, **options: Any) -> dict[str, Any]:
+    async def score_async(self, reference: Any, generated: Any, **options: Any) -> Scores:
         """Score as `score` does, awaited; others score meanwhile."""
         return await asyncio.wrap_future(self._submit(self._score(reference, generated, options)))
 
@@ -103,6 +110,26 @@ class Scorer:
     async def score_many_async(self, pairs: Iterable[Pair], **options: Any) -> list[Record]:
         """Score as `score_many` does, awaited."""
         return await asyncio.wrap_future(self._submit(self._score_many(list(pairs), options)))
+
+    async def record_async(
+        self, reference: Any, generated: Any, **options: Any
+    ) -> tuple[str, Record]:
+        """Return the benchmark and the record of one pair, as `score_many` does, awaited.
+
+        Without a reference (None) the page is checked by itself, and the benchmark is "".
+        """
+        work = self._named_record(reference, generated, options)
+        return await asyncio.wrap_future(self._submit(work))
+
+    def check(self, page: Any, *, weights: Mapping[str, float] | None = None) -> PageCheck:
+        """Check a page without a reference; see `check_page`."""
+        return self._wait(self._check(page, weights))
+
+    async def check_async(
+        self, page: Any, *, weights: Mapping[str, float] | None = None
+    ) -> PageCheck:
+        """Check as `check` does, awaited."""
+        return await asyncio.wrap_future(self._submit(self._check(page, weights)))
 
     def close(self) -> None:
         """End the workers. What is not finished is not scored."""
@@ -141,15 +168,29 @@ class Scorer:
             future.cancel()  # Ctrl-C: it is not waited for any more
             raise
 
-    async def _score(
-        self, reference: Any, generated: Any, options: dict[str, Any]
-    ) -> dict[str, Any]:
+    async def _score(self, reference: Any, generated: Any, options: dict[str, Any]) -> Scores:
         _check_text(reference, generated)
         benchmark, case = find_case(reference, name=self._benchmark)
         if isinstance(case, Exception):
             raise case
         scored = ScoredCase(benchmark.name, case, benchmark.answer(generated, **options))
-        return dict((await self._pool.score(scored)).scores)
+        score = await self._pool.score(scored)
+        return Scores(score.scores, score.flags)
+
+    async def _check(self, page: Any, weights: Mapping[str, float] | None) -> PageCheck:
+        from uiproof.page_check import Finding, PageCheck, combined
+
+        _check_text(page)
+        trace = Trace()
+        case = ScoredCase(PAGE_CHECK, Case("", None, None), generated_page(page))
+        score = await self._pool.score(case, trace)
+        return PageCheck(
+            score=combined(score.scores, weights),
+            components=score.scores,
+            findings=tuple(Finding(**one) for one in score.details["findings"]),
+            flags=score.flags,
+            seconds=round(trace.seconds["score"], 4),
+        )
 
     async def _score_many(self, pairs: list[Pair], options: dict[str, Any]) -> list[Record]:
         # Files of pages are read when it is nearly their turn.
@@ -167,6 +208,21 @@ class Scorer:
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None  # the first one has stopped the others
         return [task.result() for task in made]
+
+    async def _named_record(
+        self, reference: Any, generated: Any, options: dict[str, Any]
+    ) -> tuple[str, Record]:
+        if reference is not None:
+            benchmark, _ = find_case(reference, name=self._benchmark)
+            return benchmark.name, await self._record("", (reference, generated), options)
+        try:
+            _check_text(generated)
+            page = generated_page(generated)
+        except Exception as raised:  # noqa: BLE001 - every page gets its record
+            error = as_error(raised)
+            return PAGE_CHECK, self._pool.failed(error, PAGE_CHECK, "", stage="answer")
+        case = ScoredCase(PAGE_CHECK, Case("", None, None), page)
+        return PAGE_CHECK, await self._pool.record(case)
 
     async def _record(self, number: str, pair: Pair, options: dict[str, Any]) -> Record:
         try:
@@ -190,26 +246,31 @@ class Scorer:
         return await self._pool.record(scored, number)
 
 
-def score_page(reference: Any, generated: Any, **judge_options: Any) -> dict[str, Any]:
+def score_page(
+    reference: str | Path | bytes | Any, generated: str | Path | Any, **judge_options: Any
+) -> Scores:
     """Score a generated page against a reference page.
 
         uiproof.score_page("<h1>Hello</h1>", "<h1>Hallo</h1>")["strict"]["text"]
         uiproof.score_page(Path("reference/1.html"), Path("generated/1.html"))
 
-    A `str` is HTML, a `Path` is a file. The browser stays warm for the next call and ends with
+    A `str` is HTML, a `Path` is a file. The result is a dictionary that also has `flags`, what was
+    unusual. The browser stays warm for the next call and ends with
     Python; references that come again are not rendered again. May be called from several threads,
     which score at the same time. `Scorer` says how many workers there are, and what else may be
     compared. Options such as `viewport="390x844"` have workers of their own.
     """
-    return _scorer(judge_options).score(reference, generated)
+    return shared_scorer(judge_options).score(reference, generated)
 
 
-async def score_page_async(reference: Any, generated: Any, **judge_options: Any) -> dict[str, Any]:
+async def score_page_async(
+    reference: str | Path | bytes | Any, generated: str | Path | Any, **judge_options: Any
+) -> Scores:
     """Score as `score_page` does, awaited.
 
     await asyncio.gather(*(uiproof.score_page_async(reference, page) for page in pages))
     """
-    return await _scorer(judge_options).score_async(reference, generated)
+    return await shared_scorer(judge_options).score_async(reference, generated)
 
 
 def score_pages(pairs: Iterable[Pair], **judge_options: Any) -> list[Record]:
@@ -220,10 +281,28 @@ def score_pages(pairs: Iterable[Pair], **judge_options: Any) -> list[Record]:
 
     What is wrong with one pair is in its record; see `Scorer.score_many`.
     """
-    return _scorer(judge_options).score_many(pairs)
+    return shared_scorer(judge_options).score_many(pairs)
 
 
-def _scorer(judge_options: dict[str, Any]) -> Scorer:
+def check_page(
+    page: Any, *, weights: Mapping[str, float] | None = None, **judge_options: Any
+) -> PageCheck:
+    """Check a page without a reference: does it work, can it be read, does it fit.
+
+        check = uiproof.check_page(Path("page.html"))
+        check.score, check.components["legible"]
+        for finding in check.findings:
+            finding.kind, finding.selector, finding.box, finding.says
+
+    A `str` is HTML, a `Path` is a file, a `Completion` is all that a model wrote. The score is in
+    0-1; `docs/rewards.md` defines its components, and `weights` changes how much each of them
+    counts. The browser stays warm for the next call.
+    """
+    return shared_scorer(judge_options).check(page, weights=weights)
+
+
+def shared_scorer(judge_options: Mapping[str, Any]) -> Scorer:
+    """Return the scorer of this process with these options; it stays warm until Python ends."""
     key = os.getpid(), repr(sorted(judge_options.items()))
     with _lock:
         if key not in _shared:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import exp, fsum, lgamma, log, sqrt
+from math import comb, exp, fsum, lgamma, log, sqrt
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -144,6 +144,17 @@ def _chunks(resamples: int, size: int) -> Iterator[int]:
     step = max(1, _CELLS_AT_ONCE // size)
     for start in range(0, resamples, step):
         yield min(step, resamples - start)
+
+
+def pass_at_k(n: int, passed: int, k: int) -> float:
+    """Return the chance that at least one of k answers passes, if `passed` of n did.
+
+    The unbiased estimator of Chen et al. (2021): one minus the share of draws of k answers out of
+    the n, without replacement, in which none passes.
+    """
+    if not 0 <= passed <= n or not 1 <= k <= n:
+        raise ValueError(f"k of n answers were expected, got k = {k}, {passed} of n = {n}")
+    return 1.0 - comb(n - passed, k) / comb(n, k)
 
 
 class McNemar(NamedTuple):

@@ -173,6 +173,7 @@ def _page(runs: Sequence[FoundRun], pictures: Linked) -> str:
                 pictures=pictures,
                 back_url=ADDRESS,
                 live_url=f"{ADDRESS}/state?{chosen}",
+                navigation={"Annotate": "/tasks", "Data sets": "/data", "People": "/people"},
             )
         )
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:

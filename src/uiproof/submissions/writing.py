@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from uiproof.benchmark import Record
+from uiproof.benchmark import Record, number_at
 from uiproof.engine.rundir import RunDirectory
 from uiproof.engine.summary import summarise
 from uiproof.errors import InputError, UsageError
@@ -86,11 +86,57 @@ def write_submission(
     return Path(out)
 
 
+def write_hub_results(
+    runs: Sequence[RunDirectory | Path | str],
+    out: str | Path,
+    *,
+    dataset: str,
+    link: str | None = None,
+    note: str | None = None,
+) -> Path:
+    """Write the main score of runs in the form that the hub shows on a model's page.
+
+        write_hub_results(["runs/x"], ".eval_results/x.yaml", dataset="owner/set")
+
+    The file belongs into the folder `.eval_results` of the model's repository. The hub calls this
+    form work in progress. Runs that do not cover their data set are refused.
+    """
+    check_writable(out)
+    lines = []
+    for one in runs:
+        run = RunDirectory.of(one, pictures=False)
+        content = _run(run, partial=False)
+        metrics = benchmarks()[content["benchmark"]].metrics
+        found = ((m.key, number_at(content["summary"], f"scores.{m.key}.mean")) for m in metrics)
+        key, value = next(((k, v) for k, v in found if v is not None), ("", None))
+        if value is None:
+            raise InputError(f"{run.path} has no score to publish.", remedy="Finish the run first.")
+        method = f"{content['method']}, n = {len(content['cases'])}, uiproof"
+        lines += [
+            "- dataset:",
+            f"    id: {json.dumps(dataset)}",
+            f"    task_id: {json.dumps(key)}",
+            f"  value: {value:.6g}",
+            f"  date: {json.dumps(str(content['created'])[:10])}",
+            f"  notes: {json.dumps(note or method)}",
+        ]
+        if link:
+            lines += ["  source:", f"    url: {json.dumps(link)}"]
+    with replacing(out) as stream:
+        stream.write("\n".join([*lines, ""]))
+    return Path(out)
+
+
 def _run(run: RunDirectory, *, partial: bool) -> dict[str, Any]:
     manifest, summary = redacted_manifest(run), run.summary
     benchmark = benchmarks().get(str(manifest["benchmark"]))
     if benchmark is None:
         raise InputError(f"The benchmark {manifest['benchmark']!r} is not installed here.")
+    if "only" in manifest or "samples" in manifest:
+        raise InputError(
+            f"{run.path} has chosen cases only, or several answers for each.",
+            remedy="Submit a run without --case and --samples.",
+        )
     entry: dict[str, Any] = {
         "benchmark": benchmark.name,
         "dataset": manifest["dataset"],

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from uiproof.errors import InputError
+from uiproof.errors import InputError, needs_extra
 from uiproof.geometry import Box
 from uiproof.settings import Settings
 from uiproof.vision.images import Rgb
@@ -109,7 +109,10 @@ class ClipModel:
     """
 
     def __init__(self, path: Path, *, threads: int = 1) -> None:
-        import onnxruntime
+        try:
+            import onnxruntime
+        except ModuleNotFoundError as error:
+            raise needs_extra("CLIP needs onnxruntime.", "clip") from error
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads

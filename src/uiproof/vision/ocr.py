@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import cv2
 import numpy as np
 
-from uiproof.errors import MissingDependencyError
+from uiproof.errors import MissingDependencyError, needs_extra
 from uiproof.files import BoundedCache
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
@@ -165,7 +165,10 @@ def _malloc_trim() -> Any:
 
 @cache
 def _engine() -> RapidOCR:
-    import rapidocr
+    try:
+        import rapidocr
+    except ModuleNotFoundError as error:
+        raise needs_extra("Reading text in pictures needs rapidocr.", "ocr") from error
 
     models = Path(rapidocr.__file__).parent / "models"
     return rapidocr.RapidOCR(

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urljoin, urlsplit
@@ -316,6 +317,77 @@ def record(
     return made
 
 
+SITE = "https://recorded.test"  # stands for the recorded server, as no page may ask for a port
+# The element that names the base of addresses goes behind the first of these that a page has.
+_BEFORE_BASE = (rb"<head\b[^>]*>", rb"<html\b[^>]*>", rb"<!doctype[^>]*>")
+
+
+def record_site(url: str, out: Path, *, limits: Limits | None = None) -> tuple[bytes, Recording]:
+    """Fetch a page of a server of the user's, and write an archive of what it loads from there.
+
+    Opens connections to that one origin and to no other. Returns the page, whose addresses are
+    those of the archive. What scripts ask for later is not recorded.
+    """
+    import httpx
+
+    limits = limits or Limits()
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    made = Recording()
+    entries: dict[str, Entry] = {}
+
+    def renamed(body: bytes) -> bytes:
+        return body.replace(origin.encode(), SITE.encode())
+
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="uiproof-web-")))
+        client = stack.enter_context(httpx.Client(timeout=limits.seconds, trust_env=False))
+
+        def fetched(address: str) -> tuple[bytes, str, str]:
+            return _fetch(client, address, limits, allow_private=True, within=origin)
+
+        try:
+            page, _, final = fetched(url)
+        except _FetchError as error:
+            raise InputError(
+                f"{url} cannot be fetched: {error}.", remedy="Check that the server is running."
+            ) from error
+        waiting = [(one, 1) for one in asked_by_page(page, final)]
+        seen: set[str] = set()
+        while waiting:
+            address, depth = waiting.pop(0)
+            if address in seen or not address.startswith(f"{origin}/"):
+                continue
+            seen.add(address)
+            if made.fetched >= limits.files or made.bytes >= limits.bytes:
+                made.missing[address] = "the limit of this recording is reached"
+                continue
+            try:
+                body, kind, last = fetched(address)
+            except _FetchError as error:
+                made.missing[address] = str(error)
+                continue
+            if re.search(r"text|script|json|svg", kind):
+                body = renamed(body)
+            digest = hashlib.sha256(body).hexdigest()
+            (folder / digest).write_bytes(body)
+            entries[SITE + address.removeprefix(origin)] = Entry(type=kind, sha256=digest)
+            made.fetched += 1
+            made.bytes += len(body)
+            if depth < _DEEPEST_MODULE:
+                found = _asked_by_file(body, kind, SITE + last.removeprefix(origin))
+                waiting += [(origin + one.removeprefix(SITE), depth + 1) for one in found]
+        date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        _write(out, Index(date=date, entries=entries, missing=made.missing), folder)
+    base = f'<base href="{escape(SITE + final.removeprefix(origin), quote=True)}">'.encode()
+    places = (re.search(one, page, re.IGNORECASE) for one in _BEFORE_BASE)
+    at = next((place.end() for place in places if place), 0)
+    return renamed(page[:at]) + base + renamed(page[at:]), made
+
+
+_DEEPEST_MODULE = 30  # modules of development servers import each other in long chains
+
+
 def _read_page(page: Path) -> bytes:
     with access(page, "read"), page.open("rb") as stream:
         return stream.read(MAX_PAGE_BYTES)
@@ -333,9 +405,12 @@ def _asked_by_file(body: bytes, kind: str, url: str) -> list[str]:
 
 
 def _fetch(
-    client: httpx.Client, url: str, limits: Limits, *, allow_private: bool
+    client: httpx.Client, url: str, limits: Limits, *, allow_private: bool, within: str = ""
 ) -> tuple[bytes, str, str]:
-    """Return content, type and the last address; every hop is checked."""
+    """Return content, type and the last address; every hop is checked.
+
+    `within` is the only origin that may be asked.
+    """
     import httpx
 
     here = url if allow_private else re.sub(r"^http:", "https:", url)
@@ -345,6 +420,8 @@ def _fetch(
             raise _FetchError("it is not HTTPS")
         if parts.username or parts.password:
             raise _FetchError("it has credentials")
+        if within and f"{parts.scheme}://{parts.netloc}" != within:
+            raise _FetchError(f"it leads away from {within}")
         if not allow_private:
             _check_public(parts.hostname or "", parts.port or 443)
         try:

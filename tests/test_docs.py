@@ -1,0 +1,92 @@
+"""The documentation: its commands run, its options exist, its site builds."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ENVIRONMENT = os.environ | {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def fences(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def commands():
+    for page in PAGES:
+        for fence in fences(page, r"(?:bash|console|sh)?"):
+            for line in fence.replace("\\\n", " ").splitlines():
+                for part in re.split(r"&&|\|\||\|(?= )", line):
+                    words = re.sub(r"\s#.*", "", part).strip()
+                    if re.match(r"(\$ )?uiproof ", words):
+                        yield page.name, words.removeprefix("$ ")
+
+
+@cache
+def helped(*verbs):
+    done = subprocess.run(
+        [sys.executable, "-m", "uiproof", *verbs, "--help"],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    return done.stdout
+
+
+def test_every_option_in_a_documented_command_exists():
+    unknown = []
+    for page, command in sorted(set(commands())):
+        words = command.replace("'", " ").replace('"', " ").split()[1:]
+        options = {word.split("=")[0] for word in words if re.match(r"--[a-z]", word)}
+        if not options or not re.match(r"[a-z]", words[0]):
+            continue
+        known = helped(words[0])
+        if len(words) > 1 and re.fullmatch(r"[a-z0-9]+", words[1]):
+            known += helped(words[0], words[1])
+        unknown += [
+            f"{page}: {command}: {one}"
+            for one in sorted(options)
+            if not re.search(rf"{one}\b", known)
+        ]
+    assert not unknown, "\n".join(unknown)
+
+
+@pytest.mark.parametrize("name", ["score-my-pages", "evaluate-my-model"])
+def test_the_commands_of_a_tutorial_run_as_they_are_written(name, tmp_path):
+    page = ROOT / "docs" / "tutorials" / f"{name}.md"
+    script = "\n".join(fences(page, "bash"))
+    assert script.count("uiproof ") >= 2
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=tmp_path,
+        env=ENVIRONMENT | {"PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    written = shlex.split(script)
+    for option in ("--out", "--json"):
+        for at, word in enumerate(written):
+            if word == option:
+                assert (tmp_path / written[at + 1]).exists(), written[at + 1]
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"],
+        cwd=ROOT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "site" / "tutorials" / "score-my-pages" / "index.html").is_file()

@@ -1,0 +1,81 @@
+"""LPIPS: the network in numpy, its weights, and the published values of MRWeb."""
+
+import json
+import os
+import pickle
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from uiproof.errors import InputError
+from uiproof.vision.lpips import LpipsModel, find_weights, scaled_page
+
+SHAPES = ((11, 3, 64), (5, 64, 192), (3, 192, 384), (3, 384, 256), (3, 256, 256))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """AlexNet with weights of chance: the same arrays, in the same file format."""
+    rng = np.random.default_rng(0)
+    layers = {
+        f"Conv_{i}": {
+            "kernel": rng.normal(0, 0.05, (side, side, *channels)).astype(np.float32),
+            "bias": np.zeros(channels[1], np.float32),
+        }
+        for i, (side, *channels) in enumerate(SHAPES)
+    }
+    linear = {
+        f"NetLinLayer_{i}": {"Conv_0": {"kernel": np.ones((1, 1, shape[2], 1), np.float32)}}
+        for i, shape in enumerate(SHAPES)
+    }
+    path = tmp_path_factory.mktemp("weights") / "alexnet.ckpt"
+    path.write_bytes(pickle.dumps({"AlexNet_0": layers, **linear}))
+    return LpipsModel(path)
+
+
+def noise(seed):
+    return np.random.default_rng(seed).integers(0, 256, (70, 90, 3), dtype=np.uint8)
+
+
+def test_equal_pictures_have_no_distance_and_it_does_not_matter_which_comes_first(model):
+    a, b = noise(1), noise(2)
+    assert model.distance(a, a) == 0
+    assert model.distance(a, b) == pytest.approx(model.distance(b, a))
+    assert model.distance(a, b) > 0.01
+
+
+def test_a_picture_with_more_changes_is_farther(model):
+    a = noise(1)
+    little, much = a.copy(), a.copy()
+    little[:10], much[:50] = 255, 255
+    assert 0 < model.distance(a, little) < model.distance(a, much)
+
+
+def test_a_file_that_would_run_code_is_refused(tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "made"),)
+
+    path = tmp_path / "alexnet.ckpt"
+    path.write_bytes(pickle.dumps({"AlexNet_0": Evil()}))
+    with pytest.raises(InputError, match="is not an array"):
+        LpipsModel(path)
+    assert not (tmp_path / "made").exists()
+
+
+def test_the_published_values_of_mrweb_come_out_within_a_third_of_a_percent(shared_data):
+    """MRWeb used VGG16 and gave it 0 to 255 instead of -1 to 1; pages of one size are exact."""
+    weights = find_weights("vgg16")
+    if weights is None:
+        pytest.skip("needs `uiproof data get lpips-alexnet`")
+    folder = shared_data / "data" / "mrweb"
+    vgg, compared = LpipsModel(weights), 0
+    for row in json.loads((folder / "published.json").read_text()):
+        names = (folder / run / f"{row['page']}.png" for run in ("reference", row["run"]))
+        a, b = (scaled_page(np.asarray(Image.open(name).convert("RGB"))) for name in names)
+        if a.shape == b.shape:
+            found = vgg.raw_distance(a.astype(np.float32), b.astype(np.float32))
+            assert found == pytest.approx(row["LPIPS"], rel=0.0033)
+            compared += 1
+    assert compared == 5
