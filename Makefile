@@ -16,7 +16,7 @@ PYTEST_ARGS ?= -n $$(( $(CORES) * 2 )) --maxprocesses 8 --dist loadfile --no-loa
 # imports again, which takes longer than most tests.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-slow test-all check format setup lock bench screenshots clean
+.PHONY: help demo test test-slow test-all check format setup lock bench docs dist screenshots clean
 
 help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,9 +63,16 @@ bench: $(READY) ## speed, as ratios measured in one run
 	@$(BIN)/python bench/serve.py --requests 200
 	@$(BIN)/python bench/scale.py
 
+docs: $(READY) ## the documentation site, in site/; broken links are errors
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
+	@echo "Open site/index.html"
+
+dist: $(READY) ## wheel and sdist in dist/, installed into an empty environment and tried
+	@scripts/dist.sh
+
 screenshots: $(READY) ## pictures of the reports and the studio for the documentation
 	@$(BIN)/python scripts/screenshots.py
 
 clean: ## remove the environment, caches and what the demo made
-	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist report*.html runs/demo
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist report*.html diff.html runs/demo
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
