@@ -557,6 +557,10 @@ class Benchmark(ABC):
         """Return what was generated as the judge takes it; raise `MethodError` where it is none."""
         return generated.text if isinstance(generated, Completion) else generated
 
+    def returned(self, value: Any) -> Any:
+        """Return what a user's function answered as the judge of runs takes it."""
+        return self.answer(value)
+
     # How much each component of a reward counts; 1 where nothing is said.
     reward_weights: ClassVar[Mapping[str, float]] = {}
 

@@ -108,7 +108,7 @@ class AssistedFinding:
     protocol: str = UIPROOF  # whose rules, one of `PROTOCOLS`
 
 
-def answer(generated: Any, **options: Any) -> Answer:  # noqa: ARG001 - it has none
+def returned_answer(generated: Any) -> Answer:
     """Return a place as the judge takes it; raise `MethodError` where it is none.
 
     A place is an `Answer`, a point `(x, y)` or a box `(x, y, width, height)` in fractions of the
