@@ -36,7 +36,7 @@ def renderer() -> Iterator[Renderer]:
 @contextmanager
 def hurried(renderer: Renderer) -> Iterator[None]:
     """Little patience with pages that are known to go on forever."""
-    renderer.limits = replace(LIMITS, load_seconds=1, step_seconds=3)
+    renderer.limits = replace(LIMITS, load_seconds=3, step_seconds=20)
     try:
         yield
     finally:
