@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +15,7 @@ import pytest
 from browser_tools import BLUE, GREEN, RED, WHITE, colour_at, pixels, save_square, shot
 
 from uiproof.browser import Limits, LivePage, PageSource, Renderer
-from uiproof.browser.chromium import SWITCHES, find_chromium
+from uiproof.browser.chromium import FONTS_CONF, SWITCHES, find_chromium
 from uiproof.browser.tab import Tab
 from uiproof.errors import BrowserDiedError, RenderError
 from uiproof.process_tree import descendants, kill_tree
@@ -102,12 +103,17 @@ class PlaywrightShot:
 
 
 @pytest.fixture(scope="module")
-def playwright_shot() -> Iterator[PlaywrightShot]:
+def playwright_shot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlaywrightShot]:
     from playwright.sync_api import sync_playwright
+
+    fonts = tmp_path_factory.mktemp("fonts") / "fonts.conf"
+    fonts.write_text(FONTS_CONF)
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=find_chromium().path, args=[*SWITCHES, "--no-sandbox"]
+            executable_path=find_chromium().path,
+            args=[*SWITCHES, "--no-sandbox"],
+            env={**os.environ, "FONTCONFIG_FILE": str(fonts)},
         )
         yield PlaywrightShot(browser)
         browser.close()
@@ -231,6 +237,16 @@ def test_the_text_of_a_marquee_is_there_stands_still_and_keeps_its_style(
         first = page.screenshot()
         assert page.screenshot() == first
     assert (pixels(first) == RED).all(axis=2).sum() > 2_000
+
+
+def test_system_ui_has_the_widths_of_desktop_fonts(renderer: Renderer) -> None:
+    fonts = ("system-ui", "Arial", "sans-serif")
+    spans = "".join(f"<span style='font:40px {font}'>The quick brown fox</span>" for font in fonts)
+    with renderer.open(PageSource.from_html(spans)) as page:
+        widths = page.evaluate(
+            "[...document.querySelectorAll('span')].map((e) => e.getBoundingClientRect().width)"
+        )
+    assert widths[0] == widths[1] == widths[2]
 
 
 def test_a_measuring_script_is_out_of_reach_of_the_page(renderer: Renderer) -> None:

@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from uiproof.browser.chromium import SWITCHES, UNATTENDED, Chromium, confinement, find_chromium
+from uiproof.browser.chromium import (
+    FONTS_CONF,
+    SWITCHES,
+    UNATTENDED,
+    Chromium,
+    confinement,
+    find_chromium,
+)
 from uiproof.browser.devtools import BrowserError, DevTools
 from uiproof.errors import MissingDependencyError
 from uiproof.process_tree import ProcessTree, kill_tree, resident_mb
@@ -40,6 +47,7 @@ class RunningBrowser:
         self.tools = DevTools(ours_out, ours_in)
         try:
             try:
+                (self._folder / "fonts.conf").write_text(FONTS_CONF)
                 if self._confinement.user is not None:
                     os.chown(self._folder, self._confinement.user, -1)
                 self._process = self._start(chromium.path, theirs_in, theirs_out)
@@ -78,6 +86,8 @@ class RunningBrowser:
         shell = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh")
         profile = f"--user-data-dir={self._folder / 'profile'}"
         switches = (*UNATTENDED, *SWITCHES, *self._confinement.switches, profile)
+        # Whoever has a configuration of their own has chosen their fonts.
+        fonts = {"FONTCONFIG_FILE": str(self._folder / "fonts.conf")}
         stderr, errors = os.pipe()
         # Pages can make a browser write a lot: all of it is read, and only the end is kept.
         self._reader = threading.Thread(target=self._read_stderr, args=(stderr,), daemon=True)
@@ -88,7 +98,7 @@ class RunningBrowser:
                 stdin=commands,
                 stdout=replies,
                 stderr=errors,
-                env=self._confinement.environment(self._folder),
+                env=fonts | self._confinement.environment(self._folder),
                 start_new_session=True,  # Ctrl-C is for us
             )
         finally:
