@@ -43,7 +43,9 @@ from uiproof.web import FrozenWeb
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 LIMITS = Limits(load_seconds=2.5, step_seconds=6, max_width=2_000, max_height=6_000, memory_mb=900)
-LONGEST = 45  # seconds for one render, generous: loading twice, a screenshot, closing
+# Large pages do end, but on a busy machine not soon.
+PATIENT = replace(LIMITS, load_seconds=20, step_seconds=40)
+LONGEST = 120  # seconds for one render, generous: loading twice, a screenshot, closing
 PAGES = corpus()
 
 
@@ -61,6 +63,7 @@ class Keeper:
         """Return the picture, the flags and the error of one page."""
         if self._renderer is None:
             self._renderer = Renderer(LIMITS, web=FrozenWeb.installed()).__enter__()
+        self._renderer.limits = PATIENT if path.name.startswith("heavy-") else LIMITS
         try:
             with wall_clock(LONGEST, path.name):
                 # All that a judge takes from a page: its picture, its texts, its recoloured texts.
@@ -155,8 +158,6 @@ def test_a_hostile_page_is_contained(
         return
     if png is None:
         assert page.outcome == "any", error
-        if page.name == "heavy-20000-elements":
-            pytest.xfail(f"contained, but no longer shown: {error}")
         assert not page.mark_visible, error
         return
     assert pixels_of(png, SECRET_COLOUR) == 0
