@@ -81,7 +81,7 @@ def compared(shared_data, same_environment, judge):
     for name, reference, generated, pair in found:
         source = PageSource.from_file(reference)
         score, seen = judge.compare(source, PageSource.from_file(generated))
-        views = {"gen": seen, "ref": judge._reference(source).result()}
+        views = {"gen": seen, "ref": judge._reference(source, judge._screens(source)[0]).result()}
         same = (as_listed(views[side]) == expected(pair, side) for side in ("gen", "ref"))
         results.append(Compared(name, pair["scores"], score.scores["paper"], tuple(same)))
     return results
