@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from math import sqrt
@@ -261,6 +261,15 @@ def number_at(scores: Any, key: str) -> float | None:
     """Return the same as a number; None where there is none."""
     value = look_up(scores, key)
     return float(value) if isinstance(value, (int, float)) else None
+
+
+def means_in(scores: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+    """Yield the means of a summary's scores by their dotted paths; None for what has none."""
+    for name, value in scores.items() if isinstance(scores, Mapping) else ():
+        if value is None or (isinstance(value, Mapping) and "mean" in value):
+            yield prefix + name, value
+        else:
+            yield from means_in(value, f"{prefix}{name}.")
 
 
 @dataclass(frozen=True)

@@ -231,8 +231,7 @@ def _targets(
         if item.box is not None:
             box = _unit_box(item.box, reading.boxes, size)
         elif polygon:
-            xs, ys = zip(*polygon, strict=True)
-            box = Box(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
+            box = Box.around(polygon)
         element = item.element or AnnotatedElement(
             id=name.removeprefix(f"{item.sample}/"),
             bbox=box,
