@@ -566,6 +566,10 @@ class Benchmark(ABC):
         """Return what was generated as the judge takes it; raise `MethodError` where it is none."""
         return generated.text if isinstance(generated, Completion) else generated
 
+    def function_answer(self, returned: Any) -> Any:
+        """Return what a function that is a method returned, as the judge of a run takes it."""
+        return self.answer(returned)
+
     # How much each component of a reward counts; 1 where nothing is said.
     reward_weights: ClassVar[Mapping[str, float]] = {}
 
