@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from math import sqrt
@@ -261,6 +261,15 @@ def number_at(scores: Any, key: str) -> float | None:
     """Return the same as a number; None where there is none."""
     value = look_up(scores, key)
     return float(value) if isinstance(value, (int, float)) else None
+
+
+def means_in(scores: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+    """Yield the means of a summary's scores by their dotted paths; None for what has none."""
+    for name, value in scores.items() if isinstance(scores, Mapping) else ():
+        if value is None or (isinstance(value, Mapping) and "mean" in value):
+            yield prefix + name, value
+        else:
+            yield from means_in(value, f"{prefix}{name}.")
 
 
 @dataclass(frozen=True)
@@ -557,9 +566,9 @@ class Benchmark(ABC):
         """Return what was generated as the judge takes it; raise `MethodError` where it is none."""
         return generated.text if isinstance(generated, Completion) else generated
 
-    def returned(self, value: Any) -> Any:
-        """Return what a user's function answered as the judge of runs takes it."""
-        return self.answer(value)
+    def function_answer(self, returned: Any) -> Any:
+        """Return what a function that is a method returned, as the judge of a run takes it."""
+        return self.answer(returned)
 
     # How much each component of a reward counts; 1 where nothing is said.
     reward_weights: ClassVar[Mapping[str, float]] = {}

@@ -75,7 +75,7 @@ class FunctionMethod(Method[Any, Any]):
                 returned = await asyncio.to_thread(call)
                 if inspect.isawaitable(returned):
                     returned = await returned
-            return self._benchmark.returned(returned)
+            return self._benchmark.function_answer(returned)
         except UiproofError:
             raise
         except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil, floor
 
@@ -16,6 +17,12 @@ class Box:
     y: float
     w: float
     h: float
+
+    @classmethod
+    def around(cls, points: Iterable[tuple[float, float]]) -> Box:
+        """Return the smallest box around some points."""
+        xs, ys = zip(*points, strict=True)
+        return cls(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
 
     @property
     def area(self) -> float:

@@ -8,7 +8,7 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
-from uiproof.benchmark import Metric, Record, look_up, number_at
+from uiproof.benchmark import Metric, Record, look_up, means_in, number_at
 from uiproof.engine.rundir import RunDirectory, is_locked
 from uiproof.engine.summary import summarise
 from uiproof.errors import UsageError
@@ -118,15 +118,7 @@ def _metrics(benchmark: str, summaries: Sequence[Mapping[str, Any]]) -> tuple[Me
     if known is not None and known.metrics:
         return known.columns(scores)
     # A run of a benchmark that is not installed here can still be looked at.
-    return tuple(Metric(key, key) for key in _summary_keys(scores[0]))
-
-
-def _summary_keys(scores: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
-    for name, value in scores.items():
-        if value is None or (isinstance(value, Mapping) and "mean" in value):
-            yield prefix + name
-        elif isinstance(value, Mapping):
-            yield from _summary_keys(value, f"{prefix}{name}.")
+    return tuple(Metric(key, key) for key, _ in means_in(scores[0]))
 
 
 def _names(runs: Sequence[RunDirectory]) -> list[str]:

@@ -6,11 +6,9 @@ journal lines that name them, `summary.json` last, and it goes first when a run 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
-import re
 import shutil
 import socket
 import threading
@@ -31,10 +29,9 @@ from uiproof.remote.mirror import (
     PUSHED,
     Home,
     bring,
-    evict_others,
+    evict,
     home_of,
     located,
-    read_known,
     write_known,
     write_whole,
 )
@@ -151,7 +148,7 @@ class _Pusher:
                 time.sleep(pause)
             else:
                 (self._home.folder / PUSHED).touch()
-                evict_others(self._home.folder)
+                evict()
                 return
 
     def _push_on(self) -> None:
@@ -314,7 +311,6 @@ class Copy:
         if not listed:
             return
         journal = listed.pop(_JOURNAL, None)
-        self._recognise(listed)
         bring(self._store, listed, self._home, listed=listed)
         write_known(self._home, {})  # only for a pull that was interrupted: all may change now
         self._pushed = {name: sign for name, sign in self._files() if name in listed}
@@ -349,6 +345,7 @@ class Copy:
         self._put_journal(lines)
         if last and summary is not None:
             self._put(_SUMMARY, summary)
+            self._note_versions()
 
     def _forget_what_was_replaced(self, listed: dict[str, Version]) -> None:
         """Return a copy of a run that is not there any more must not come back to life."""
@@ -378,17 +375,11 @@ class Copy:
             raise InputError(f"{self._home.url}/{_MANIFEST} is damaged: {error}.") from error
         return manifest
 
-    def _recognise(self, listed: dict[str, Version]) -> None:
-        """Return what this machine has pushed need not come back."""
-        known = read_known(self._home)
-        for name, sign in self._files():
-            version = listed.get(name)
-            # What changes from session to session is small: it comes always.
-            if version is None or name in known or "/" not in name or sign[0] != version.size:
-                continue
-            if _may_be(self._home.content / name, version):
-                known[name] = list(astuple(version))
-        write_known(self._home, known)
+    def _note_versions(self) -> None:
+        """Note what is there as it is here: a later run of this machine need not bring it."""
+        there = self._store.listing()
+        same = {name: there[name] for name in self._pushed if name in there}
+        write_known(self._home, {name: astuple(version) for name, version in same.items()})
 
     def _join_journals(self) -> None:
         journal = self._run.journal
@@ -463,19 +454,6 @@ def _whole_lines(journal: Path) -> int:
     except FileNotFoundError:
         pass
     return 0
-
-
-def _may_be(path: Path, version: Version) -> bool:
-    """Return whether a file of the same size can be that version; many stores tell its MD5."""
-    digest = (version.token or "").strip('"')
-    if not re.fullmatch(r"[0-9a-f]{32}", digest):
-        return True
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, _md5).hexdigest() == digest
-
-
-def _md5() -> hashlib._Hash:
-    return hashlib.md5(usedforsecurity=False)
 
 
 def _begins_with(longer: Path, shorter: Path) -> bool:

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import IO, Any
 from urllib.parse import quote
 
-from uiproof.benchmark import CaseError, Record
+from uiproof.benchmark import CaseError, Record, means_in
 from uiproof.errors import InputError, RunLockedError, RunMismatchError, StorageError
 from uiproof.files import access, access_error, path_suggestion
 from uiproof.markup import tag
@@ -239,19 +239,11 @@ class RunDirectory:
 
 def _means(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the means of a summary by their paths, with intervals, as text."""
-
-    def inside(scores: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
-        for name, value in scores.items():
-            if not isinstance(value, Mapping):
-                continue
-            if "mean" not in value:
-                yield from inside(value, f"{prefix}{name}.")
-            elif value["mean"] is not None:
-                low, high = value.get("low"), value.get("high")
-                bounds = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
-                yield prefix + name, f"{value['mean']:.3f}{bounds}"
-
-    return inside(summary.get("scores") or {}, "")
+    for path, value in means_in(summary.get("scores")):
+        if value is not None and value["mean"] is not None:
+            low, high = value.get("low"), value.get("high")
+            bounds = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
+            yield path, f"{value['mean']:.3f}{bounds}"
 
 
 def mismatch(

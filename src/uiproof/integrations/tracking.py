@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+from uiproof.benchmark import means_in
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import MissingDependencyError, TrackingError, UsageError
 from uiproof.export import columns, rows
@@ -363,30 +364,22 @@ def error_line(error: BaseException) -> str:
 
 def _measured(summary: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
     """Yield every mean with the ends of its interval, then counts, seconds and costs."""
-    yield from _means(summary.get("scores") or {}, "")
+    yield from _means(summary.get("scores") or {})
     for part in ("n", "failed"):
         yield part, _number(summary.get(part))
     for part, value in summary.items():
         if part in _TOTALS:
             yield from _numbers(value, part)
         elif part != "scores" and isinstance(value, Mapping):
-            yield from (
-                (path, mean) for path, mean in _means({part: value}, "") if mean is not None
-            )
+            yield from ((path, mean) for path, mean in _means({part: value}) if mean is not None)
 
 
-def _means(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, float | None]]:
-    for name, value in values.items():
-        path = f"{prefix}{name}"
-        if value is None:
-            yield path, None
-        elif isinstance(value, Mapping) and "mean" in value:
-            yield path, _number(value["mean"])
-            for end in ("low", "high"):
-                if (bound := _number(value.get(end))) is not None:
-                    yield f"{path}.{end}", bound
-        elif isinstance(value, Mapping):
-            yield from _means(value, f"{path}.")
+def _means(values: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
+    for path, value in means_in(values):
+        yield path, None if value is None else _number(value["mean"])
+        for end in ("low", "high"):
+            if value is not None and (bound := _number(value.get(end))) is not None:
+                yield f"{path}.{end}", bound
 
 
 def _numbers(value: Any, path: str) -> Iterator[tuple[str, float]]:

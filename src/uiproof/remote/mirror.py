@@ -18,7 +18,6 @@ import os
 import shutil
 import sys
 import time
-from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -93,7 +92,7 @@ def fetch(url: str, *, deep: bool = True) -> Path:
             brought = bring(store, wanted, home, listed=listed)
             if not brought or all(one.token is None for one in wanted.values()):
                 break  # nothing has changed, or there is no telling
-    evict_others(home.folder)
+    evict()
     return home.content
 
 
@@ -101,12 +100,6 @@ def keep(path: Path) -> None:
     """Say that this process uses the local copy that a path lies in, if it lies in one."""
     if path.is_relative_to(_root()):
         hold(_root().joinpath(*path.relative_to(_root()).parts[:2]))
-
-
-def evict_others(folder: Path) -> None:
-    """Say that a copy has changed, and delete others if all together are larger than allowed."""
-    _measure(folder)
-    _evict(_root(), Settings.from_environment().mirror_bytes)
 
 
 def local(name: str | Path) -> Path:
@@ -276,9 +269,8 @@ class _Progress:
 
 
 PUSHED = "pushed"  # in the copy of a run: all of it is at its URL, too
-_MOST_HELD = 200  # open files; who uses more copies than this lets go of the first ones
 
-_held: OrderedDict[Path, int] = OrderedDict()  # the locks of this process, the last used one last
+_held: dict[Path, int] = {}  # the locks of this process
 
 
 def hold(copy: Path) -> None:
@@ -286,69 +278,39 @@ def hold(copy: Path) -> None:
     note = _note(copy)
     with access(note, "written"):
         note.parent.mkdir(parents=True, exist_ok=True)
-        lock = os.open(note, os.O_RDWR | os.O_CREAT, 0o666)
-        fcntl.flock(lock, fcntl.LOCK_SH)  # waits while another process deletes the copy
+        if copy not in _held:
+            _held[copy] = os.open(note, os.O_RDWR | os.O_CREAT, 0o666)
+            fcntl.flock(_held[copy], fcntl.LOCK_SH)  # waits while another process deletes the copy
         os.utime(note)
-    let_go = _held.pop(copy, None)
-    _held[copy] = lock
-    if let_go is None and len(_held) > _MOST_HELD:
-        let_go = _held.popitem(last=False)[1]
-    if let_go is not None:
-        os.close(let_go)
 
 
-def _measure(copy: Path) -> None:
-    """Note how much a copy takes now."""
-    with access(_note(copy), "written"):
-        _note(copy).write_text(str(folder_size(copy)), "utf-8")
-
-
-def _evict(root: Path, max_bytes: int) -> None:
+def evict() -> None:
     """Delete the copies that were not used for longest, if all together are larger than allowed.
 
     Copies that a living process uses stay, and so do runs that are not wholly at their URL.
     """
-    copies = sorted(_copies(root), key=lambda copy: copy.used)
-    taken = sum(copy.size for copy in copies)
-    for copy in copies:
-        if taken <= max_bytes:
+    notes = [note for note in _root().glob("*/*.used") if note.with_suffix("").is_dir()]
+    sizes = {note: folder_size(note.with_suffix("")) for note in notes}
+    taken = sum(sizes.values())
+    for note in sorted(notes, key=lambda note: note.stat().st_mtime_ns):
+        if taken <= Settings.from_environment().mirror_bytes:
             return
-        if _deleted(copy):
-            taken -= copy.size
+        if _deleted(note):
+            taken -= sizes[note]
 
 
-@dataclass(frozen=True, slots=True)
-class _Copy:
-    folder: Path
-    used: int
-    size: int
-
-
-def _copies(root: Path) -> Iterator[_Copy]:
-    for note in root.glob("*/*.used"):
-        folder = note.with_suffix("")
-        with suppress(OSError):  # another process makes room as well
-            if folder.is_dir():
-                noted = note.read_text("utf-8")  # empty where a fetch was interrupted
-                size = int(noted) if noted.isdecimal() else folder_size(folder)
-                yield _Copy(folder, note.stat().st_mtime_ns, size)
-
-
-def _deleted(copy: _Copy) -> bool:
-    with suppress(OSError):  # in use, or another process evicts too
-        lock = os.open(_note(copy.folder), os.O_RDWR)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if copy.folder.parent.name == "runs" and not (copy.folder / PUSHED).exists():
-                return False
-            # Renamed first: a process that is killed meanwhile leaves no half copy under its name.
-            going = copy.folder.with_name(f".{copy.folder.name}")
-            shutil.rmtree(going, ignore_errors=True)
-            copy.folder.rename(going)
-            shutil.rmtree(going, ignore_errors=True)
-            return True
-        finally:
-            os.close(lock)
+def _deleted(note: Path) -> bool:
+    copy = note.with_suffix("")
+    with suppress(OSError), note.open("rb") as lock:  # in use, or another process evicts too
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if copy.parent.name == "runs" and not (copy / PUSHED).exists():
+            return False
+        # Renamed first: a process that is killed meanwhile leaves no half copy under its name.
+        going = copy.with_name(f".{copy.name}")
+        shutil.rmtree(going, ignore_errors=True)
+        copy.rename(going)
+        shutil.rmtree(going, ignore_errors=True)
+        return True
     return False
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from uiproof.benchmark import Metric
+from uiproof.benchmark import Metric, means_in
 from uiproof.engine.rundir import dataset_key
 from uiproof.engine.summary import summarise
 from uiproof.registry import benchmarks, resolve_dataset
@@ -172,7 +172,8 @@ def _out_of_bounds(place: str, run: SubmittedRun, benchmark: Benchmark) -> Itera
     metrics = list(benchmark.metrics)
     if metrics and all(one.bounds[0] >= -1 and one.bounds[1] <= 1 for one in metrics):
         known = {metric.key for metric in metrics}
-        others = set(_keys(run.summary.get("scores"))) - known
+        means = means_in(run.summary.get("scores"))
+        others = {key for key, mean in means if mean is not None} - known
         metrics += [Metric(key, key, bounds=(-1.0, 1.0)) for key in sorted(others)]
     bounds = {tuple(metric.key.split(".")): metric.bounds for metric in metrics}
     for i, case in enumerate(run.cases):
@@ -197,15 +198,6 @@ def _nodes(values: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
             yield path, value
         if isinstance(value, Mapping) and len(path) < _DEEPEST:
             left += [((*path, name), one) for name, one in reversed(list(value.items()))]
-
-
-def _keys(scores: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the paths at which a summary has means."""
-    for name, value in scores.items() if isinstance(scores, Mapping) else ():
-        if isinstance(value, Mapping) and "mean" in value:
-            yield prefix + name
-        else:
-            yield from _keys(value, f"{prefix}{name}.")
 
 
 def _dataset_problems(

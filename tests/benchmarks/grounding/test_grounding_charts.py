@@ -119,20 +119,6 @@ def test_points_have_names_and_axes_end_where_the_points_do(tmp_path):
     assert "dashed" not in chart
 
 
-def test_names_of_points_do_not_cover_each_other(tmp_path):
-    from matplotlib.figure import Figure
-    from matplotlib.text import Text
-
-    from uiproof.benchmarks.grounding.charts import _against_latency
-
-    figure = Figure(figsize=(10, 8), layout="constrained")
-    _against_latency(figure, [run(f"a longer name {i}", 0.5 + i / 48) for i in range(6)])
-    figure.draw_without_rendering()
-    boxes = [Text.get_window_extent(text) for text in figure.axes[0].texts]
-    assert len(boxes) == 6
-    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
-
-
 def both_protocols():
     return [
         run(name, share, shown=True, protocol=protocol)

@@ -160,11 +160,10 @@ def test_pixel_points_without_any_image_size_are_compared_with_pixel_boxes(tmp_p
     ("pred", "space"),
     [
         ([0.42, 0.52], Space.UNIT),
-        ([420, 520], Space.THOUSAND),
         ([1050, 520], Space.PIXELS),
     ],
 )
-def test_what_points_count_shows_from_the_verdicts_of_the_file(tmp_path, pred, space):
+def test_points_are_fractions_where_they_can_be_and_else_pixels(tmp_path, pred, space):
     box = [1000, 500, 1100, 540]
     file = with_details(tmp_path, detail(pred=pred, bbox=box, image_size=[2500, 1000]))
     assert file.reading.points["pred"].space is space
@@ -173,23 +172,11 @@ def test_what_points_count_shows_from_the_verdicts_of_the_file(tmp_path, pred, s
     assert (only(file).width, only(file).height) == (2500, 1000)
 
 
-def test_boxes_with_a_size_are_told_from_corners_by_what_is_possible(tmp_path):
-    sized = detail(bbox=[1000, 500, 100, 40], correctness=None, img_size=[2500, 1000])
-    file = with_details(tmp_path, sized)
-    assert file.reading.boxes is BoxForm.SIZE
-    assert only(file).rescored
-
-
-def test_boxes_with_a_size_are_told_from_corners_by_the_verdicts_of_the_file(tmp_path):
-    near_the_corner = {"bbox": [10, 10, 60, 40], "img_size": [2500, 1000]}
-    file = with_details(
-        tmp_path,
-        detail(**near_the_corner, pred=[65, 45]),
-        detail(**near_the_corner, pred=[20, 20]),
-        detail(**near_the_corner, pred=[90, 45], correctness="wrong"),
-    )
-    assert file.reading.boxes is BoxForm.SIZE
-    assert [one.rescored for one in file.methods["pred"]] == [True, True, False]
+def test_many_verdicts_that_the_numbers_contradict_ask_for_another_reading(tmp_path):
+    sized = detail(bbox=[1000, 500, 100, 40], img_size=[2500, 1000])
+    path = written(tmp_path, [sized] * 3)
+    assert "say what points and boxes are" in rates(read_predictions(path).methods["pred"]).why
+    assert all(one.rescored for one in read_predictions(path, boxes="size").methods["pred"])
 
 
 def test_corners_that_were_drawn_backwards_are_turned(tmp_path):

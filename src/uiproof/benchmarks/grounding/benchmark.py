@@ -67,7 +67,7 @@ class Grounding(Benchmark):
     protocols = deferred(f"{_ROOM}.cases:PROTOCOLS")
     recognises = deferred(f"{_ROOM}.cases:recognises")
     cases = deferred(f"{_ROOM}.cases:cases")
-    returned = deferred(f"{_ROOM}.cases:returned_answer")
+    function_answer = deferred(f"{_ROOM}.cases:function_answer")
     summarise = deferred(f"{_ROOM}.summary:summarise")
     reference_case = deferred(f"{_ROOM}.serving:reference_case")
     answer = deferred(f"{_ROOM}.serving:answer")

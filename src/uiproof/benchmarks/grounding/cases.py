@@ -108,8 +108,8 @@ class AssistedFinding:
     protocol: str = UIPROOF  # whose rules, one of `PROTOCOLS`
 
 
-def returned_answer(generated: Any) -> Answer:
-    """Return a place as the judge takes it; raise `MethodError` where it is none.
+def function_answer(generated: Any) -> Answer:
+    """Return what a function returned as the judge takes it; `MethodError` where it is no place.
 
     A place is an `Answer`, a point `(x, y)` or a box `(x, y, width, height)` in fractions of the
     screenshot, or None for an element that is not there.

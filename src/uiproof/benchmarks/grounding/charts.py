@@ -7,10 +7,9 @@ over screenshots.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from uiproof.benchmarks.grounding.cases import OPENADAPT, UIPROOF
 from uiproof.benchmarks.grounding.judge import AREA_RULE, SHORT_SIDE_RULE, SIZES
@@ -21,7 +20,6 @@ from uiproof.stats.intervals import Interval, clustered_mean
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.transforms import Bbox
 
     from uiproof.charts import Chart
 
@@ -30,10 +28,6 @@ GOOD_RATE = 0.8  # the guide line of detection rates
 QUICK_MS = 2000  # the guide line of latencies
 _LEAST_MS = 0.01  # a logarithmic axis has no 0
 _HATCHES = {UIPROOF: "////", OPENADAPT: "...."}  # of assisted methods, by protocol
-_LABEL_POINTS = 10  # how large names of points are written
-_MOST_LABELS = 16
-_LONGEST_LABEL = 64
-_MARKER_POINTS = 14  # room that a marker takes
 _LIMITS = {
     SHORT_SIDE_RULE: dict(zip(SIZES, ("short side < 32 px", "32-100 px", "> 100 px"), strict=True)),
     AREA_RULE: dict(zip(SIZES, ("area < 0.1 %", "0.1-1 %", "from 1 %"), strict=True)),
@@ -185,10 +179,7 @@ def _against_latency(figure: Figure, metrics: Sequence[MethodMetrics]) -> None:
     axes.set_title("Detection rate against latency")
     axes.grid(alpha=0.25)
     tidy(axes)
-    if len(metrics) > _MOST_LABELS:  # names would cover each other
-        _legend(figure, [axes])
-    else:
-        _label_points(figure, axes, list(zip(names, places, metrics, strict=True)))
+    _legend(figure, [axes])
 
 
 def _fit_rates(
@@ -200,94 +191,6 @@ def _fit_rates(
     room = max(0.06 * (high - low), 0.02)
     axes.set_ylim(low - room, high + room)
     axes.yaxis.set_major_formatter(lambda rate, _: f"{100 * rate:.3g} %" if 0 <= rate <= 1 else "")
-
-
-def _label_points(
-    figure: Figure, axes: Axes, points: Sequence[tuple[str, float, MethodMetrics]]
-) -> None:
-    """Write the name of each point near it: inside, and over no other name, point or whisker."""
-    figure.draw_without_rendering()  # places are known only then
-    pixels = figure.dpi / 72
-    # A thin line below a name leaves it legible, another name or a marker does not.
-    taken = [(_marker_box(axes, place, one, pixels), 10.0) for _, place, one in points]
-    taken += [(box, 1.0) for _, place, one in points for box in _whisker_boxes(axes, place, one)]
-    for name, place, one in sorted(points, key=lambda point: point[2].detection_rate):
-        shown = name if len(name) <= _LONGEST_LABEL else f"{name[: _LONGEST_LABEL - 1]}…"
-        label = axes.annotate(
-            shown,
-            (place, one.detection_rate),
-            xytext=(0, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=_LABEL_POINTS,
-            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "#666666"},
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
-            zorder=4,
-        )
-        label.set_in_layout(False)  # a long name must not make the chart small
-        x, y = axes.transData.transform((place, one.detection_rate))
-        size = label.get_window_extent()
-        box, side = _free_place(axes, (x, y), (size.width, size.height), taken)
-        label.set_horizontalalignment(side)
-        edge = {"left": box.x0, "center": (box.x0 + box.x1) / 2, "right": box.x1}[side]
-        label.set_position(((edge - x) / pixels, ((box.y0 + box.y1) / 2 - y) / pixels))
-        taken.append((box, 10.0))
-
-
-def _free_place(
-    axes: Axes,
-    point: tuple[float, float],
-    size: tuple[float, float],
-    taken: Sequence[tuple[Bbox, float]],
-) -> tuple[Bbox, Literal["left", "center", "right"]]:
-    """Return a box for a name, near its point and over little of what is there, and its side."""
-    from matplotlib.transforms import Bbox
-
-    width, height = size
-    gap = 0.9 * height
-    sides: tuple[tuple[Literal["left", "center", "right"], float], ...] = (
-        ("left", gap),
-        ("right", -gap - width),
-        ("center", -width / 2),
-    )
-    found: list[tuple[float, int, Bbox, Literal["left", "center", "right"]]] = []
-    for step, sign, (side, left) in product(range(60), (1, -1), sides):
-        middle = point[1] + sign * (0.7 + step / 3) * height
-        box = Bbox.from_bounds(point[0] + left, middle - height / 2, width, height)
-        # A label that is cut off is the worst; one far away is as bad as one line lower.
-        cost = 100 * (width * height - _shared(box, axes.bbox)) + 2 * step * height
-        cost += sum(weight * _shared(box, other) for other, weight in taken)
-        found.append((cost, len(found), box, side))
-    _, _, box, side = min(found)
-    return box, side
-
-
-def _shared(a: Bbox, b: Bbox) -> float:
-    wide = min(a.x1, b.x1) - max(a.x0, b.x0)
-    high = min(a.y1, b.y1) - max(a.y0, b.y0)
-    return max(float(wide), 0.0) * max(float(high), 0.0)
-
-
-def _marker_box(axes: Axes, place: float, one: MethodMetrics, pixels: float) -> Bbox:
-    from matplotlib.transforms import Bbox
-
-    x, y = axes.transData.transform((place, one.detection_rate))
-    half = _MARKER_POINTS * pixels / 2
-    return Bbox.from_extents(x - half, y - half, x + half, y + half)
-
-
-def _whisker_boxes(axes: Axes, place: float, one: MethodMetrics) -> list[Bbox]:
-    from matplotlib.transforms import Bbox
-
-    (left,), (right,) = _reach(_latency_interval(one))
-    (down,), (up,) = _reach(one.interval)
-    rate = one.detection_rate
-    least = axes.get_xlim()[0]  # a logarithmic axis has nothing at 0
-    ends = (
-        ((max(place - left, least), rate), (place + right, rate)),
-        ((place, rate - down), (place, rate + up)),
-    )
-    return [Bbox(axes.transData.transform(pair)).padded(2) for pair in ends]
 
 
 def _counted(one: MethodMetrics) -> str:

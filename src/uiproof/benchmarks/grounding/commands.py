@@ -168,10 +168,10 @@ def score(
     ] = None,
     points: Annotated[
         str | None,
-        typer.Option(help="pixels, unit, thousand, resized:28, … [default: what fits the file]"),
+        typer.Option(help="pixels, unit, thousand, resized:28, … [default: the format's]"),
     ] = None,
     boxes: Annotated[
-        str | None, typer.Option(help="corners or size. [default: what fits the file]")
+        str | None, typer.Option(help="corners or size. [default: the format's]")
     ] = None,
     annotations: Annotated[
         str | None, typer.Option(help="Showdown's data.csv, where its predictions have no boxes.")

@@ -286,15 +286,10 @@ def _farness(point: Point | None, target: Box | Polygon) -> float:
     """Return 0 in the middle of the target, growing logarithmically; 0 without an answer."""
     if point is None:
         return 0.0
-    box = target if isinstance(target, Box) else _around(target)
+    box = target if isinstance(target, Box) else Box.around(target)
     across = (point[0] - box.centre[0]) / max(box.w / 2, 1e-4)
     down = (point[1] - box.centre[1]) / max(box.h / 2, 1e-4)
     return float(np.log1p(across * across + down * down))
-
-
-def _around(polygon: Polygon) -> Box:
-    xs, ys = zip(*polygon, strict=True)
-    return Box(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
 
 
 def _best(replays: Sequence[_Replay], level: float, near: float) -> _Replay:

@@ -1,41 +1,26 @@
-"""Draw user interfaces: controls as sprites on a canvas that is saved as PNG.
+"""Draw user interfaces with Pillow: controls as sprites that are pasted onto a picture.
 
-A mask says for each pixel how much of it is covered, from 0 to `FULL`. Everything is whole-number
-arithmetic, with letters from a sheet that ships with the package (`fonts/`) and icons defined
-below, so the pixels are the same on every machine, whatever fonts it has.
+Letters come from a sheet that ships with the package (`fonts/`) and icons are defined below, so
+the pixels are the same on every machine with the same Pillow, whatever fonts it has.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from io import BytesIO
-from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-from PIL import Image
+from PIL import Image, ImageChops, ImageDraw
 
-FULL = 16
 _FONTS = Path(__file__).parents[2] / "fonts"
-_CORNER_DETAIL = 8  # samples per pixel and axis at rounded corners
-_PALETTE_SIZE = 256
-_COMPRESSION = 6
+_DETAIL = 8  # samples per pixel and axis at rounded corners
 
-Colour = tuple[int, int, int]
-Mask = npt.NDArray[np.uint8]
-
-
-# --- canvas
-
-
-def colour(code: str) -> Colour:
-    """Parse a colour such as `#2196f3`."""
-    return int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)
+Colour = str  # such as `#2196f3`
+Mask = Image.Image  # of mode L: how much of each pixel is covered
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,69 +47,23 @@ def sprite(layers: Iterable[Layer]) -> Sprite:
     given = tuple(layers)
     left, top = min(layer.x for layer in given), min(layer.y for layer in given)
     return Sprite(
-        max(layer.x + layer.mask.shape[1] for layer in given) - left,
-        max(layer.y + layer.mask.shape[0] for layer in given) - top,
+        max(layer.x + layer.mask.width for layer in given) - left,
+        max(layer.y + layer.mask.height for layer in given) - top,
         tuple(Layer(one.x - left, one.y - top, one.mask, one.colour) for one in given),
     )
 
 
-class Canvas:
-    """An image of at most 256 colours; further ones become the nearest of these."""
-
-    def __init__(self, width: int, height: int, background: Colour) -> None:
-        self.pixels = np.zeros((height, width), np.uint8)
-        self.palette: list[Colour] = []
-        self._indices: dict[Colour, int] = {}
-        self._index(background)
-
-    def paint(self, drawn: Sprite, x: int, y: int) -> None:
-        """Blend a sprite into the image with its top left corner at `x`, `y`."""
-        for layer in drawn.layers:
-            self._lay(layer, x + layer.x, y + layer.y)
-
-    def png(self) -> bytes:
-        """Encode the image; the compression level is fixed for the sake of equal bytes."""
-        image = Image.fromarray(self.pixels)
-        image.putpalette([part for one in self.palette for part in one])
-        file = BytesIO()
-        image.save(file, "PNG", compress_level=_COMPRESSION)
-        return file.getvalue()
-
-    def _lay(self, layer: Layer, x: int, y: int) -> None:
-        # Clip to the image.
-        left, top = max(-x, 0), max(-y, 0)
-        mask = layer.mask[top : self.pixels.shape[0] - y, left : self.pixels.shape[1] - x]
-        x, y = x + left, y + top
-        spot = self.pixels[y : y + mask.shape[0], x : x + mask.shape[1]]
-        steps = spot.astype(np.intp) * (FULL + 1) + mask
-        mixed = np.zeros(_PALETTE_SIZE * (FULL + 1), np.uint8)
-        present = np.flatnonzero(np.bincount(steps.reshape(-1), minlength=mixed.size))
-        for step in present.tolist():
-            below, coverage = divmod(step, FULL + 1)
-            mixed[step] = self._mix(below, layer.colour, coverage)
-        spot[...] = mixed[steps]
-
-    def _mix(self, below: int, above: Colour, coverage: int) -> int:
-        if coverage == 0:
-            return below
-        parts = zip(self.palette[below], above, strict=True)
-        red, green, blue = ((a * (FULL - coverage) + b * coverage) // FULL for a, b in parts)
-        return self._index((red, green, blue))
-
-    def _index(self, wanted: Colour) -> int:
-        found = self._indices.get(wanted)
-        if found is None:
-            if len(self.palette) < _PALETTE_SIZE:
-                found = len(self.palette)
-                self.palette.append(wanted)
-            else:
-                found = min(range(_PALETTE_SIZE), key=lambda i: _distance(self.palette[i], wanted))
-            self._indices[wanted] = found
-        return found
+def paint(picture: Image.Image, drawn: Sprite, x: int, y: int) -> None:
+    """Blend a sprite into a picture with its top left corner at `x`, `y`."""
+    for layer in drawn.layers:
+        picture.paste(layer.colour, (x + layer.x, y + layer.y), layer.mask)
 
 
-def _distance(one: Colour, other: Colour) -> int:
-    return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+def png(picture: Image.Image) -> bytes:
+    """Encode a picture; the compression level is fixed for the sake of equal bytes."""
+    file = BytesIO()
+    picture.save(file, "PNG", compress_level=6)
+    return file.getvalue()
 
 
 # --- controls
@@ -132,7 +71,7 @@ def _distance(one: Colour, other: Colour) -> int:
 
 def text_width(text: str, size: int) -> int:
     """Return how many pixels the ink of a text is wide."""
-    return lettering(text, size).width
+    return lettering(text, size).mask.width
 
 
 def panel(width: int, height: int, fill: Colour, radius: int, border: Colour | None) -> Sprite:
@@ -150,8 +89,7 @@ def text(content: str, size: int, ink: Colour) -> Sprite:
 def link(content: str, size: int, ink: Colour) -> Sprite:
     """Draw an underlined text."""
     line = lettering(content, size)
-    thickness = max(1, size // 14)
-    underline = np.full((thickness, line.width), FULL, np.uint8)
+    underline = Image.new("L", (line.mask.width, max(1, size // 14)), 255)
     gap = max(1, size // 10)
     return sprite([Layer(0, -line.rise, line.mask, ink), Layer(0, gap, underline, ink)])
 
@@ -172,10 +110,9 @@ def button(
     border: Colour | None = None,
 ) -> Sprite:
     """Draw a box with a centred text."""
-    radius = max(2, size // 3)
-    box = panel(width, height, fill, radius, border)
+    box = panel(width, height, fill, max(2, size // 3), border)
     x = (width - text_width(content, size)) // 2
-    return sprite([*box.layers, _text_layer(content, size, x, height, ink)])
+    return sprite([*box.layers, text_layer(content, size, x, height, ink)])
 
 
 def text_field(
@@ -183,7 +120,7 @@ def text_field(
 ) -> Sprite:
     """Draw a bordered box with a text at its left."""
     box = _bordered(width, height, fill, border, max(2, size // 5), max(1, size // 12))
-    return sprite([*box, _text_layer(content, size, field_padding(size), height, ink)])
+    return sprite([*box, text_layer(content, size, field_padding(size), height, ink)])
 
 
 def dropdown(
@@ -191,29 +128,23 @@ def dropdown(
 ) -> Sprite:
     """Draw a text field with a small triangle at its right."""
     field = text_field(content, size, width, height, fill=fill, ink=ink, border=border)
-    mask = _triangle(max(3, size * 3 // 10))
-    x = width - field_padding(size) - mask.shape[1]
-    return sprite([*field.layers, Layer(x, (height - mask.shape[0]) // 2, mask, ink)])
+    half = max(3, size * 3 // 10)
+    mask = Image.new("L", (2 * half, half))
+    ImageDraw.Draw(mask).polygon(((0, 0), (2 * half - 1, 0), (half, half - 1)), fill=255)
+    x = width - field_padding(size) - mask.width
+    return sprite([*field.layers, Layer(x, (height - mask.height) // 2, mask, ink)])
 
 
 def checkbox(
-    content: str,
-    size: int,
-    *,
-    ticked: bool,
-    fill: Colour,
-    ink: Colour,
-    border: Colour,
-    tick: Colour,
+    content: str, size: int, *, ticked: bool, fill: Colour, ink: Colour, border: Colour
 ) -> Sprite:
     """Draw a square, ticked or not, with its label to the right."""
     side = size + max(1, size // 8)
     square = _bordered(side, side, fill, border, max(1, size // 6), max(1, size // 10))
-    layers = [*square, _text_layer(content, size, side + max(4, size // 2), side, ink)]
+    layers = [*square, text_layer(content, size, side + max(4, size // 2), side, ink)]
     if ticked:
         mark = pictogram("check mark", side * 5 // 8)
-        x, y = (side - mark.shape[1]) // 2, (side - mark.shape[0] + 1) // 2
-        layers.append(Layer(x, y, mark, tick))
+        layers.append(Layer((side - mark.width) // 2, (side - mark.height + 1) // 2, mark, ink))
     return sprite(layers)
 
 
@@ -227,11 +158,10 @@ def dropdown_extra(size: int) -> int:
     return 2 * max(3, size * 3 // 10) + field_padding(size)
 
 
-def _text_layer(content: str, size: int, x: int, height: int, ink: Colour) -> Layer:
+def text_layer(content: str, size: int, x: int, height: int, ink: Colour) -> Layer:
     """Return a text whose capital letters are centred in a box of this height."""
     line = lettering(content, size)
-    baseline = (height + cap_height(size)) // 2
-    return Layer(x, baseline - line.rise, line.mask, ink)
+    return Layer(x, (height + cap_height(size)) // 2 - line.rise, line.mask, ink)
 
 
 def _bordered(
@@ -240,11 +170,6 @@ def _bordered(
     inner = rounded_box(width - 2 * thickness, height - 2 * thickness, max(radius - thickness, 0))
     outer = Layer(0, 0, rounded_box(width, height, radius), border)
     return [outer, Layer(thickness, thickness, inner, fill)]
-
-
-def _triangle(half: int) -> Mask:
-    rows, columns = np.arange(half)[:, None], np.arange(2 * half)[None, :]
-    return ((columns >= rows) & (columns < 2 * half - rows)).astype(np.uint8) * FULL
 
 
 # --- letters and boxes
@@ -257,11 +182,6 @@ class Lettering:
     mask: Mask
     rise: int
 
-    @property
-    def width(self) -> int:
-        """Return the number of pixels across."""
-        return int(self.mask.shape[1])
-
 
 @lru_cache(maxsize=4096)
 def lettering(text: str, size: int) -> Lettering:
@@ -270,15 +190,17 @@ def lettering(text: str, size: int) -> Lettering:
     # The baseline falls between two rows of pixels, so that letters stand on a sharp edge.
     lead = next(rows for rows in range(em) if (baseline + rows) * size % em == 0)
     glyphs = [letters.get(character, letters["?"]) for character in text]
-    line = np.zeros((sheet.shape[0] + lead, sum(glyph[3] for glyph in glyphs) + 2 * em), np.uint8)
+    across = sum(glyph[3] for glyph in glyphs) + 2 * em
+    line = Image.new("L", (across, sheet.height + lead + em))
     pen = em
     for left, width, bearing, advance in glyphs:
-        spot = line[lead:, pen + bearing : pen + bearing + width]
-        np.maximum(spot, sheet[:, left : left + width], out=spot)
+        glyph = sheet.crop((left, 0, left + width, sheet.height))
+        line.paste(255, (pen + bearing, lead), glyph)
         pen += advance
-    mask = _resampled(line, size, em)
-    top, _, ink = _trimmed(mask)
-    return Lettering(ink, (baseline + lead) * size // em - top)
+    wide, high = across * size // em, line.height * size // em
+    covered = (0, 0, wide * em / size, high * em / size)
+    ink = _trimmed(line.resize((wide, high), Image.Resampling.BOX, covered))
+    return Lettering(ink[1], (baseline + lead) * size // em - ink[0])
 
 
 @cache
@@ -291,73 +213,38 @@ def cap_height(size: int) -> int:
 def _sheet() -> tuple[Mask, int, int, dict[str, tuple[int, int, int, int]]]:
     measures = json.loads((_FONTS / "lettering.json").read_text("utf-8"))
     with Image.open(_FONTS / "lettering.png") as sheet:
-        return np.asarray(sheet), measures["em"], measures["baseline"], measures["letters"]
+        return sheet.convert("L"), measures["em"], measures["baseline"], measures["letters"]
 
 
-def _resampled(source: Mask, numerator: int, denominator: int) -> Mask:
-    """Scale an image of 0 to 255 to a mask, by area."""
-    grown = _grown(
-        _grown(source.astype(np.int64), numerator, denominator).T, numerator, denominator
-    )
-    whole = 255 * denominator * denominator
-    return ((grown.T * FULL + whole // 2) // whole).astype(np.uint8)
-
-
-def _grown(
-    source: npt.NDArray[np.int64], numerator: int, denominator: int
-) -> npt.NDArray[np.int64]:
-    """Scale the rows by area; sums are `denominator` times the mean of the pixels."""
-    rows = source.shape[0]
-    edges = np.arange(-(-rows * numerator // denominator) + 1) * denominator
-    whole, part = np.minimum(edges // numerator, rows), edges % numerator
-    below = np.zeros((rows + 1, source.shape[1]), np.int64)
-    np.cumsum(source, axis=0, out=below[1:])
-    padded = np.vstack((source, np.zeros((1, source.shape[1]), np.int64)))
-    sums: npt.NDArray[np.int64] = below[whole] * numerator + padded[whole] * part[:, None]
-    return sums[1:] - sums[:-1]
-
-
-def _trimmed(mask: Mask) -> tuple[int, int, Mask]:
-    """Return the covered part of a mask with its position: top, left, part."""
-    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    if not rows.size:
-        return 0, 0, mask[:0, :0]
-    top, left = int(rows[0]), int(columns[0])
-    return top, left, mask[top : rows[-1] + 1, left : columns[-1] + 1]
+def _trimmed(mask: Mask) -> tuple[int, Mask]:
+    """Return the first covered row of a mask, and its covered part."""
+    box = mask.getbbox() or (0, 0, 0, 0)
+    return box[1], mask.crop(box)
 
 
 def rounded_box(width: int, height: int, radius: int) -> Mask:
     """Return a filled box with round corners."""
-    mask = np.full((height, width), FULL, np.uint8)
+    mask = Image.new("L", (width, height), 255)
     radius = min(radius, width // 2, height // 2)
     if radius > 0:
-        corner = _corner(radius)
-        mask[:radius, :radius] = corner
-        mask[:radius, width - radius :] = corner[:, ::-1]
-        mask[height - radius :, :radius] = corner[::-1]
-        mask[height - radius :, width - radius :] = corner[::-1, ::-1]
+        disc = _disc(radius)
+        for x, left in ((0, 0), (width - radius, radius)):
+            for y, top in ((0, 0), (height - radius, radius)):
+                mask.paste(disc.crop((left, top, left + radius, top + radius)), (x, y))
     return mask
 
 
 @cache
-def _corner(radius: int) -> Mask:
-    fine = radius * _CORNER_DETAIL
-    steps = 2 * (fine - np.arange(fine)) - 1  # twice the distance of each sample from the centre
-    inside = (steps[:, None] ** 2 + steps[None, :] ** 2 <= (2 * fine) ** 2).astype(np.uint8) * 255
-    return _resampled(inside, 1, _CORNER_DETAIL)
+def _disc(radius: int) -> Mask:
+    side = 2 * radius * _DETAIL
+    disc = Image.new("L", (side, side))
+    ImageDraw.Draw(disc).ellipse((0, 0, side - 1, side - 1), fill=255)
+    return disc.reduce(_DETAIL)
 
 
 # --- icons
 
-# Pictograms are made of shapes on a square of 96 units, sampled six times per unit and axis, and
-# then scaled down.
-
-_UNITS, _SAMPLES = 96, 6
-_STEP = 2 * _SAMPLES  # coordinates are doubled, so that the middles of samples are whole numbers
-_X = np.arange(_UNITS * _SAMPLES, dtype=np.int64)[None, :] * 2 + 1
-_Y = _X.T
-
-_Area = npt.NDArray[np.bool_]
+_UNITS, _SAMPLES = 96, 6  # the square that icons are drawn on, and samples per unit and axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,77 +259,47 @@ class Pictogram:
 def pictogram(name: str, size: int) -> Mask:
     """Return the ink of an icon whose longer side is this many pixels."""
     large = _large(name)
-    return _trimmed(_resampled(large, size, max(large.shape)))[2]
+    scale = size / max(large.size)
+    width, height = (max(round(side * scale), 1) for side in large.size)
+    return _trimmed(large.resize((width, height), Image.Resampling.BOX))[1]
 
 
 @cache
 def _large(name: str) -> Mask:
-    area = np.zeros((_UNITS * _SAMPLES, _UNITS * _SAMPLES), np.bool_)
+    area = Image.new("L", (_UNITS * _SAMPLES, _UNITS * _SAMPLES))
     parts = re.split(r"([-+&])", f"+{PICTOGRAMS[name].shapes}")[1:]
     for operator, part in zip(parts[::2], parts[1::2], strict=True):
         shape, *numbers = part.split()
-        drawn = _SHAPES[shape](*map(int, numbers))
-        area = area | drawn if operator == "+" else area & (drawn if operator == "&" else ~drawn)
-    return _trimmed(area.astype(np.uint8) * 255)[2]
+        drawn = _shape(shape, [int(number) * _SAMPLES for number in numbers])
+        combine = {"+": ImageChops.lighter, "-": ImageChops.subtract, "&": ImageChops.darker}
+        area = combine[operator](area, drawn)
+    return _trimmed(area)[1]
 
 
-def _disc(x: int, y: int, radius: int) -> _Area:
-    return (_X - x * _STEP) ** 2 + (_Y - y * _STEP) ** 2 <= (radius * _STEP) ** 2
+def _shape(name: str, numbers: list[int]) -> Mask:
+    """Draw a disc or ring (x, y, radius, thickness), a box or frame (left, top, right, bottom,
+    thickness), a line (thickness, x, y, x, y, …) or a polygon (x, y, x, y, …).
+    """
+    mask = Image.new("L", (_UNITS * _SAMPLES, _UNITS * _SAMPLES))
+    draw = ImageDraw.Draw(mask)
+    if name in ("disc", "ring"):
+        x, y, radius, *thickness = numbers
+        for r, ink in ((radius, 255), *((radius - one, 0) for one in thickness)):
+            draw.ellipse((x - r, y - r, x + r - 1, y + r - 1), fill=ink)
+    elif name in ("box", "frame"):
+        left, top, right, bottom, *thickness = numbers
+        for t, ink in ((0, 255), *((one, 0) for one in thickness)):
+            draw.rectangle((left + t, top + t, right - t - 1, bottom - t - 1), fill=ink)
+    elif name == "line":
+        radius, points = numbers[0] // 2, list(zip(numbers[1::2], numbers[2::2], strict=True))
+        draw.line(points, fill=255, width=numbers[0])
+        for x, y in points:
+            draw.ellipse((x - radius, y - radius, x + radius - 1, y + radius - 1), fill=255)
+    else:
+        draw.polygon(numbers, fill=255)
+    return mask
 
 
-def _ring(x: int, y: int, radius: int, thickness: int) -> _Area:
-    return _disc(x, y, radius) & ~_disc(x, y, radius - thickness)
-
-
-def _box(left: int, top: int, right: int, bottom: int) -> _Area:
-    return _between(_X, left, right) & _between(_Y, top, bottom)
-
-
-def _between(values: npt.NDArray[np.int64], low: int, high: int) -> _Area:
-    return (values >= low * _STEP) & (values < high * _STEP)
-
-
-def _frame(left: int, top: int, right: int, bottom: int, thickness: int) -> _Area:
-    inner = _box(left + thickness, top + thickness, right - thickness, bottom - thickness)
-    return _box(left, top, right, bottom) & ~inner
-
-
-def _line(thickness: int, *numbers: int) -> _Area:
-    """Return a line with round ends and joints; `thickness` must be even."""
-    radius = thickness // 2
-    area = _disc(numbers[0], numbers[1], radius)
-    for (x1, y1), (x2, y2) in pairwise(_points(numbers)):
-        dx, dy = (x2 - x1) * _STEP, (y2 - y1) * _STEP
-        across, down = _X - x1 * _STEP, _Y - y1 * _STEP
-        length = dx * dx + dy * dy
-        along = across * dx + down * dy
-        near = (across * dy - down * dx) ** 2 <= (radius * _STEP) ** 2 * length
-        area |= ((along >= 0) & (along <= length) & near) | _disc(x2, y2, radius)
-    return area
-
-
-def _polygon(*numbers: int) -> _Area:
-    points = _points(numbers)
-    area = np.zeros((_UNITS * _SAMPLES, _UNITS * _SAMPLES), np.bool_)
-    for start, end in zip(points, (*points[1:], points[0]), strict=True):
-        (x1, y1), (x2, y2) = sorted((start, end), key=lambda point: point[1])
-        left_of = (_X - x1 * _STEP) * (y2 - y1) < (_Y - y1 * _STEP) * (x2 - x1)
-        area ^= _between(_Y, y1, y2) & left_of
-    return area
-
-
-def _points(numbers: tuple[int, ...]) -> list[tuple[int, int]]:
-    return list(zip(numbers[::2], numbers[1::2], strict=True))
-
-
-_SHAPES: Mapping[str, Callable[..., _Area]] = {
-    "disc": _disc,  # x, y, radius
-    "ring": _ring,  # x, y, radius, thickness
-    "box": _box,  # left, top, right, bottom
-    "frame": _frame,  # left, top, right, bottom, thickness
-    "line": _line,  # thickness, x, y, x, y, …
-    "polygon": _polygon,  # x, y, x, y, …
-}
 _ROWS = """
 magnifier: ring 40 40 32 10 + line 14 64 64 86 86 : search, find, look, zoom
 gear: line 18 48 6 48 90 + line 18 6 48 90 48 + line 18 18 18 78 78 + line 18 78 18 18 78
@@ -502,7 +359,7 @@ globe: ring 8 48 56 6 + ring 88 48 56 6 + box 45 6 51 90 + box 6 45 90 51 & disc
 """
 
 
-def _parse_icons(rows: str) -> dict[str, Pictogram]:
+def _parse_icons(rows: str) -> Mapping[str, Pictogram]:
     icons = {}
     for row in re.sub(r"\n +", " ", rows.strip()).splitlines():
         name, shapes, meanings = (part.strip() for part in row.split(":"))

@@ -763,8 +763,7 @@ def _area(
         points = _convert_polygon(row.numbers, row.size) if row.size else None
         if not points:
             return None
-        xs, ys = zip(*points, strict=True)
-        box = Box(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
+        box = Box.around(points)
         return (box, points) if box.area > 0 else None
     found = _convert_box(raw, convention) if raw else None
     return (found, ()) if found else None

@@ -3,10 +3,10 @@
     grounder = OcrGrounder()
     guess = await grounder.ground(Picture.open(path), "Click on the 'Save' button", context)
 
-An instruction is cut at prepositions. What comes before the first names the target, what follows
-says where it is: beside what, on which side of the screen, which one of several. Every text on the
-screen that matches some words is a candidate; the best one is clicked, and below `MIN_SCORE` the
-grounder refuses. English only. Icons, fields and boxes are found by their labels only.
+The target is named by what is in quotes, else by the words that are neither usual nor about
+controls. A few spatial words tell equal texts apart: sides of the screen, `left of`, `below`,
+`next to`, ordinals, `top-most`. The text that fits best is clicked; below `MIN_SCORE` the grounder
+refuses. English only. Icons, fields and boxes are found by their labels only.
 
 A picture is read once (some seconds of CPU for a full screen); what was read is kept in memory and
 on disk. The same picture and instruction always give the same guess.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from uiproof.engine.context import Context
     from uiproof.vision.ocr import OcrLine
 
-VERSION = 2  # grows whenever the same picture and instruction may give another guess
+VERSION = 3  # grows whenever the same picture and instruction may give another guess
 MIN_SCORE = 0.42
 # The detector misses less small type when it sees the whole screen, enlarged as far as one look
 # allows: 1920 x 1080 by 4/3, which takes about 1 GB.
@@ -117,107 +117,68 @@ def read_screen(rgb: Any) -> list[OcrLine]:
 _QUOTE = re.compile(
     r"“([^”]+)”|\"([^\"]+)\"|`([^`]+)`|«([^»]+)»|(?<!\w)['‘](?=\S)(.+?)(?<=\S)['’](?!\w)"
 )
-_QUOTED = 0xE000  # private characters stand for quotes while an instruction is taken apart
-_PRIVATE = re.compile("[\ue000-\uf8ff]")
-_TOKEN = re.compile(r"[\ue000-\uf8ff]|[\w/#@%&$+*=~|<>×-]+(?:[.'’:/][\w%]+)*")
-_VERB = re.compile(
-    r"\b(?:please |now |just )?(?:(?:left|right|double|mouse)[- ])?(?:click|tap|press|hit|find|"
-    r"locate|hover|point|move|look|go|navigate|type|enter|write)\b(?: (?:on|at|in|into|to|over))?",
-    re.IGNORECASE,
-)
+_WORD = re.compile(r"[\w/#@%&$+*=~|<>×-]+(?:[.'’:/][\w%]+)*")
 _SIDE_OF = r"(?:(?:to|on|at) (?:the )?)?{}(?: side)? of(?! (?:the )?(?:screen|window|page))"
-_BOUNDARY = re.compile(
-    rf"\b(?:(?P<left>{_SIDE_OF.format('left')}|before)|(?P<right>{_SIDE_OF.format('right')}|after)"
+_RELATION = re.compile(
+    rf"\b(?:(?P<left>{_SIDE_OF.format('left')})|(?P<right>{_SIDE_OF.format('right')})"
     r"|(?P<above>above|on top of)|(?P<below>below|under|underneath|beneath)"
-    r"|(?P<near>next to|near|beside|close to|adjacent to|alongside)"
-    r"|(?P<named>says|reads|contains|labell?ed|named|called|titled)"
-    r"|(?P<other>inside|within|into|in|on|at|of|for|about|according to|with|from|and|then|to|that|"
-    r"which|so|when|where|while|or|as))\b|(?P<stop>[.;!?(),:](?!\w))",
+    r"|(?P<near>next to|near|beside|close to))\b",
     re.IGNORECASE,
 )
-# Weights of words after a preposition: where the target itself has no words
-# ("the size of the desktop icons"), its surroundings are the next best.
-_WEIGHTS = {"": 1.0, "named": 1.0, "other": 0.6}
-_BESIDE_WEIGHT = 0.5
 _FROM = re.compile(r"\bfrom (?:the )?(top|bottom|left|right)\b", re.IGNORECASE)
 _SIDES = {"upper": "top", "lower": "bottom", "center": "middle", "centre": "middle"}
 _SIDES |= {side: side for side in ("top", "bottom", "left", "right", "middle")}
-_ORDINALS = {
-    **{word: index for index, word in enumerate(("first", "second", "third", "fourth", "fifth"))},
-    **{word: index for index, word in enumerate(("1st", "2nd", "3rd", "4th", "5th"))},
-    "last": -1,
-}
+_ORDINALS = {word: n for n, word in enumerate(("first", "second", "third", "fourth", "fifth"))}
+_ORDINALS["last"] = -1
 _SUPERLATIVE = re.compile(r"(left|right|top|bottom)-?most")
-
-
-def _listed(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_FUNCTION_WORDS = _listed(
-    """a an the this these those it its your my their is are be was were will would can could
-    should may i you we they not no if than who what how up out there here only also very s by
+_AXES = {"left": 0, "right": 0, "top": 1, "bottom": 1}
+# Words that say what to do, with what kind of thing, or nothing.
+_USUAL = """
+    a an the this that these those it its your my their is are be was were will would can could
+    should may i you we they not no if than who what how up out there here only also very by on in
+    at to of for from and or with into which so when where while as about then please now just
     screen window page app application interface dialog located displayed shown visible see one
-    current user want mouse cursor pointer"""
-)
-_KIND_WORDS = _listed(
-    """button buttons link field input textbox box bar checkbox radio toggle switch slider dropdown
-    drop-down combobox selector icon image logo symbol arrow text label option item entry menu tab
-    row column cell line corner side sidebar toolbar panel pane edge part area section"""
-)
-_ACTIONS = _listed(
-    """select choose pick open focus mark highlight check uncheck tick untick deselect unselect
-    expand collapse unfold activate use view show access change modify set adjust enable disable"""
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """Words that may be written on the target, or on what it stands beside."""
-
-    text: str
-    weight: float  # 0-1: how surely they name the target
-    quoted: bool
+    current user want mouse cursor pointer button buttons link field input textbox box bar checkbox
+    radio toggle switch slider dropdown drop-down combobox selector icon image logo symbol arrow
+    text label labeled labelled named called titled says reads option item entry menu tab row column
+    cell line corner side sidebar toolbar panel pane edge part area section click double-click tap
+    press hit find locate hover point move look go navigate type enter write select choose pick open
+    focus mark highlight check uncheck tick untick expand collapse activate use view show access
+    change modify set adjust enable disable
+"""
+_IGNORED = frozenset(_USUAL.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """An instruction, as far as it is understood."""
 
-    phrases: tuple[Phrase, ...]  # the heaviest first
-    anchors: tuple[tuple[str, tuple[Phrase, ...]], ...]  # left, right … of what the target stands
+    names: tuple[tuple[str, float], ...]  # texts that may be written on it, and how surely
+    relation: str  # left, right, above, below or near what `beside` names; "" for none
+    beside: tuple[tuple[str, float], ...]
     sides: frozenset[str]  # of top, bottom, left, right, middle
-    rank: tuple[int, str] | None  # which one of equals (-1: the last), and along "x", "y" or ""
+    rank: tuple[int, int | None] | None  # which one of equals (-1: the last), along which axis
 
 
 @lru_cache(maxsize=256)
 def understand(instruction: str) -> Target:
     """Take an instruction apart; at worst, nothing is wanted."""
-    quotes: list[str] = []
-
-    def mask(match: re.Match[str]) -> str:
-        quotes.append(next(filter(None, match.groups())).strip())
-        return f" {chr(_QUOTED + len(quotes) - 1)} " if len(quotes) <= 1000 else " "
-
-    text = _VERB.sub(" ", _QUOTE.sub(mask, _PRIVATE.sub(" ", instruction)))
-    counted = _FROM.search(text)
-    text = _FROM.sub(" ", text)
-    phrases: list[Phrase] = []
-    anchors, sides = [], set()
-    for relation, clause in _clauses(text):
-        tokens = _TOKEN.findall(clause)
-        found = tuple(_phrases(tokens, quotes, _WEIGHTS.get(relation, _BESIDE_WEIGHT)))
-        phrases += found
-        if relation not in _WEIGHTS and found:
-            anchors.append((relation, found))
-        placed = (token.lower() for token in tokens if not _SUPERLATIVE.fullmatch(token.lower()))
-        parts = {part for token in placed for part in token.split("-")}
-        sides |= {_SIDES[part] for part in parts & _SIDES.keys()}
-    best: dict[str, Phrase] = {}
-    for phrase in sorted(phrases, key=lambda phrase: -phrase.weight):
-        best.setdefault(phrase.text.lower(), phrase)
-    rank = _rank(text, counted[1].lower() if counted else "")
-    return Target(tuple(best.values()), tuple(anchors), frozenset(sides), rank)
+    # Quotes keep their places, but what is in them is no preposition.
+    plain = _QUOTE.sub(lambda match: "\0" * len(match[0]), instruction)
+    relation = _RELATION.search(plain)
+    end = relation.start() if relation else len(plain)
+    counted = _FROM.search(plain)
+    words = _WORD.findall(_FROM.sub(" ", plain[:end]).lower())
+    parts = {part for word in words if not _SUPERLATIVE.fullmatch(word) for part in word.split("-")}
+    return Target(
+        names=tuple(_names(instruction[:end], plain[:end])),
+        relation=(relation.lastgroup or "") if relation else "",
+        beside=tuple(_names(instruction[relation.end() :], plain[relation.end() :]))
+        if relation
+        else (),
+        sides=frozenset(_SIDES[part] for part in parts & _SIDES.keys()),
+        rank=_rank(words, counted[1].lower() if counted else ""),
+    )
 
 
 def named_sides(instruction: str) -> frozenset[str]:
@@ -225,59 +186,35 @@ def named_sides(instruction: str) -> frozenset[str]:
     return understand(instruction).sides
 
 
-def _clauses(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each clause with the name of its preposition; "" for the one that names the target."""
-    relation, start = "", 0
-    for boundary in _BOUNDARY.finditer(text):
-        yield relation, text[start : boundary.start()]
-        name = boundary.lastgroup or ""
-        relation, start = "other" if name == "stop" else name, boundary.end()
-    yield relation, text[start:]
-
-
-def _phrases(tokens: Sequence[str], quotes: Sequence[str], weight: float) -> Iterator[Phrase]:
-    """Yield the quotes, and each run of words that could be a name: the longer, the heavier."""
-    quoted = [quotes[ord(token) - _QUOTED] for token in tokens if _PRIVATE.match(token)]
-    yield from (Phrase(text, weight, True) for text in quoted)
-    if quoted:
-        weight *= 0.45  # beside a quote, other words are descriptions
-    meanings = [_meaning(token) for token in tokens]
-    total = max(sum(meanings), 1.0)
-    for start in range(len(tokens)):
-        share = 0.0
-        for end in range(start, min(start + _LONGEST_RUN, len(tokens))):
-            if _PRIVATE.match(tokens[end]):
+def _names(text: str, plain: str) -> Iterator[tuple[str, float]]:
+    """Yield the quotes, or else each run of words that mean something: the longer, the surer."""
+    quotes = [next(filter(None, match.groups())).strip() for match in _QUOTE.finditer(text)]
+    yield from ((quote, 0.6 if number else 1.0) for number, quote in enumerate(quotes))
+    if quotes:
+        return
+    words = _WORD.findall(plain)
+    telling = [not _is_ignored(word.lower()) for word in words]
+    for start in range(len(words)):
+        for end in range(start, min(start + _LONGEST_RUN, len(words))):
+            if not telling[end]:
                 break
-            share += meanings[end] / total
-            if meanings[start] and meanings[end]:
-                text = " ".join(tokens[start : end + 1])
-                yield Phrase(text, weight * (0.25 + 0.7 * share**0.5), False)
+            share = (end - start + 1) / sum(telling)
+            yield " ".join(words[start : end + 1]), 0.25 + 0.7 * share**0.5
 
 
-def _meaning(token: str) -> float:
-    """Return how much a word says about what is written on the target."""
-    word = token.lower()
-    if word in _FUNCTION_WORDS or _PRIVATE.match(token):
-        return 0.0
-    if word in _KIND_WORDS or word in _ORDINALS or _SUPERLATIVE.fullmatch(word):
-        return 0.1
-    if all(part in _SIDES for part in word.split("-")):
-        return 0.1
-    return 0.3 if word in _ACTIONS else 1.0
+def _is_ignored(word: str) -> bool:
+    sides = all(part in _SIDES for part in word.split("-"))
+    return sides or word in _IGNORED or word in _ORDINALS or bool(_SUPERLATIVE.fullmatch(word))
 
 
-def _rank(text: str, counted_from: str) -> tuple[int, str] | None:
-    for token in _TOKEN.findall(text.lower()):
-        if extreme := _SUPERLATIVE.fullmatch(token):
-            return (-1 if extreme[1] in ("right", "bottom") else 0), _axis(extreme[1])
-        if (index := _ORDINALS.get(token)) is not None:
+def _rank(words: Sequence[str], counted_from: str) -> tuple[int, int | None] | None:
+    for word in words:
+        if extreme := _SUPERLATIVE.fullmatch(word):
+            return (-1 if extreme[1] in ("right", "bottom") else 0), _AXES[extreme[1]]
+        if (index := _ORDINALS.get(word)) is not None:
             backwards = counted_from in ("right", "bottom") and index >= 0
-            return (-1 - index if backwards else index), _axis(counted_from)
+            return (-1 - index if backwards else index), _AXES.get(counted_from)
     return None
-
-
-def _axis(side: str) -> str:
-    return {"left": "x", "right": "x", "top": "y", "bottom": "y"}.get(side, "")
 
 
 # --- the screen -----------------------------------------------------------------------------------
@@ -368,57 +305,54 @@ class Choice:
 def choose(screen: ScreenText, instruction: str) -> Choice | None:
     """Return what an instruction means, or None when there is nothing like it."""
     target = understand(instruction)
-    anchors = [(name, boxes) for name, one in target.anchors if (boxes := _anchor(screen, one))]
-    candidates = []
-    for span, said in _candidates(screen, target):
+    anchors = _best_places(screen, target.beside)
+    found = []
+    for span, said in _matches(screen, target.names):
         factor = 1.0
         for side in target.sides:
             factor *= 1 - 0.3 * _distance_to(side, span.box, screen)
-        for relation, boxes in anchors:
-            if span.box not in boxes:
-                factor *= max(_agreement(relation, span.box, other, screen) for other in boxes)
-        candidates.append((said * factor, said, span))
+        if anchors and span.box not in anchors:
+            factor *= max(_agreement(target.relation, span.box, one, screen) for one in anchors)
+        found.append((said * factor, said, span))
     # Equal ones in reading order, so that the answer never depends on how they were found.
-    candidates.sort(key=lambda one: (-one[0], one[2].box.top, one[2].box.left))
-    if not candidates:
+    found.sort(key=lambda one: (-one[0], one[2].box.top, one[2].box.left))
+    if not found:
         return None
-    score, said, span = candidates[0]
-    rivals = [other for other, *_ in candidates[1:2]]
+    score, said, span = found[0]
+    rivals = [other for other, _, one in found[1:2] if one is not span]
     if target.rank is not None:
-        equals = [one for one in candidates if one[1] >= _EQUAL * said]
-        score, _, span = _ranked(equals, target.rank)
+        equals = [one for one in found if one[1] >= _EQUAL * said]
+        score, _, span = _ranked(equals, *target.rank)
         rivals = []
     if score < MIN_SCORE:
         return None
     doubt = 0.5 * (rivals[0] / score) ** 4 if rivals else 0.0
-    return Choice(
-        span.box.centre, span.box, screen.lines[span.line].text, min(score, 1.0) * (1 - doubt)
-    )
+    line = screen.lines[span.line].text
+    return Choice(span.box.centre, span.box, line, min(score, 1.0) * (1 - doubt))
 
 
-def _candidates(screen: ScreenText, target: Target) -> Iterator[tuple[Span, float]]:
+def _matches(
+    screen: ScreenText, names: Sequence[tuple[str, float]]
+) -> Iterator[tuple[Span, float]]:
     """Yield the best match at each place of the screen."""
     found = [
-        (span, phrase.weight * fit)
-        for phrase in target.phrases
-        for span, fit in screen.find(phrase.text, nearly=phrase.quoted or phrase.weight > 0.85)
+        (span, weight * fit)
+        for name, weight in names
+        for span, fit in screen.find(name, nearly=weight > 0.85)
     ]
     found.sort(key=lambda one: (-one[1], one[0].line, one[0].box.left))
-    taken: dict[int, list[PixelBox]] = defaultdict(list)
+    taken: list[Span] = []
     for span, said in found:
-        if not any(span.box.overlap(box) for box in taken[span.line]):
-            taken[span.line].append(span.box)
+        if not any(span.line == one.line and span.box.overlap(one.box) for one in taken):
+            taken.append(span)
             yield span, said
 
 
-def _anchor(screen: ScreenText, phrases: Sequence[Phrase]) -> list[PixelBox]:
+def _best_places(screen: ScreenText, names: Sequence[tuple[str, float]]) -> list[PixelBox]:
     """Return where the thing is that the target stands beside: all places that say the same."""
-    for phrase in sorted(phrases, key=lambda phrase: (not phrase.quoted, -phrase.weight)):
-        matches = screen.find(phrase.text, nearly=phrase.quoted)
-        best = max((fit for _, fit in matches), default=0.0)
-        if best >= 0.7:
-            return [span.box for span, fit in matches if fit >= _EQUAL * best]
-    return []
+    matches = list(_matches(screen, names))
+    best = max((said for _, said in matches), default=0.0)
+    return [span.box for span, said in matches if said >= max(_EQUAL * best, MIN_SCORE)]
 
 
 def _distance_to(side: str, box: PixelBox, screen: ScreenText) -> float:
@@ -444,14 +378,11 @@ def _agreement(relation: str, box: PixelBox, other: PixelBox, screen: ScreenText
 
 
 def _ranked(
-    equals: Sequence[tuple[float, float, Span]], rank: tuple[int, str]
+    equals: Sequence[tuple[float, float, Span]], index: int, axis: int | None
 ) -> tuple[float, float, Span]:
     """Return the one that an ordinal means; the best one when there are not so many."""
-    index, axis = rank
-    centres = [one[2].box.centre for one in equals]
-    if not axis:
-        xs, ys = zip(*centres, strict=True)
-        axis = "x" if max(xs) - min(xs) > max(ys) - min(ys) else "y"
-    which = 0 if axis == "x" else 1
-    order = sorted(range(len(equals)), key=lambda i: (centres[i][which], centres[i][1 - which]))
-    return equals[order[index]] if -len(order) <= index < len(order) else equals[0]
+    if axis is None:
+        xs, ys = zip(*(one[2].box.centre for one in equals), strict=True)
+        axis = 0 if max(xs) - min(xs) > max(ys) - min(ys) else 1
+    order = sorted(equals, key=lambda one: (one[2].box.centre[axis], one[2].box.centre[1 - axis]))
+    return order[index] if -len(order) <= index < len(order) else equals[0]

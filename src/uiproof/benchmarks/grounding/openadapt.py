@@ -16,17 +16,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from PIL import Image
+
 from uiproof.benchmarks.grounding.data import AnnotatedElement, Dataset, ElementType, Sample
 from uiproof.benchmarks.grounding.drawing import (
-    Canvas,
-    Colour,
     Layer,
     Sprite,
     cap_height,
-    colour,
-    lettering,
+    paint,
+    png,
+    rounded_box,
+    text_layer,
+    text_width,
 )
-from uiproof.benchmarks.grounding.drawing import rounded_box as box_mask
 from uiproof.benchmarks.grounding.synthetic import DEFAULT_MIX, Progress, write_samples
 from uiproof.errors import UsageError
 from uiproof.geometry import PixelBox
@@ -143,7 +145,7 @@ def generate(
         )
     settings = {
         "generator": COMPAT[0],
-        "generator_version": "2",
+        "generator_version": "3",
         "seed": seed,
         "count": count,
         "resolution": f"{width}x{height}",
@@ -248,42 +250,36 @@ def _annotated(sample: str, one: _Element, size: tuple[int, int]) -> AnnotatedEl
 
 
 def _drawn(screen: _Screen, size: tuple[int, int]) -> bytes:
-    canvas = Canvas(*size, colour(screen.background))
+    picture = Image.new("RGB", size, screen.background)
     for one in screen.elements:
         layers = tuple(_layers(one, _TONES[screen.theme]))
-        canvas.paint(Sprite(one.width, one.height, layers), one.x, one.y)
-    return canvas.png()
+        paint(picture, Sprite(one.width, one.height, layers), one.x, one.y)
+    return png(picture)
 
 
 def _layers(one: _Element, tones: _Tones) -> Iterator[Layer]:
-    middle = one.width // 2
     if one.kind is ElementType.BUTTON:
-        yield Layer(0, 0, box_mask(one.width, one.height, 4), colour(one.fill))
-        yield _line(one.word, one.height, colour("#ffffff"), middle=middle)
+        yield Layer(0, 0, rounded_box(one.width, one.height, 4), one.fill)
+        yield _centred(one.word, one, "#ffffff")
     elif one.kind is ElementType.LINK:
-        line = _line(one.word, one.height, colour(tones.link), middle=middle)
-        underline = box_mask(line.mask.shape[1], 1, 0)
+        line = _centred(one.word, one, tones.link)
         yield line
+        underline = rounded_box(line.mask.width, 1, 0)
         yield Layer(line.x, (one.height + cap_height(_LETTERS)) // 2 + 1, underline, line.colour)
     elif one.kind is ElementType.ICON:
         side = one.width - 4
-        yield Layer(2, 2, box_mask(side, side, side // 2), colour(tones.icon))
-        yield _line(one.word[0].upper(), one.height, colour("#ffffff"), middle=middle)
+        yield Layer(2, 2, rounded_box(side, side, side // 2), tones.icon)
+        yield _centred(one.word[0].upper(), one, "#ffffff")
     elif one.kind is ElementType.TEXT_FIELD:
-        yield Layer(0, 0, box_mask(one.width, one.height, 0), colour(tones.border))
-        inner = box_mask(one.width - 2, one.height - 2, 0)
-        yield Layer(1, 1, inner, colour(tones.field))
-        ink = colour(tones.placeholder)
+        yield Layer(0, 0, rounded_box(one.width, one.height, 0), tones.border)
+        yield Layer(1, 1, rounded_box(one.width - 2, one.height - 2, 0), tones.field)
         words = f"Enter {one.word.lower()}..."
-        yield _line(words, one.height, ink, size=_FIELD_LETTERS)
+        yield text_layer(words, _FIELD_LETTERS, 8, one.height, tones.placeholder)
     else:
-        yield _line(one.word, one.height, colour(tones.text), middle=middle)
+        yield _centred(one.word, one, tones.text)
 
 
-def _line(
-    text: str, height: int, ink: Colour, *, size: int = _LETTERS, middle: int | None = None
-) -> Layer:
-    """Return a line of text in the middle of its element, or 8 pixels from the left."""
-    line = lettering(text, size)
-    x = 8 if middle is None else middle - line.width // 2
-    return Layer(x, (height + cap_height(size)) // 2 - line.rise, line.mask, ink)
+def _centred(text: str, one: _Element, ink: str) -> Layer:
+    """Return a line of text in the middle of its element."""
+    x = one.width // 2 - text_width(text, _LETTERS) // 2
+    return text_layer(text, _LETTERS, x, one.height, ink)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import hypot
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from uiproof.benchmark import look_up
 from uiproof.benchmarks.grounding.coordinates import Contract, contract_for
@@ -90,9 +90,9 @@ class FileContent:
     items: tuple[RawItem, ...]
     methods: tuple[str, ...]
     oracle_of: tuple[str, ...] = ()  # methods of which `oracle` takes one that is right
-    thousandths: frozenset[str] = frozenset()  # methods that use them where numbers leave it open
+    thousandths: frozenset[str] = frozenset()  # methods whose points are 0-1000, not pixels
     published: float | None = None  # the accuracy that the file itself states
-    certain: bool = False  # points above 1 are pixels: so does the harness itself read them
+    boxes: Literal["corners", "size"] = "corners"  # the last two numbers of its boxes
     contract: Contract | None = None  # of the model, where the file's prompt was ours
 
 
@@ -483,7 +483,7 @@ def _read_lmms_eval(entries: _Entries, _only: str | None, _targets: Path | None)
         answer = {PRED: _answer(said, stored=stored, raw=value.get("resps"))}
         return _item(doc, where, sample or f"#{count}", answer, name=_text(doc, *_IDS))
 
-    return FileContent("lmms-eval", entries.items(read), (PRED,), certain=True)
+    return FileContent("lmms-eval", entries.items(read), (PRED,))
 
 
 def _read_vlmevalkit(entries: _Entries, _only: str | None, _targets: Path | None) -> FileContent:
@@ -497,7 +497,7 @@ def _read_vlmevalkit(entries: _Entries, _only: str | None, _targets: Path | None
         answer = _answer(row.get("prediction"), stored=_verdict(_first(row, ("match", "hit"))))
         return _item(row, where, sample, {PRED: answer}, name=_text(row, *_IDS))
 
-    return FileContent("vlmevalkit", entries.items(read), (PRED,), certain=True)
+    return FileContent("vlmevalkit", entries.items(read), (PRED,))
 
 
 def _read_inspect(entries: _Entries, _only: str | None, _targets: Path | None) -> FileContent:
@@ -559,7 +559,7 @@ def _read_screensuite(entries: _Entries, _only: str | None, _targets: Path | Non
         answer = _answer(value.get("answer"))
         return _item(entry, where, f"#{count}", {PRED: answer}, target=box)
 
-    return FileContent("screensuite", entries.items(read), (PRED,), certain=True)
+    return FileContent("screensuite", entries.items(read), (PRED,))
 
 
 # --- ScreenSpot-Pro's script and its copies, OmniParser's log
@@ -654,6 +654,7 @@ def _read_capture(entries: _Entries, _only: str | None, _targets: Path | None) -
         (*steps, *((_ROUTER, ORACLE) if routed else ())),
         oracle_of=tuple(f"{model}_final" for model in second) if routed else (),
         thousandths=frozenset(step for step in steps if _FIRST_STEP.fullmatch(step)),
+        boxes="size",
     )
 
 

@@ -1,8 +1,8 @@
 """Decide what the numbers of a prediction file mean, and compare its answers with their targets.
 
 Readers (`prediction_files`) return numbers as they are written. What they mean is said by the user,
-or decided once for each file and method: by what is possible, then by the file's own verdicts. A
-data set that is here gives targets and sizes of screenshots to files that lack them.
+else by the format. A data set that is here gives targets and sizes of screenshots to files that
+lack them.
 """
 
 from __future__ import annotations
@@ -43,9 +43,7 @@ from uiproof.errors import InputError, UsageError
 from uiproof.geometry import Box
 
 _NOISE = 1e-6
-_MAX_EVIDENCE = 4000  # items that are looked at, taken from all over the file
 _MOST = 0.9  # the habit of a file; single answers of models may be anything
-_IMPOSSIBLE = 0.2  # more impossible boxes than this are no slips of annotators
 _UNIT, _PIXELS, _THOUSAND = (Contract(s) for s in (Space.UNIT, Space.PIXELS, Space.THOUSAND))
 
 
@@ -122,7 +120,7 @@ def read_predictions(
 
     A file may hold several predictions per item; each field is a method, and `field` picks one.
     `points` (a contract such as `pixels`, `thousand` or `resized:28`) and `boxes` (`corners`,
-    `size`) overrule the evidence of the numbers. `annotations` is Showdown's `data.csv`, for files
+    `size`) overrule what the format says. `annotations` is Showdown's `data.csv`, for files
     without targets; `dataset` is a data set with the targets; `columns` names the columns of a file
     of no known format. An item that cannot be used becomes an `Unreadable`, so that no denominator
     gets smaller.
@@ -146,7 +144,7 @@ def read_predictions(
     own = [method for method in content.methods if not oracle or method != ORACLE]
     needed = tuple(dict.fromkeys([*own, *(content.oracle_of if oracle else ())]))
     form = None if boxes is None else BoxForm(boxes)
-    reading = _find_reading(content, items, needed, contract or content.contract, form)
+    reading = _reading(content, needed, contract or content.contract, form)
     targets = _targets(items, reading)
     scored = {method: _score(items, targets, reading, method) for method in needed}
     if oracle:
@@ -233,8 +231,7 @@ def _targets(
         if item.box is not None:
             box = _unit_box(item.box, reading.boxes, size)
         elif polygon:
-            xs, ys = zip(*polygon, strict=True)
-            box = Box(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
+            box = Box.around(polygon)
         element = item.element or AnnotatedElement(
             id=name.removeprefix(f"{item.sample}/"),
             bbox=box,
@@ -370,77 +367,16 @@ def _given(item: RawItem, method: str) -> RawAnswer:
     return item.answers.get(method) or RawAnswer()
 
 
-# --- the meaning of the numbers
-
-
-def _find_reading(
-    content: FileContent,
-    items: Sequence[RawItem],
-    methods: Sequence[str],
-    contract: Contract | None,
-    form: BoxForm | None,
+def _reading(
+    content: FileContent, methods: Sequence[str], contract: Contract | None, form: BoxForm | None
 ) -> Reading:
-    """Choose the reading with the most evidence; `contract` and `form` overrule it."""
-    usable = [item for item in items if not item.problem and not item.negative]
-    usable = usable[:: len(usable) // _MAX_EVIDENCE + 1]
-    boxed = [item for item in usable if item.box is not None]
-    forms = [form] if form else _possible_forms(boxed)
-    spaces = {
-        method: [contract] if contract else _possible_points(content, usable, method)
-        for method in methods
-    }
-    judged = [m for m in methods if any(_given(item, m).stored is not None for item in usable)]
-    best = forms[0]
-    if len(forms) > 1 and judged:
-        # `max` keeps the first of equals, which is the more usual one.
-        best = max(forms, key=lambda one: sum(_best(usable, m, spaces[m], one)[1] for m in judged))
-    return Reading(best, {m: _best(usable, m, spaces[m], best)[0] for m in methods})
+    """Return what the user says, or what the format says; numbers within 0-1 are fractions."""
 
+    def points(method: str) -> Contract:
+        places = [place for item in content.items if (place := _given(item, method).place)]
+        if places and sum(map(_is_unit, places)) >= _MOST * len(places):
+            return _UNIT
+        return _THOUSAND if method in content.thousandths else _PIXELS
 
-def _possible_forms(items: Sequence[RawItem]) -> list[BoxForm]:
-    crossed = sum(box[2] <= box[0] or box[3] <= box[1] for item in items if (box := item.box))
-    beyond = sum(map(_leaves_as_size, items))
-    if crossed > _IMPOSSIBLE * len(items):
-        possible = [BoxForm.SIZE, BoxForm.CORNERS]
-        return possible if beyond > _IMPOSSIBLE * len(items) else [BoxForm.SIZE]
-    possible = [BoxForm.CORNERS, BoxForm.SIZE]
-    return [BoxForm.CORNERS] if beyond > _IMPOSSIBLE * len(items) else possible
-
-
-def _leaves_as_size(item: RawItem) -> bool:
-    """Return whether a box would leave the screenshot if its last two numbers were its size."""
-    if item.box is None:
-        return False
-    size = (1, 1) if _is_unit(item.box) else item.size
-    x, y, w, h = item.box
-    return size is not None and (x + w > size[0] * (1 + _NOISE) or y + h > size[1] * (1 + _NOISE))
-
-
-def _possible_points(content: FileContent, items: Sequence[RawItem], method: str) -> list[Contract]:
-    places = [place for item in items if (place := _given(item, method).place) and any(place)]
-    if not places:
-        return [_PIXELS]
-    if sum(map(_is_unit, places)) >= _MOST * len(places):
-        return [_UNIT]
-    if content.certain or sum(max(place) <= 1000 for place in places) < _MOST * len(places):
-        return [_PIXELS]
-    return [_THOUSAND, _PIXELS] if method in content.thousandths else [_PIXELS, _THOUSAND]
-
-
-def _best(
-    items: Sequence[RawItem], method: str, contracts: Sequence[Contract], form: BoxForm
-) -> tuple[Contract, int]:
-    """Return the contract that agrees most with stored verdicts, else hits most; and how often."""
-    judged = any(_given(item, method).stored is not None for item in items)
-    if len(contracts) == 1 and not judged:
-        return contracts[0], 0
-
-    def evidence(contract: Contract) -> tuple[int, int]:
-        reading = Reading(form, {method: contract})
-        scored = _score(items, _targets(items, reading), reading, method)
-        agree = sum(one.stored is not None and one.rescored == one.stored for one in scored)
-        return agree, sum(one.rescored for one in scored)
-
-    counts = {contract: evidence(contract) for contract in contracts}
-    best = max(counts, key=lambda contract: counts[contract])
-    return best, counts[best][0]
+    spaces = {method: contract or points(method) for method in methods}
+    return Reading(form or BoxForm(content.boxes), spaces)

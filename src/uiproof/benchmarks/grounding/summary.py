@@ -7,10 +7,10 @@ because elements of one screenshot are alike.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from uiproof.benchmark import Metric, Record
 from uiproof.benchmarks.grounding.judge import (
@@ -53,167 +53,132 @@ RULES = {
     "latency": "seconds on the network for each call, without waiting for a turn",
 }
 _NAN = float("nan")
-_ABSENT = -1
+_PIXELS = {"median_px": 50, "p90_px": 90}
 
 SERVER_ERROR = "model"  # the code of cases that failed because of a server
 _OWN_FAULTS = ("method", "answer")  # how codes begin that are the method's own fault
 
 
 def summarise(records: Iterable[Record]) -> dict[str, Any]:
-    """Return the content of `summary.json`; reads the records once and keeps only numbers."""
-    tally = Tally()
+    """Return the content of `summary.json`; reads the records once and keeps little of each."""
+    rows: list[_Row] = []
+    calls: list[Mapping[str, Any]] = []
+    flags: Counter[str] = Counter()
     for record in records:
-        tally.add(record)
-    import numpy as np
-
-    table = _Table(tally)
-    blames = [code for code in tally.errors if not is_own_fault(code)]
-    blamed = sum(tally.errors[code] for code in blames)
-    macro = _macro(tally, table)
+        rows.append(_row(record))
+        names = ("network_seconds", "queue_seconds", "cached")
+        calls += [{name: call.get(name) for name in names} for call in record.calls]
+        flags.update(record.flags)
+    table = _Table(rows)
+    errors = Counter(row.error for row in rows if row.error)
+    blamed = sum(n for code, n in errors.items() if not is_own_fault(code))
+    verdicts = Counter(row.ending for row in rows if not row.error)
+    failed_looks = [row for row in rows if row.region_errors]
+    misses = sum(not row.detected > 0 for row in failed_looks)
+    tags = sorted({name for row in rows for name in row.tags})
+    macro = _macro(table, tags)
+    distances = [row for row in rows if row.distance and not row.error]
     return {
         "benchmark": "grounding",
-        "n": tally.n,
-        "failed": tally.errors.total(),
-        "screens": len(tally.screens.names),
+        "n": len(rows),
+        "failed": errors.total(),
+        "screens": len({row.screen for row in rows}),
         "assisted": table.assisted,
-        "incomplete": blamed + tally.misses_with_region_errors > 0,
-        "server_errors": tally.errors[SERVER_ERROR],
+        "incomplete": blamed + misses > 0,
+        "server_errors": errors[SERVER_ERROR],
         "not_measured": blamed,
         "region_errors": {
-            "looks": tally.region_errors,
-            "misses": tally.misses_with_region_errors,
+            "looks": sum(row.region_errors for row in failed_looks),
+            "misses": misses,
         },
-        "errors": dict(sorted(tally.errors.items())),
-        "flags": dict(sorted(tally.flags.items())),
-        "scores": _scores(tally, table, macro),
+        "errors": dict(sorted(errors.items())),
+        "flags": dict(sorted(flags.items())),
+        "scores": _scores(table, macro),
         "macro": macro,
-        "without_refusals": table.rate(~table.refusal),
-        "without_errors": table.rate(np.array(tally.answered, dtype=bool)),
-        "refusals": _refusals(tally, table),
-        "verdicts": {
-            kind.value: tally.verdicts[kind] for kind in ClickVerdict if tally.verdicts[kind]
-        },
-        "by_size": table.cells(tally.sizes, SIZES),
-        "by_area": table.cells(tally.areas, SIZES),
-        "by_type": table.cells(tally.types),
+        "without_refusals": table.rate(lambda row: not row.refusal),
+        "without_errors": table.rate(lambda row: not row.error or is_own_fault(row.error)),
+        "refusals": _refusals(table, verdicts),
+        "verdicts": {kind.value: verdicts[kind] for kind in ClickVerdict if verdicts[kind]},
+        "by_size": table.cells([row.size for row in rows], SIZES),
+        "by_area": table.cells([row.area for row in rows], SIZES),
+        "by_type": table.cells([row.kind for row in rows]),
         "by_tag": {
-            name: {"macro": table.macro(labels.codes(tally.n)), "cells": table.cells(labels)}
-            for name, labels in sorted(tally.tags.items())
+            name: {
+                "macro": table.macro(_codes(table.tagged(name))),
+                "cells": table.cells(table.tagged(name)),
+            }
+            for name in tags
         },
-        "near_miss": _spread(tally.near_px, {"median_px": 50, "p90_px": 90}),
-        "all_misses": _spread(tally.miss_px, {"median_px": 50, "p90_px": 90}),
-        "mean_iou_found": _mean_iou_found(tally),
-        "wrong_format": _share(table.ended(_is_wrong_format), table.screens),
-        "attempts": _mean(tally.attempts),
-        "latency": _latency(tally),
-        "confidence": _risk_coverage(np.array(tally.confidence), table),
+        "near_miss": _spread(
+            [row.distance for row in distances if row.ending == ClickVerdict.NEAR_MISS], _PIXELS
+        ),
+        "all_misses": _spread([row.distance for row in distances], _PIXELS),
+        "mean_iou_found": _mean_iou_found(table),
+        "wrong_format": _share(table.chosen(_is_wrong_format), table.screens),
+        "attempts": _mean([row.attempts for row in rows if not row.error]),
+        "latency": _latency(rows, calls),
+        "confidence": _risk_coverage(table),
         "rules": RULES,
     }
 
 
-class Labels:
-    """One label per case, such as its size, kept as small numbers."""
+class _Row(NamedTuple):
+    """What a summary needs of one case; NaN is a score that it does not have."""
 
-    def __init__(self) -> None:
-        self.names: dict[str, int] = {}
-        self._codes = array("i")
+    screen: str
+    accuracy: float
+    detected: float
+    blind_hit: float
+    iou: float
+    confidence: float
+    seconds: float
+    refusal: bool  # the right answer is to refuse
+    error: str  # its code, or empty
+    ending: str  # the verdict, or the code of the error
+    size: str | None
+    area: str | None
+    kind: str | None
+    tags: Mapping[str, str]
+    attempts: int
+    distance: float | None
+    region_errors: int
 
-    def put(self, case: int, label: str | None) -> None:
-        """Label a case; cases that are skipped have no label."""
-        self._codes.extend([_ABSENT] * (case - len(self._codes)))
-        code = _ABSENT if label is None else self.names.setdefault(label, len(self.names))
-        self._codes.append(code)
 
-    def codes(self, cases: int) -> np.ndarray[Any, Any]:
-        """Return the label of each case as its number in `names`, -1 for none."""
-        import numpy as np
-
-        codes = np.full(cases, _ABSENT, dtype=np.int32)
-        codes[: len(self._codes)] = self._codes
-        return codes
-
-
-class Tally:
-    """The numbers of records in columns, small enough for a hundred thousand cases."""
-
-    def __init__(self) -> None:
-        self.accuracy, self.detected, self.blind_hit = array("d"), array("d"), array("d")
-        self.iou, self.confidence, self.seconds = array("d"), array("d"), array("d")
-        self.failed, self.refusal, self.answered = array("b"), array("b"), array("b")
-        self.screens, self.sizes, self.areas, self.types = Labels(), Labels(), Labels(), Labels()
-        self.tags: dict[str, Labels] = {}
-        self.attempts, self.near_px, self.miss_px = array("d"), array("d"), array("d")
-        self.network, self.queue, self.cached = array("d"), array("d"), 0
-        self.endings = Labels()  # the verdict of each case, or the code of its error
-        self.verdicts: Counter[str] = Counter()
-        self.errors: Counter[str] = Counter()
-        self.flags: Counter[str] = Counter()
-        self.region_errors = self.misses_with_region_errors = 0
-
-    @property
-    def n(self) -> int:
-        """Return the number of cases."""
-        return len(self.failed)
-
-    def add(self, record: Record) -> None:
-        """Add the numbers of one case."""
-        case, details = self.n, record.details
-        for name in ("accuracy", "detected", "blind_hit", "iou"):
-            getattr(self, name).append(_value(record.scores.get(name)))
-        self.failed.append(record.status == "failed")
-        self.answered.append(record.error is None or is_own_fault(record.error.code))
-        self.screens.put(case, details.get("sample") or record.id.rpartition("/")[0] or record.id)
-        self.seconds.append(latency_seconds(record))
-        self.flags.update(record.flags)
-        self._add_target(case, details)
-        self._add_answer(record)
-        for call in record.calls:
-            self.cached += bool(call.get("cached"))
-            if (taken := call.get("network_seconds")) is not None:
-                self.network.append(taken)
-                if not call.get("cached"):  # what came from the cache did not wait
-                    self.queue.append(call.get("queue_seconds") or 0.0)
-
-    def _add_target(self, case: int, details: Mapping[str, Any]) -> None:
-        truth = details.get("truth")
-        refusal = bool(truth and truth["refusal"])
-        self.refusal.append(refusal)
-        if not refusal:  # an absent element has neither size nor type
-            if truth:
-                box = Box(*truth["bbox"])
-                self.areas.put(case, size_by_area(box))
-                if details.get("width") and details.get("height"):
-                    size = size_by_short_side(box, details["width"], details["height"])
-                    self.sizes.put(case, size)
-            if details.get("element_type"):
-                self.types.put(case, details["element_type"])
-        for name, value in details.get("tags", {}).items():
-            self.tags.setdefault(name, Labels()).put(case, value)
-
-    def _add_answer(self, record: Record) -> None:
-        details = record.details
-        answer = details.get("answer") or {}
-        self.confidence.append(_value(answer.get("confidence")))
-        if record.error is not None:
-            self.errors[record.error.code] += 1
-            self.endings.put(self.n - 1, record.error.code)
-            return
-        kind = details.get("verdict", ClickVerdict.UNPARSEABLE)
-        self.endings.put(self.n - 1, kind)
-        self.verdicts[kind] += 1
-        self.attempts.append(details.get("attempts", 1))
-        distance = record.scores.get("distance_px")
-        if distance:
-            self.miss_px.append(distance)
-            if kind == ClickVerdict.NEAR_MISS:
-                self.near_px.append(distance)
-        if errors := (details.get("assisted") or {}).get("region_errors"):
-            self.region_errors += len(errors)
-            self.misses_with_region_errors += not record.scores.get("detected")
+def _row(record: Record) -> _Row:
+    details, scores = record.details, record.scores
+    error = record.error.code if record.error else ""
+    truth = details.get("truth")
+    refusal = bool(truth and truth["refusal"])
+    size = area = None
+    if truth and not refusal:  # an absent element has neither size nor type
+        box = Box(*truth["bbox"])
+        area = size_by_area(box)
+        if details.get("width") and details.get("height"):
+            size = size_by_short_side(box, details["width"], details["height"])
+    failed_looks = (details.get("assisted") or {}).get("region_errors") or ()
+    return _Row(
+        screen=details.get("sample") or record.id.rpartition("/")[0] or record.id,
+        accuracy=_value(scores.get("accuracy")),
+        detected=_value(scores.get("detected")),
+        blind_hit=_value(scores.get("blind_hit")),
+        iou=_value(scores.get("iou")),
+        confidence=_value((details.get("answer") or {}).get("confidence")),
+        seconds=latency_seconds(record),
+        refusal=refusal,
+        error=error,
+        ending=error or details.get("verdict", ClickVerdict.UNPARSEABLE),
+        size=size,
+        area=area,
+        kind=None if refusal else details.get("element_type") or None,
+        tags=details.get("tags", {}),
+        attempts=details.get("attempts", 1),
+        distance=scores.get("distance_px"),
+        region_errors=0 if error else len(failed_looks),
+    )
 
 
 def summed_details(details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a record's details that `Tally` reads."""
+    """Return the part of a record's details that a summary reads."""
     answer, truth = details.get("answer") or {}, details.get("truth")
     looks_failed = (details.get("assisted") or {}).get("region_errors")
     names = ("sample", "width", "height", "element_type", "tags", "verdict", "attempts")
@@ -244,36 +209,47 @@ def _value(number: float | None) -> float:
 
 
 class _Table:
-    """The columns as arrays, and rates over subsets of the cases."""
+    """The rows of a run, and rates over some of them."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, rows: Sequence[_Row]) -> None:
         import numpy as np
 
-        detected = np.array(tally.detected)
+        self.rows = rows
+        detected = self.column("detected")
         self.assisted = bool(np.isfinite(detected).any())
-        right = detected if self.assisted else np.array(tally.accuracy)
+        right = detected if self.assisted else self.column("accuracy")
         self.right = np.nan_to_num(right)  # failed cases have no score and are wrong
-        self.refusal = np.array(tally.refusal, dtype=bool)
-        self.screens = tally.screens.codes(tally.n)
-        self.n = tally.n
-        self._endings = tally.endings
+        self.screens = _codes([row.screen for row in rows])
 
-    def rate(self, chosen: Numbers) -> dict[str, Any] | None:
+    def column(self, name: str) -> Numbers:
+        """Return a score of each case."""
+        import numpy as np
+
+        return np.array([getattr(row, name) for row in self.rows], dtype=float)
+
+    def chosen(self, which: Callable[[_Row], bool]) -> Numbers:
+        """Return for each case whether it fulfils a condition."""
+        import numpy as np
+
+        return np.array([which(row) for row in self.rows], dtype=bool)
+
+    def rate(self, which: Callable[[_Row], bool]) -> dict[str, Any] | None:
         """Return the share of right answers among the chosen cases."""
+        chosen = self.chosen(which)
         return _share(self.right[chosen], self.screens[chosen])
 
-    def ended(self, how: Callable[[str], bool]) -> Numbers:
-        """Return the cases whose verdict or error code fulfils a condition."""
+    def tagged(self, name: str) -> list[str | None]:
+        """Return the value of a tag for each case."""
+        return [row.tags.get(name) for row in self.rows]
+
+    def cells(self, labels: Sequence[str | None], order: Iterable[str] = ()) -> dict[str, Any]:
+        """Return the share of right answers for each label."""
         import numpy as np
 
-        chosen = [code for name, code in self._endings.names.items() if how(name)]
-        return np.isin(self._endings.codes(self.n), chosen)
-
-    def cells(self, labels: Labels, order: Iterable[str] = ()) -> dict[str, Any]:
-        """Return the share of right answers for each label."""
-        codes = labels.codes(self.n)
-        names = [*(name for name in order if name in labels.names)] or sorted(labels.names)
-        return {name: self.rate(codes == labels.names[name]) for name in names}
+        there = {label for label in labels if label is not None}
+        names = [name for name in order if name in there] or sorted(there)
+        chosen = {name: np.array([label == name for label in labels]) for name in names}
+        return {name: _share(self.right[one], self.screens[one]) for name, one in chosen.items()}
 
     def macro(self, codes: Numbers, rows: Numbers | None = None) -> dict[str, Any] | None:
         """Return the mean of the rates of the cells with its interval, without cases in no cell.
@@ -284,7 +260,7 @@ class _Table:
 
         from uiproof.stats.intervals import clustered_mean
 
-        rows = np.arange(self.n) if rows is None else rows
+        rows = np.arange(len(self.rows)) if rows is None else rows
         rows, codes = rows[codes >= 0], codes[codes >= 0]
         interval = clustered_mean(
             self.right[rows], self.screens[rows], cells=codes, within=(0.0, 1.0)
@@ -295,37 +271,46 @@ class _Table:
         return {**interval._asdict(), "n": len(np.unique(rows)), "cells": cells}
 
 
-def _scores(tally: Tally, table: _Table, macro: dict[str, Any] | None) -> dict[str, Any]:
+def _codes(labels: Sequence[str | None]) -> Numbers:
+    """Return a number for each label, counted as they appear; -1 for none."""
+    import numpy as np
+
+    numbers: dict[str, int] = {}
+    found = [-1 if one is None else numbers.setdefault(one, len(numbers)) for one in labels]
+    return np.array(found, dtype=np.int32)
+
+
+def _scores(table: _Table, macro: dict[str, Any] | None) -> dict[str, Any]:
     import numpy as np
 
     main = _share(table.right, table.screens)
-    blind = np.nan_to_num(np.array(tally.blind_hit)) if table.assisted else None
-    iou = np.array(tally.iou)
+    blind = np.nan_to_num(table.column("blind_hit")) if table.assisted else None
+    iou, there = table.column("iou"), table.chosen(lambda row: not row.refusal)
     # A missing box has overlap 0; if no answer has a box there is no such score.
-    boxes = np.nan_to_num(iou)[~table.refusal] if np.isfinite(iou).any() else None
+    boxes = np.nan_to_num(iou)[there] if np.isfinite(iou).any() else None
     return {
         "accuracy": None if table.assisted else main,
         "macro": None if table.assisted else macro,
         "detected": main if table.assisted else None,
         "blind_hit": None if blind is None else _share(blind, table.screens),
-        "iou": None if boxes is None else _overlap(boxes, table.screens[~table.refusal]),
+        "iou": None if boxes is None else _overlap(boxes, table.screens[there]),
     }
 
 
-def _macro(tally: Tally, table: _Table) -> dict[str, Any] | None:
+def _macro(table: _Table, tags: Sequence[str]) -> dict[str, Any] | None:
     """Return the macro mean over the cells of the data set, else over element types."""
     import numpy as np
 
-    members = sorted(name for name, one in tally.tags.items() if set(one.names) == {MEMBER})
+    members = [name for name in tags if set(table.tagged(name)) - {None} == {MEMBER}]
     rows = None
-    if CELL_TAG in tally.tags:
-        codes, over = tally.tags[CELL_TAG].codes(tally.n), CELL_TAG
+    if CELL_TAG in tags:
+        codes, over = _codes(table.tagged(CELL_TAG)), CELL_TAG
     elif members:
-        found = [np.flatnonzero(tally.tags[name].codes(tally.n) >= 0) for name in members]
+        found = [np.flatnonzero(_codes(table.tagged(name)) >= 0) for name in members]
         codes = np.repeat(np.arange(len(members)), [len(one) for one in found])
         rows, over = np.concatenate(found), ", ".join(members)
     else:
-        codes, over = tally.types.codes(tally.n), "element_type"
+        codes, over = _codes([row.kind for row in table.rows]), "element_type"
     macro = table.macro(codes, rows)
     return None if macro is None else {**macro, "over": over}
 
@@ -345,30 +330,28 @@ def _overlap(boxes: Numbers, screens: Numbers) -> dict[str, Any] | None:
     return None if interval is None else interval._asdict()
 
 
-def _refusals(tally: Tally, table: _Table) -> dict[str, Any]:
+def _refusals(table: _Table, verdicts: Mapping[str, int]) -> dict[str, Any]:
     """Return precision and recall of refusals."""
-    right = table.ended(lambda name: name == ClickVerdict.CORRECT_REFUSAL)
-    refused = right | table.ended(lambda name: name == ClickVerdict.REFUSED)
+    right = table.chosen(lambda row: row.ending == ClickVerdict.CORRECT_REFUSAL)
+    refused = right | table.chosen(lambda row: row.ending == ClickVerdict.REFUSED)
+    absent = table.chosen(lambda row: row.refusal)
     return {
-        "n": int(table.refusal.sum()),
+        "n": int(absent.sum()),
         "precision": _share(right[refused], table.screens[refused]),
-        "recall": _share(right[table.refusal], table.screens[table.refusal]),
-        "false_points": tally.verdicts[ClickVerdict.FALSE_POINT],
+        "recall": _share(right[absent], table.screens[absent]),
+        "false_points": verdicts[ClickVerdict.FALSE_POINT],
     }
 
 
-def _is_wrong_format(ending: str) -> bool:
+def _is_wrong_format(row: _Row) -> bool:
     """Return whether an answer was unreadable, whether or not the case failed for it."""
-    return ending == ClickVerdict.UNPARSEABLE or ending.startswith("answer")
+    return row.ending == ClickVerdict.UNPARSEABLE or row.ending.startswith("answer")
 
 
-def _mean_iou_found(tally: Tally) -> dict[str, Any] | None:
+def _mean_iou_found(table: _Table) -> dict[str, Any] | None:
     """Return the mean over found elements with any overlap, as openadapt-grounding does."""
-    import numpy as np
-
-    iou = np.array(tally.iou)
-    found = np.nan_to_num(np.array(tally.detected)) + np.nan_to_num(np.array(tally.accuracy)) > 0
-    return _mean(iou[found & (np.nan_to_num(iou) > 0)])
+    found = [row for row in table.rows if row.detected > 0 or row.accuracy > 0]
+    return _mean([row.iou for row in found if row.iou > 0])
 
 
 def _mean(values: Any) -> dict[str, Any] | None:
@@ -386,36 +369,38 @@ def _spread(values: Any, percentiles: Mapping[str, float]) -> dict[str, Any]:
     return found
 
 
-def _latency(tally: Tally) -> dict[str, Any]:
+def _latency(rows: Sequence[_Row], calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     import numpy as np
 
-    def seconds(values: Any) -> dict[str, Any] | None:
-        if not len(values):
+    def seconds(values: Sequence[float]) -> dict[str, Any] | None:
+        if not values:
             return None
         mean = round(float(np.mean(values)), 4)
         return {"mean": mean, **_spread(values, {"p50": 50, "p95": 95})}
 
-    per_case = np.array(tally.seconds)
+    timed = [call for call in calls if call["network_seconds"] is not None]
     return {
-        "per_call": seconds(tally.network),
-        "queue": seconds(tally.queue),
-        "per_case": seconds(per_case[np.isfinite(per_case)]),
-        "cached_calls": tally.cached,
+        "per_call": seconds([call["network_seconds"] for call in timed]),
+        # What came from the cache did not wait.
+        "queue": seconds([call["queue_seconds"] or 0.0 for call in timed if not call["cached"]]),
+        "per_case": seconds([row.seconds for row in rows if isfinite(row.seconds)]),
+        "cached_calls": sum(bool(call["cached"]) for call in calls),
     }
 
 
-def _risk_coverage(confidence: Numbers, table: _Table) -> list[dict[str, Any]] | None:
+def _risk_coverage(table: _Table) -> list[dict[str, Any]] | None:
     """Return accuracy and coverage of the answers above each confidence; None without any."""
     import numpy as np
 
+    confidence = table.column("confidence")
     if not np.isfinite(confidence).any():
         return None
-    sure = np.nan_to_num(confidence, nan=-np.inf)
+    sure = {threshold: confidence >= threshold for threshold in THRESHOLDS}
     return [
         {
             "threshold": threshold,
-            "coverage": float(np.mean(sure >= threshold)),
-            "accuracy": table.rate(sure >= threshold),
+            "coverage": float(np.mean(one)),
+            "accuracy": _share(table.right[one], table.screens[one]),
         }
-        for threshold in THRESHOLDS
+        for threshold, one in sure.items()
     ]

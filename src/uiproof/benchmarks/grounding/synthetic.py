@@ -2,9 +2,8 @@
 
     uiproof generate --type synthetic --count 500 --out DIR
 
-The same options give the same pixels and annotations on every machine, and the same bytes with the
-same version of Pillow. Every sample depends on its own plan alone, so they can be made in any
-order.
+The same options give the same pixels and annotations on every machine with the same Pillow. Every
+sample depends on its own plan alone, so they can be made in any order.
 
 Boxes are tight around what is drawn; `clickable` adds the padding in which texts, links, icons and
 checkboxes react. An instruction names one element; where two have the same text, it adds the
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from uiproof.benchmarks.grounding.data import (
@@ -32,13 +32,12 @@ from uiproof.benchmarks.grounding.data import (
     read_dataset,
     write_dataset,
 )
-from uiproof.benchmarks.grounding.drawing import PICTOGRAMS
+from uiproof.benchmarks.grounding.drawing import PICTOGRAMS, png
 from uiproof.benchmarks.grounding.synthetic_pages import (
     LEVELS,
     WORDS,
     DrawnElement,
     Page,
-    Stream,
     compose,
     render,
     tell_apart,
@@ -48,7 +47,7 @@ from uiproof.files import access, write_atomic
 from uiproof.geometry import Box, PixelBox
 
 GENERATOR = "uiproof-synthetic"
-VERSION = "1"  # grows whenever the same options would give other pages
+VERSION = "2"  # grows whenever the same options would give other pages
 
 DEFAULT_MIX: Mapping[str, float] = {
     "easy-light": 0.15,
@@ -208,9 +207,9 @@ def shares(count: int, mix: Mapping[str, float]) -> dict[str, int]:
 
 def make_sample(seed: int, one: SamplePlan, *, negatives: float = 0.0) -> tuple[Sample, bytes]:
     """Make one sample and its picture; they depend on the seed and the plan alone."""
-    page, stream = make_page(seed, one)
+    page, random = make_page(seed, one)
     elements = _elements(page)
-    elements += refusals(stream, page, len(elements), negatives)
+    elements += refusals(random, page, len(elements), negatives)
     metadata = {
         "difficulty": one.level,
         "theme": "dark" if one.dark else "light",
@@ -218,20 +217,20 @@ def make_sample(seed: int, one: SamplePlan, *, negatives: float = 0.0) -> tuple[
     }
     path = f"samples/{one.id}.png"
     sample = Sample(one.id, path, one.width, one.height, tuple(elements), metadata)
-    return sample, render(page).png()
+    return sample, png(render(page))
 
 
-def make_page(seed: int, one: SamplePlan) -> tuple[Page, Stream]:
+def make_page(seed: int, one: SamplePlan) -> tuple[Page, Random]:
     """Return the page of a plan, and the random numbers that follow it."""
 
     def px(length: int) -> int:
         return max(int(length * one.scale + 0.5), 1)
 
     screen = f"{one.width}x{one.height}@{one.scale}"
-    stream = Stream(f"{GENERATOR}/{VERSION}/{seed}/{one.id}/{screen}")
+    random = Random(f"{GENERATOR}/{VERSION}/{seed}/{one.id}/{screen}")
     level = LEVELS[one.level]
-    page = compose(stream, level, dark=one.dark, width=one.width, height=one.height, px=px)
-    return page, stream
+    page = compose(random, level, dark=one.dark, width=one.width, height=one.height, px=px)
+    return page, random
 
 
 def _elements(page: Page) -> list[AnnotatedElement]:
@@ -268,24 +267,22 @@ def parse_resolution(text: str) -> Resolution:
 def _check(
     count: int, resolutions: Sequence[Resolution], scales: Sequence[float], mix: Mapping[str, float]
 ) -> None:
-    if count < 1:
-        raise UsageError(f"{count} samples cannot be made; ask for at least one.")
-    if not resolutions or not scales:
-        raise UsageError("A data set needs at least one resolution and one scale.")
-    for width, height in resolutions:
-        if not (1 <= width <= _LARGEST_SIDE and 1 <= height <= _LARGEST_SIDE):
-            raise UsageError(f"{width}x{height} is not a size for a screenshot.")
-    for scale in scales:
-        if not 0.5 <= scale <= 8:
-            raise UsageError(f"A scale of {scale} is not possible; use 0.5 to 8.")
-    for name, weight in mix.items():
-        if name not in DEFAULT_MIX:
-            known = ", ".join(DEFAULT_MIX)
-            raise UsageError(f"{name!r} is no kind of page.", remedy=f"Known are {known}.")
-        if not 0 <= weight < float("inf"):
-            raise UsageError(f"The share of {name} is {weight}; use a number from 0 on.")
-    if not sum(mix.values()):
-        raise UsageError("The shares of all kinds of pages are zero.")
+    sides = [side for size in resolutions for side in size]
+    checks = (
+        (count >= 1, f"{count} samples cannot be made; ask for at least one."),
+        (resolutions and scales, "A data set needs at least one resolution and one scale."),
+        (
+            all(1 <= side <= _LARGEST_SIDE for side in sides),
+            f"Sides have 1 to {_LARGEST_SIDE} pixels.",
+        ),
+        (all(0.5 <= scale <= 8 for scale in scales), "Scales are from 0.5 to 8."),
+        (set(mix) <= set(DEFAULT_MIX), f"Kinds of pages are {', '.join(DEFAULT_MIX)}."),
+        (all(0 <= share < float("inf") for share in mix.values()), "Shares are from 0 on."),
+        (sum(mix.values()), "The shares of all kinds of pages are zero."),
+    )
+    for holds, problem in checks:
+        if not holds:
+            raise UsageError(problem)
 
 
 # --- instructions
@@ -314,13 +311,11 @@ def described(kind: ElementType, text: str, rank: tuple[int, int, int] | None) -
     return f"{_ORDINALS[place]} {name} from the {side}"
 
 
-def refusals(stream: Stream, page: Page, elements: int, negatives: float) -> list[AnnotatedElement]:
+def refusals(random: Random, page: Page, elements: int, negatives: float) -> list[AnnotatedElement]:
     """Return instructions for missing elements: about this share of all instructions."""
     if not negatives:
         return []
-    share = Fraction(str(negatives))
-    number, part = divmod(elements * share / (1 - share), 1)
-    wanted = int(number) + (stream.below(10**6) < part * 10**6)
+    wanted = int(elements * negatives / (1 - negatives) + random.random())
     everything = {**WORDS, ElementType.ICON: tuple(PICTOGRAMS)}
     absent = [
         (kind, text)
@@ -328,7 +323,7 @@ def refusals(stream: Stream, page: Page, elements: int, negatives: float) -> lis
         for text in texts
         if is_absent(text, kind, page.items)
     ]
-    stream.shuffle(absent)
+    random.shuffle(absent)
     return [
         AnnotatedElement(
             id=f"absent-{order:02d}-{kind}",

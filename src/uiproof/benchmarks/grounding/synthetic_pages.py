@@ -1,78 +1,29 @@
 """Compose synthetic pages: words, colours and elements, arranged in a bar, a side column and cards.
 
-Everything is in whole pixels and follows from a `Stream` of random numbers.
+Everything is in whole pixels and follows from a seeded `Random`, whose numbers are the same in
+every Python.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, TypeVar
+from random import Random
+from typing import Literal
+
+from PIL import Image
 
 from uiproof.benchmarks.grounding import drawing
 from uiproof.benchmarks.grounding.data import ElementType
-from uiproof.benchmarks.grounding.drawing import PICTOGRAMS, Canvas, Colour, Sprite, colour
+from uiproof.benchmarks.grounding.drawing import PICTOGRAMS, Colour, Sprite
 from uiproof.errors import InputError
 
-T = TypeVar("T")
 Surface = Literal["bar", "side", "card"]
 Size = tuple[int, int]
 Position = tuple[int, int]
 Pixels = Callable[[int], int]  # from design pixels to those of the screen
-
-
-# --- random numbers
-
-
-class Stream:
-    """Random choices from SHA-256 of a key: the same in every Python and on every machine."""
-
-    def __init__(self, key: str) -> None:
-        self._words = _words(key)
-
-    def below(self, end: int) -> int:
-        """Return a number from 0 to just below `end`."""
-        return next(self._words) * end >> 64
-
-    def between(self, first: int, last: int) -> int:
-        """Return a number from `first` to `last`, both included."""
-        return first + self.below(last - first + 1)
-
-    def chance(self, percent: int) -> bool:
-        """Return True in `percent` of a hundred cases."""
-        return self.below(100) < percent
-
-    def pick(self, items: Sequence[T]) -> T:
-        """Return one of the items."""
-        return items[self.below(len(items))]
-
-    def weighted(self, items: Sequence[tuple[T, int]]) -> T:
-        """Return one of the items in proportion to the weights."""
-        place = self.below(sum(weight for _, weight in items))
-        for item, weight in items:
-            place -= weight
-            if place < 0:
-                return item
-        raise ValueError("there is nothing to choose from")
-
-    def shuffle(self, items: MutableSequence[Any]) -> None:
-        """Shuffle the items in place."""
-        for last in range(len(items) - 1, 0, -1):
-            other = self.below(last + 1)
-            items[last], items[other] = items[other], items[last]
-
-
-def _words(key: str) -> Iterator[int]:
-    """Yield numbers of 64 bits: SHA-256 of the key and a counter, cut into four."""
-    counter = 0
-    while True:
-        digest = hashlib.sha256(f"{key}/{counter}".encode()).digest()
-        for start in range(0, 32, 8):
-            yield int.from_bytes(digest[start : start + 8], "big")
-        counter += 1
 
 
 # --- words
@@ -126,8 +77,8 @@ WORDS = {kind: tuple(re.split(r"[|\n]", block.strip())) for kind, block in _TEXT
 
 # --- pages
 
-_ATTEMPTS = 40  # arrangements to try; from the middle on, with fewer elements
-_TWINS = 6  # of a hundred elements say the same as another one, as lists in real pages do
+_ATTEMPTS = 40  # arrangements to try; from the middle on plain ones, with fewer elements
+_TWINS = 0.06  # share of elements that say the same as another one, as lists in real pages do
 _MOST_ALIKE = 4
 _KINDS = (
     (ElementType.BUTTON, 26),
@@ -230,34 +181,33 @@ _DARK = (
 )
 
 
-def theme(stream: Stream, *, dark: bool) -> Theme:
+def _theme(random: Random, *, dark: bool) -> Theme:
     """Choose colours that go together."""
-    page, card, bar, side = map(colour, stream.pick(_DARK if dark else _LIGHT).split())
-    accents = _ACCENTS.split()
-    stream.shuffle(accents)
-    surfaces: dict[Surface, Colour] = {"card": card, "bar": bar, "side": side}
+    page, card, bar, side = random.choice(_DARK if dark else _LIGHT).split()
     tones = (
         "#3a3f47 #f1f3f5 #a9b1bb #82b7ff #12151a #7b8491 #3b424c"
         if dark
         else "#d5d9df #1f2328 #666d76 #1558b8 #ffffff #9aa1ab #e4e7eb"
     )
-    line, ink, faint, link, field, border, quiet = map(colour, tones.split())
-    strong = tuple(map(colour, accents[:2]))
-    return Theme(page, surfaces, line, ink, faint, link, field, border, strong, quiet)
+    line, ink, faint, link, field, border, quiet = tones.split()
+    accents = tuple(random.sample(_ACCENTS.split(), 2))
+    surfaces: dict[Surface, Colour] = {"card": card, "bar": bar, "side": side}
+    return Theme(page, surfaces, line, ink, faint, link, field, border, accents, quiet)
 
 
 def compose(
-    stream: Stream, level: Level, *, dark: bool, width: int, height: int, px: Pixels
+    random: Random, level: Level, *, dark: bool, width: int, height: int, px: Pixels
 ) -> Page:
     """Make a page of this level; `InputError` when the screen is too small for it."""
-    colours = theme(stream, dark=dark)
-    items = _items(stream, level, colours, stream.between(level.fewest, level.most), px)
+    theme = _theme(random, dark=dark)
+    items = _items(random, level, theme, px)
     for attempt in range(_ATTEMPTS):
+        plain = attempt >= _ATTEMPTS // 2
         sizes = [(item.sprite.width, item.sprite.height) for item in items]
-        found = arrange(stream, sizes, width, height, px=px, attempt=attempt)
+        found = arrange(random, sizes, width, height, px, plain=plain)
         if found and tell_apart(items, found, px(10)):
-            return Page(width, height, colours, tuple(items), found, px(4))
-        if attempt >= _ATTEMPTS // 2:
+            return Page(width, height, theme, tuple(items), found, px(4))
+        if plain:
             del items[max(len(items) * 9 // 10, level.fewest) :]
     raise InputError(
         f"A screen of {width}x{height} has no room for {level.fewest} elements of this size.",
@@ -265,17 +215,19 @@ def compose(
     )
 
 
-def render(page: Page) -> Canvas:
+def render(page: Page) -> Image.Image:
     """Draw a page: its areas, then its elements."""
-    canvas = Canvas(page.width, page.height, page.theme.page)
+    picture = Image.new("RGB", (page.width, page.height), page.theme.page)
     for area in page.arrangement.areas:
         card = area.surface == "card"
         radius, line = (2 * page.padding, page.theme.line) if card else (0, None)
-        fill = page.theme.surfaces[area.surface]
-        canvas.paint(drawing.panel(area.width, area.height, fill, radius, line), area.x, area.y)
+        panel = drawing.panel(
+            area.width, area.height, page.theme.surfaces[area.surface], radius, line
+        )
+        drawing.paint(picture, panel, area.x, area.y)
     for item, (x, y) in zip(page.items, page.arrangement.places, strict=False):
-        canvas.paint(item.sprite, x, y)
-    return canvas
+        drawing.paint(picture, item.sprite, x, y)
+    return picture
 
 
 def tell_apart(
@@ -312,245 +264,164 @@ def _middle(items: Sequence[DrawnElement], arrangement: Arrangement, number: int
     return 2 * arrangement.places[number][axis] + size[axis]
 
 
-@dataclass(frozen=True, slots=True)
-class _Style:
-    """The common style of the elements of a page."""
-
-    level: Level
-    theme: Theme
-    letters: int  # the size that most texts have, in design pixels
-    icon: int  # the side that most icons have, in pixels
-    px: Pixels
-
-
-def _items(
-    stream: Stream, level: Level, colours: Theme, count: int, px: Pixels
-) -> list[DrawnElement]:
-    letters = stream.between(*level.letters)
-    style = _Style(level, colours, letters, _icon_side(stream, level, px), px)
+def _items(random: Random, level: Level, theme: Theme, px: Pixels) -> list[DrawnElement]:
+    count, letters = random.randint(level.fewest, level.most), random.randint(*level.letters)
+    kinds, weights = zip(*_KINDS, strict=True)
     items: list[DrawnElement] = []
     taken: set[str] = set()
     while len(items) < count:
-        if len(items) > 3 and stream.chance(_TWINS):
-            twin = stream.pick(items)
+        if len(items) > 3 and random.random() < _TWINS:
+            twin = random.choice(items)
             if items.count(twin) < _MOST_ALIKE:
                 items.append(twin)
             continue
-        kind = stream.weighted(_KINDS)
-        text = stream.pick(tuple(PICTOGRAMS) if kind is ElementType.ICON else WORDS[kind])
+        (kind,) = random.choices(kinds, weights)
+        text = random.choice(tuple(PICTOGRAMS) if kind is ElementType.ICON else WORDS[kind])
         if text in taken:
             continue
-        drawn = _sprite(stream, style, kind, text)
+        size = letters if random.random() < 0.7 else random.randint(*level.letters)
+        drawn = _sprite(random, level, theme, kind, text, px(size), px)
         if px(level.smallest) <= max(drawn.width, drawn.height) <= px(level.largest):
             items.append(DrawnElement(kind, text, drawn))
             taken.add(text)
     return items
 
 
-def _icon_side(stream: Stream, level: Level, px: Pixels) -> int:
-    # Small icons are more usual than large ones.
-    return min(stream.between(px(level.smallest) + 2, px(level.largest)) for _ in range(2))
-
-
-def _sprite(stream: Stream, style: _Style, kind: ElementType, text: str) -> Sprite:
+def _sprite(
+    random: Random,
+    level: Level,
+    theme: Theme,
+    kind: ElementType,
+    text: str,
+    size: int,
+    px: Pixels,
+) -> Sprite:
     """Draw an element; it may be larger or smaller than the level allows."""
-    level, colours, px = style.level, style.theme, style.px
-    size = px(style.letters if stream.chance(70) else stream.between(*level.letters))
     smallest, largest = px(level.smallest), px(level.largest)
     if kind is ElementType.TEXT:
-        return drawing.text(text, size, colours.ink)
+        return drawing.text(text, size, theme.ink)
     if kind is ElementType.LINK:
-        return drawing.link(text, size, colours.link)
+        return drawing.link(text, size, theme.link)
     if kind is ElementType.ICON:
-        side = style.icon if stream.chance(60) else _icon_side(stream, level, px)
-        return drawing.icon(text, side, colours.ink)
-    fills = {"fill": colours.field, "border": colours.border}
+        # Small icons are more usual than large ones.
+        side = min(random.randint(smallest + 2, largest) for _ in range(2))
+        return drawing.icon(text, side, theme.ink)
+    fills = {"fill": theme.field, "border": theme.border}
     if kind is ElementType.CHECKBOX:
-        ticked = stream.chance(40)
-        tick = colours.ink
-        return drawing.checkbox(text, size, ticked=ticked, ink=colours.ink, tick=tick, **fills)
-    high = size * stream.between(20, 26) // 10
+        ticked = random.random() < 0.4
+        return drawing.checkbox(text, size, ticked=ticked, ink=theme.ink, **fills)
+    high = size * random.randint(20, 26) // 10
     needed = drawing.text_width(text, size) + 2 * drawing.field_padding(size)
     if kind is ElementType.BUTTON:
-        wide = max(needed + size * stream.between(0, 12) // 10, smallest)
-        if stream.chance(35):
+        wide = max(needed + size * random.randint(0, 12) // 10, smallest)
+        if random.random() < 0.35:
             return drawing.button(
-                text, size, wide, high, fill=colours.quiet, ink=colours.ink, border=colours.border
+                text, size, wide, high, fill=theme.quiet, ink=theme.ink, border=theme.border
             )
-        white = (255, 255, 255)
-        return drawing.button(text, size, wide, high, fill=stream.pick(colours.accents), ink=white)
+        fill = random.choice(theme.accents)
+        return drawing.button(text, size, wide, high, fill=fill, ink="#ffffff")
     if kind is ElementType.DROPDOWN:
-        wide = max(needed + drawing.dropdown_extra(size), stream.between(smallest, largest))
-        return drawing.dropdown(text, size, wide, high, ink=colours.ink, **fills)
-    wide = max(needed, stream.between((smallest + largest) // 2, largest))
-    return drawing.text_field(text, size, wide, high, ink=colours.faint, **fills)
+        wide = max(needed + drawing.dropdown_extra(size), random.randint(smallest, largest))
+        return drawing.dropdown(text, size, wide, high, ink=theme.ink, **fills)
+    wide = max(needed, random.randint((smallest + largest) // 2, largest))
+    return drawing.text_field(text, size, wide, high, ink=theme.faint, **fills)
 
 
 # --- layout
 
-_PLAIN_FROM = 10  # attempts from here on fill one area, row by row
-
 
 def arrange(
-    stream: Stream, sizes: Sequence[Size], width: int, height: int, *, px: Pixels, attempt: int = 0
+    random: Random, sizes: Sequence[Size], width: int, height: int, px: Pixels, *, plain: bool
 ) -> Arrangement | None:
     """Place elements of these sizes so that none is near another; None without room.
 
-    A higher `attempt` gives another and at last a plainer and tighter arrangement.
+    A `plain` arrangement fills one area row by row.
     """
     waiting = list(range(len(sizes)))
-    stream.shuffle(waiting)
-    page = _PageBuilder(stream, sizes, px, waiting)
-    if attempt >= _PLAIN_FROM:
-        page.fill(Area("card", 0, 0, width, height), len(waiting), plain=True)
-        return page.arrangement()
-    left = top = 0
-    if len(sizes) >= 6 and stream.chance(55):
-        top = page.bar(width)
-    if len(sizes) >= 10 and stream.chance(45):
-        left = page.side(top, width // 4, height)
-    rest = Area("card", left, top, width - left, height - top)
-    cells = _split(stream, rest, 1 + len(sizes) // stream.between(4, 9), px)
-    open_area = sum(cell.width * cell.height for cell in cells)
-    for cell in cells:
-        area = cell.width * cell.height
-        share = -(-len(waiting) * area // open_area)
-        page.fill(cell, share, plain=False)
-        open_area -= area
-    return page.arrangement()
-
-
-class _PageBuilder:
-    """A page that is being filled with the waiting elements."""
-
-    def __init__(
-        self, stream: Stream, sizes: Sequence[Size], px: Pixels, waiting: list[int]
-    ) -> None:
-        self._stream, self._sizes, self._px, self._waiting = stream, sizes, px, waiting
-        self._places: dict[int, Position] = {}
-        self._areas: list[Area] = []
-
-    def arrangement(self) -> Arrangement | None:
-        if self._waiting:
-            return None
-        places = tuple(self._places[number] for number in range(len(self._sizes)))
-        return Arrangement(places, tuple(self._areas))
-
-    def bar(self, width: int) -> int:
-        """Put some low elements into a bar at the top and return its height, 0 for none."""
-        inner = self._px(self._stream.between(32, 48))
-        fitting = [number for number in self._waiting if self._sizes[number][1] <= inner]
-        limit = width - 2 * self._px(24)
-        chosen = fitting[: len(self._sizes) // 4 + 1]
-        gap = self._px(self._stream.between(16, 36))
-        found = self._flow(chosen, limit, inner, gap, 0, even=False)
+    random.shuffle(waiting)
+    places: dict[int, Position] = {}
+    areas = []
+    whole = Area("card", 0, 0, width, height)
+    parts = [(whole, len(sizes))] if plain else _parts(random, whole, len(sizes), px)
+    for area, most in parts:
+        pad = px(6) if plain else px(random.randint(10, 24))
+        gap_x, gap_y = (px(12) if plain else px(random.randint(14, 80)) for _ in range(2))
+        wide, high = area.width - 2 * pad, area.height - 2 * pad
+        fitting = [n for n in waiting if sizes[n][0] <= wide and sizes[n][1] <= high]
+        found = _flow(fitting[:most], sizes, (wide, high), gap_x, gap_y)
         if not found:
-            return 0
-        height = inner + 2 * self._px(10)
-        taken = max(x + self._sizes[number][0] for number, (x, _) in found.items())
-        x = self._px(24) + (limit - taken if self._stream.chance(30) else 0)
-        row = max(self._sizes[number][1] for number in found)
-        self._take(found, x, (height - row) // 2)
-        self._areas.append(Area("bar", 0, 0, width, height))
-        return height
-
-    def side(self, top: int, limit: int, height: int) -> int:
-        """Put some narrow elements into a column at the left and return its width, 0 for none."""
-        inner = min(self._px(self._stream.between(130, 220)), limit) - 2 * self._px(18)
-        fitting = [number for number in self._waiting if self._sizes[number][0] <= inner]
-        chosen = fitting[: len(self._sizes) // 4 + 1]
-        gap = self._px(self._stream.between(14, 30))
-        pad = self._px(18)
-        found = self._flow(chosen, inner, height - top - 2 * pad, inner, gap, even=True)
-        if not found:
-            return 0
-        self._take(found, pad, top + pad)
-        self._areas.append(Area("side", 0, top, inner + 2 * pad, height - top))
-        return inner + 2 * pad
-
-    def fill(self, cell: Area, share: int, *, plain: bool) -> None:
-        """Put up to `share` elements into a card somewhere inside a cell."""
-        px, stream = self._px, self._stream
-        margin = px(6) if plain else px(stream.between(10, 22))
-        pad = px(6) if plain else px(stream.between(12, 28))
-        wide, high = cell.width - 2 * (margin + pad), cell.height - 2 * (margin + pad)
-        chosen = [number for number in self._waiting if self._sizes[number][0] <= wide][:share]
-        if not chosen:
-            return
-        gap_x, gap_y = (px(12), px(12)) if plain else self._gaps()
-        even = not plain and stream.chance(50)
-        narrowest = max(self._sizes[number][0] for number in chosen)
-        width = wide if plain else stream.between(narrowest, wide)
-        found = self._flow(chosen, width, high, gap_x, gap_y, even=even)
-        if len(found) < len(chosen):
-            found = self._flow(chosen, wide, high, px(14), px(14), even=False)
-        if not found:
-            return
-        used_wide = max(x + self._sizes[number][0] for number, (x, _) in found.items())
-        used_high = max(y + self._sizes[number][1] for number, (_, y) in found.items())
-        x = cell.x + margin + stream.below(wide - used_wide + 1)
-        y = cell.y + margin + stream.below(high - used_high + 1)
-        self._take(found, x + pad, y + pad)
-        card = Area("card", x, y, used_wide + 2 * pad, used_high + 2 * pad)
-        if plain or stream.chance(20):
-            return
-        if stream.chance(60):  # as large as the cell, as on a dashboard
-            wide, high = cell.width - 2 * margin, cell.height - 2 * margin
-            card = Area("card", cell.x + margin, cell.y + margin, wide, high)
-        self._areas.append(card)
-
-    def _gaps(self) -> tuple[int, int]:
-        return self._px(self._stream.between(16, 90)), self._px(self._stream.between(14, 64))
-
-    def _take(self, found: dict[int, Position], x: int, y: int) -> None:
+            continue
+        right = max(x + sizes[number][0] for number, (x, _) in found.items())
+        bottom = max(y + sizes[number][1] for number, (_, y) in found.items())
+        x = area.x + pad + random.randint(0, wide - right)
+        y = area.y + pad + random.randint(0, high - bottom)
         for number, (across, down) in found.items():
-            self._places[number] = (x + across, y + down)
-            self._waiting.remove(number)
-
-    def _flow(
-        self, chosen: Sequence[int], wide: int, high: int, gap_x: int, gap_y: int, *, even: bool
-    ) -> dict[int, Position]:
-        """Place elements in rows, in even columns or close together, as long as there is room."""
-        step = max((self._sizes[number][0] for number in chosen), default=0) if even else 0
-        rows: list[list[tuple[int, int]]] = [[]]
-        x = 0
-        for number in chosen:
-            own = self._sizes[number][0]
-            if rows[-1] and x + own > wide:
-                rows.append([])
-                x = 0
-            rows[-1].append((number, x))
-            x += max(step, own) + gap_x
-        found: dict[int, Position] = {}
-        y = 0
-        for row in rows:
-            row_height = max((self._sizes[number][1] for number, _ in row), default=0)
-            if y + row_height > high:
-                break
-            for number, x in row:
-                found[number] = (x, y + (row_height - self._sizes[number][1]) // 2)
-            y += row_height + gap_y
-        return found
+            places[number] = (x + across, y + down)
+            waiting.remove(number)
+        if not plain:
+            areas.append(area)
+    return None if waiting else Arrangement(tuple(places[n] for n in sorted(places)), tuple(areas))
 
 
-def _split(stream: Stream, whole: Area, count: int, px: Pixels) -> list[Area]:
+def _parts(random: Random, whole: Area, count: int, px: Pixels) -> Iterator[tuple[Area, int]]:
+    """Yield the areas of a page, and how many elements each takes at most."""
+    left = top = 0
+    if count >= 6 and random.random() < 0.55:
+        top = px(random.randint(52, 68))
+        yield Area("bar", 0, 0, whole.width, top), count // 4 + 1
+    if count >= 10 and random.random() < 0.45:
+        left = min(px(random.randint(130, 220)), whole.width // 4)
+        yield Area("side", 0, top, left, whole.height - top), count // 4 + 1
+    rest = Area("card", left, top, whole.width - left, whole.height - top)
+    cells = _split(random, rest, 1 + count // random.randint(4, 9), px)
+    for number, cell in enumerate(cells, start=1):
+        margin = px(random.randint(6, 14))
+        inner = Area(
+            "card",
+            cell.x + margin,
+            cell.y + margin,
+            cell.width - 2 * margin,
+            cell.height - 2 * margin,
+        )
+        share = cell.width * cell.height / (rest.width * rest.height)
+        yield inner, count if number == len(cells) else 1 + int(count * share)
+
+
+def _flow(
+    chosen: Sequence[int], sizes: Sequence[Size], room: Size, gap_x: int, gap_y: int
+) -> dict[int, Position]:
+    """Place elements in rows, as long as there is room."""
+    found: dict[int, Position] = {}
+    x = y = row = 0
+    for number in chosen:
+        wide, high = sizes[number]
+        if x and x + wide > room[0]:
+            x, y, row = 0, y + row + gap_y, 0
+        if y + high > room[1]:
+            break
+        found[number] = (x, y)
+        x, row = x + wide + gap_x, max(row, high)
+    return found
+
+
+def _split(random: Random, whole: Area, count: int, px: Pixels) -> list[Area]:
     """Cut an area into cells, always the largest one, while they stay large enough."""
     cells = [whole]
     for _ in range(count - 1):
         cell = max(cells, key=lambda one: one.width * one.height)
-        share = stream.between(35, 65)
         x, y, width, height = cell.x, cell.y, cell.width, cell.height
-        if width * 10 >= height * 13:
-            cut = width * share // 100
-            room, least = min(cut, width - cut), px(280)
+        share = random.uniform(0.35, 0.65)
+        if width > 1.3 * height:
+            cut, least = int(width * share), px(280)
+            room = min(cut, width - cut)
             parts = [(x, y, cut, height), (x + cut, y, width - cut, height)]
         else:
-            cut = height * share // 100
-            room, least = min(cut, height - cut), px(200)
+            cut, least = int(height * share), px(200)
+            room = min(cut, height - cut)
             parts = [(x, y, width, cut), (x, y + cut, width, height - cut)]
         if room < least:
             break
         cells.remove(cell)
-        cells += [Area(cell.surface, *part) for part in parts]
-    stream.shuffle(cells)
+        cells += [Area("card", *part) for part in parts]
+    random.shuffle(cells)
     return cells
