@@ -134,8 +134,8 @@ def _read_tile(rgb: Rgb, top: int) -> Iterator[OcrLine]:
 def _joined(text: str, words: Sequence[OcrWord]) -> tuple[OcrWord, ...]:
     """Return the words of a line, with characters of scripts without spaces put together.
 
-    The engine takes Chinese and Japanese apart into characters. Here they are what stands between
-    two spaces of the line, or between gaps of most of a character.
+    The engine takes a line with Chinese or Japanese apart into characters, Latin ones too. Here
+    words are what stands between two spaces of the line, or gaps of most of a character.
     """
     if len(words) < 2 or not _UNSPACED.search(text):
         return tuple(words)
@@ -147,7 +147,7 @@ def _joined(text: str, words: Sequence[OcrWord]) -> tuple[OcrWord, ...]:
     offset = 0
     for word in words:
         last = found[-1] if found else None
-        if last is not None and offset not in starts and _UNSPACED.search(last.text + word.text):
+        if last is not None and offset not in starts:
             gap = word.box.left - last.box.right
             if gap <= _WIDE_GAP * max(word.box.height, last.box.height):
                 found[-1] = OcrWord(last.text + word.text, last.box.union(word.box))

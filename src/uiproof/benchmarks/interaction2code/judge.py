@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import dist
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -283,16 +284,19 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
             return reference
         return replace(reference, trigger=self._read_at(reference, interaction.sentence))
 
-    def _read_at(self, reference: Reference, sentence: str) -> PixelBox | None:
+    def _read_at(
+        self, reference: Reference, sentence: str, beside: PixelBox | None = None
+    ) -> PixelBox | None:
+        """Return where the name in a sentence is read: first, or nearest to a place."""
         # A name that is not quoted is one that the element need not show.
         name = plain(named_in(sentence) or "") if '"' in sentence else ""
-        for line in self._reader.lines(reference.before) if name else ():
-            if plain(line.text) == name:
-                return line.box
-            for word in line.words:
-                if plain(word.text) == name:
-                    return word.box
-        return None
+        lines = self._reader.lines(reference.before) if name else ()
+        read = [(one.text, one.box) for line in lines for one in line.words]
+        read = [*((line.text, line.box) for line in lines), *read]
+        found = [box for text, box in read if plain(text) == name]
+        if beside is None:
+            return min(found, key=lambda box: (box.top, box.left), default=None)
+        return min(found, key=lambda box: dist(box.centre, beside.centre), default=None)
 
     def _queries(
         self, graph: Graph, interaction: Interaction, answer: Answer
@@ -306,7 +310,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
                     last,
                     number="",  # ids are those of interactions
                     action=step.action,
-                    trigger=self._read_at(reference, step.sentence),
+                    trigger=self._read_at(reference, step.sentence, last.trigger),
                     name=named_in(step.sentence),
                     sentence=step.sentence,
                     tags=(),
