@@ -23,6 +23,7 @@ from uiproof.benchmarks.interaction2code.graph import (
     write_graph,
 )
 from uiproof.benchmarks.interaction2code.judge import Interaction2CodeJudge
+from uiproof.benchmarks.interaction2code.judging.triggers import TriggerQuery, find_trigger
 from uiproof.benchmarks.interaction2code.webvia import WINDOW, read_verdicts
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.snapshots import Action
@@ -283,3 +284,15 @@ def test_all_steps_are_done_before_the_act_and_the_result_is_that_of_all(judge, 
 def test_a_page_that_forgets_what_was_filled_in_is_not_usable(judge, guests):
     usable, details = verdict(judge, guests, GUESTS.replace("list.append(li)", "who.value = ''"))
     assert not usable, details["verdict"]["evidence"]
+
+
+def test_the_field_of_a_step_is_the_one_that_follows_its_label():
+    """All fields of a form are equally far from a label that stands between two of them."""
+    rows = "".join(f"<div>{name}</div><input style='width: 400px'>" for name in ("A", "B", "C"))
+    page = PageSource.from_html(f"<table><td>B<td>C</table>{rows}<button>Save</button>")
+    with closing(Renderer()) as renderer, renderer.stage(page, (480, 320)) as stage:
+        snapshot = stage.snapshot()
+        fields = [one for one in snapshot.elements if one.tag == "input"]
+        for name, field in zip("ABC", fields, strict=True):
+            query = TriggerQuery("", Action("type", "x"), "all", None, (480, 320), name)
+            assert find_trigger(stage, snapshot, query).element == field

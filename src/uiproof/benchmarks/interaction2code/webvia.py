@@ -356,7 +356,7 @@ def recompute(folder: Path, runs: Sequence[RunDirectory]) -> Recomputed | None:
         "runs": [
             {"model": one.model, "case": case, "published": theirs, "ours": ours, "unsure": unsure}
             for one in compared
-            for case, theirs, ours, unsure in one.rows
+            for case, theirs, ours, unsure, _ in one.rows
         ],
     }
     return Recomputed(tuple(tables), published.unmapped == 0, content, f"{said}{unmapped}.")
@@ -364,10 +364,13 @@ def recompute(folder: Path, runs: Sequence[RunDirectory]) -> Recomputed | None:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """A run beside the published verdicts: case, theirs, ours, and whether ours is unsure."""
+    """A run beside the published verdicts.
+
+    Of each case: theirs, ours, whether ours is unsure, and whether the element shows a text.
+    """
 
     model: str
-    rows: tuple[tuple[str, bool, bool, bool], ...]
+    rows: tuple[tuple[str, bool, bool, bool, bool], ...]
 
 
 def _by_model(published: PublishedVerdicts) -> dict[str, list[PublishedVerdict]]:
@@ -406,15 +409,18 @@ def _comparison(published: PublishedVerdicts, run: RunDirectory) -> _Comparison:
         if record.id in theirs:
             verdict = record.details.get("verdict") or {}
             works = record.status == "scored" and bool(verdict.get("usable"))
-            rows.append((record.id, theirs[record.id], works, bool(verdict.get("unsure"))))
+            named = '"' in str(record.details.get("sentence"))
+            unsure = bool(verdict.get("unsure"))
+            rows.append((record.id, theirs[record.id], works, unsure, named))
     return _Comparison(model, tuple(rows))
 
 
 def _agreement(compared: Sequence[_Comparison]) -> Table:
     together = _Comparison("all", tuple(row for one in compared for row in one.rows))
     sure = _Comparison("all, ours sure", tuple(row for row in together.rows if not row[3]))
+    named = _Comparison("all, not icons", tuple(row for row in together.rows if row[4]))
     rows = []
-    for one in (*compared, *((together, sure) if len(compared) > 1 else (sure,))):
+    for one in (*compared, *((together,) if len(compared) > 1 else ()), sure, named):
         theirs, ours = [row[1] for row in one.rows], [row[2] for row in one.rows]
         same = [a == b for a, b in zip(theirs, ours, strict=True)]
         pages = [row[0].rpartition("/")[0] for row in one.rows]
