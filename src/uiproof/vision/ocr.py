@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +28,8 @@ OVERLAP = 160  # rows that neighbouring tiles share, so that a line is whole in 
 MIN_CONFIDENCE = 0.5
 _MIN_SIDE = 64
 _UNLIMITED = 1 << 20
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")  # kana and Han characters
+_WIDE_GAP = 0.8  # of the height of a line, which is about the width of such a character
 _MANY_PIXELS = 400_000  # of a tile, from which reading leaves a hundred megabytes and more behind
 
 
@@ -124,8 +127,35 @@ def _read_tile(rgb: Rgb, top: int) -> Iterator[OcrLine]:
     ):
         box = _around(corners, width, height, top)
         if text.strip() and box.width > 0 and box.height > 0:
-            read = tuple(OcrWord(part[0], _around(part[2], width, height, top)) for part in parts)
-            yield OcrLine(text.strip(), box, float(confidence), read)
+            read = [OcrWord(part[0], _around(part[2], width, height, top)) for part in parts]
+            yield OcrLine(text.strip(), box, float(confidence), _joined(text, read))
+
+
+def _joined(text: str, words: Sequence[OcrWord]) -> tuple[OcrWord, ...]:
+    """Return the words of a line, with characters of scripts without spaces put together.
+
+    The engine takes a line with Chinese or Japanese apart into characters, Latin ones too. Here
+    words are what stands between two spaces of the line, or gaps of most of a character.
+    """
+    if len(words) < 2 or not _UNSPACED.search(text):
+        return tuple(words)
+    starts, offset = set(), 0
+    for token in text.split():
+        starts.add(offset)
+        offset += len(token)
+    found: list[OcrWord] = []
+    offset = 0
+    for word in words:
+        last = found[-1] if found else None
+        if last is not None and offset not in starts:
+            gap = word.box.left - last.box.right
+            if gap <= _WIDE_GAP * max(word.box.height, last.box.height):
+                found[-1] = OcrWord(last.text + word.text, last.box.union(word.box))
+                offset += len("".join(word.text.split()))
+                continue
+        found.append(word)
+        offset += len("".join(word.text.split()))
+    return tuple(found)
 
 
 def _around(corners: Any, width: int, height: int, top: int) -> PixelBox:
@@ -234,7 +264,7 @@ class KeptReadings:
             if content["reader"] != self.reader:
                 return None
             return [
-                OcrLine(text, PixelBox(*box), confidence, tuple(_words(words)))
+                OcrLine(text, PixelBox(*box), confidence, _joined(text, _words(words)))
                 for text, box, confidence, words in content["lines"]
             ]
         except (ValueError, KeyError, TypeError):

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from uiproof.benchmarks.design2code.cases import Question, cases, pages_in, recognises
+from uiproof.benchmarks.design2code.cases import (
+    Question,
+    cases,
+    pages_in,
+    recognises,
+    references_in,
+)
+from uiproof.benchmarks.design2code.methods import Replay
 from uiproof.errors import InputError
 
 
@@ -87,3 +94,32 @@ def test_components_are_answers_and_a_page_of_the_same_name_comes_first(tmp_path
     assert list(pages_in(made)) == ["1", "1.jsx", "2", "3"]
     assert pages_in(made)["1"].suffix == ".html"
     assert [case.id for case in cases(made)] == ["1"]
+
+
+# what VLMEvalKit leaves
+
+
+@pytest.fixture
+def vlmevalkit(tmp_path):
+    """`outputs/MODEL` after an evaluation: a table, and both sides of every page."""
+    for side, text in (("predictions", "a"), ("reference", "b")):
+        folder = tmp_path / "model" / "Design2Code" / side
+        folder.mkdir(parents=True)
+        for name in ("1", "12"):
+            (folder / f"{name}.html").write_text(f"<p>{text}{name}")
+    (tmp_path / "model" / "Design2Code" / "res_dict.json").write_text("{}")
+    (tmp_path / "model" / "model_Design2Code.xlsx").write_bytes(b"PK")
+    return tmp_path / "model"
+
+
+def test_a_run_of_vlmevalkit_has_its_answers_and_its_references(vlmevalkit):
+    for folder in (vlmevalkit, vlmevalkit / "Design2Code"):
+        assert set(pages_in(folder)) == {"1", "12"} == set(references_in(folder))
+        assert pages_in(folder)["1"].read_text() == "<p>a1"
+        assert references_in(folder)["1"].read_text() == "<p>b1"
+
+
+def test_the_table_of_vlmevalkit_names_the_folder_that_has_its_pages(vlmevalkit):
+    with pytest.raises(InputError) as caught:
+        Replay(vlmevalkit / "model_Design2Code.xlsx")
+    assert "Design2Code/predictions" in caught.value.remedy

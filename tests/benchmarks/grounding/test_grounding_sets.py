@@ -296,13 +296,17 @@ def test_real_osworld_g_data_read_as_corners_would_be_noticed(real, tmp_path):
 
 
 def test_venusbench_gd_is_split_by_subtask_and_refusals_have_no_box(tmp_path):
-    picture(tmp_path / "images" / "web" / "a.png")
-    item = {"image_path": "web/a.png", "instruction": "open it", "platform": "web"}
+    picture(tmp_path / "images" / "web" / "shop" / "a.png")
+    item = {"img_filename": "web/shop/a.png", "instruction": "open it", "category": "element"}
     rows = [{**item, "bbox": box} for box in CORNERS]
     write(tmp_path / "instruction" / "element_grounding.json", rows)
-    write(tmp_path / "instruction" / "refusal_spatial.json", [{**item, "bbox": None}])
+    refusal = {**item, "instruction": "打开它", "bbox": None}
+    write(tmp_path / "instruction" / "refusal_grounding.json", [refusal])
     found = good(tmp_path)
     assert [pixels(case) for case in found[:-1]] == CORNERS
-    assert found[0].truth.tags["split"] == "element_grounding"
+    tags = found[0].truth.tags
+    assert tags["split"] == "element_grounding"
+    assert (tags["platform"], tags["application"], tags["language"]) == ("web", "shop", "en")
     assert found[-1].truth.element.refusal
-    assert found[-1].truth.tags["group"] == "refusal_spatial"
+    assert found[-1].truth.tags["group"] == "refusal_grounding"
+    assert found[-1].truth.tags["language"] == "zh"

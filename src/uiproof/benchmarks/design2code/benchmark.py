@@ -17,6 +17,7 @@ from uiproof.benchmark import (
     JudgeOptions,
     Method,
     Metric,
+    Recomputed,
     Served,
     deferred,
 )
@@ -150,6 +151,12 @@ class Design2Code(Benchmark):
 
         return shown(run)
 
+    def anchors(self, folder: Path, runs: Sequence[RunDirectory]) -> Recomputed | None:  # noqa: ARG002
+        """Return the picture scores of MRWeb, from its pictures."""
+        from uiproof.benchmarks.design2code.mrweb import recompute
+
+        return recompute(folder)
+
     def judge_options(self, **chosen: Any) -> Design2CodeOptions:
         """Return the screens: `viewport` (one or several), `dark` and `scale`."""
         screens = {
@@ -182,7 +189,7 @@ class Design2Code(Benchmark):
             return Replay(answers, built(dataset, answers, build, build_output, quiet=quiet))
         if build_output is not None:
             raise UsageError("--build-output goes with --build.", remedy="Give the command, too.")
-        if dataset.is_dir() != answers.is_dir():
+        if dataset.is_dir() != answers.is_dir() and answers.suffix.lower() not in (".xlsx", ".tsv"):
             raise UsageError(
                 f"{shown(dataset)} and {shown(answers)} are a file and a folder.",
                 remedy="Give two files, or two folders that hold pages of the same names.",

@@ -18,6 +18,7 @@ PAGES = (".html", ".htm")
 COMPONENTS = (".jsx", ".tsx", ".vue")  # answers that `models.components` makes pages of
 PICTURES = (".png", ".jpg", ".jpeg")
 _MOST_PICTURE_BYTES = 64 * 2**20
+_INTERACTIONS = ("action.json", "graph.json")  # beside screenshots of a page's states
 _DEEPEST = 6  # folders below that of a data set
 # Folders that hold parts of pages, and what tools leave behind.
 _ASSET_FOLDERS = frozenset(
@@ -85,8 +86,8 @@ Design2CodeCase = Case[Question, Truth]
 
 def recognises(path: Path) -> bool:
     """Return whether a path is a page or a screenshot, or a folder that holds some."""
-    # With an `action.json` it is a page of Interaction2Code that has its source beside it.
-    if (path / "action.json").is_file():
+    # With one of these it is a page of interactions that has its source or states beside it.
+    if any((path / name).is_file() for name in _INTERACTIONS):
         return False
     # Data of other benchmarks has annotations beside its pictures.
     annotated = not path.is_file() and _files(path, (".json", ".jsonl", ".csv", ".parquet"))
@@ -96,12 +97,23 @@ def recognises(path: Path) -> bool:
 
 def references_in(path: Path) -> dict[str, Path]:
     """Return the pages of a data set by id, and the screenshots of folders without pages."""
-    return _found(path, PAGES, PICTURES)
+    return _found(_side(path, "reference"), PAGES, PICTURES)
 
 
 def pages_in(path: Path) -> dict[str, Path]:
     """Return the generated pages and components of a folder by id; of a file, that one alone."""
-    return _found(path, (*PAGES, *COMPONENTS), ())
+    return _found(_side(path, "predictions"), (*PAGES, *COMPONENTS), ())
+
+
+def _side(path: Path, side: str) -> Path:
+    """Return the folder of one side of a run of VLMEvalKit, else the path itself.
+
+    It leaves `Design2Code/predictions/N.html` and `Design2Code/reference/N.html` beside its table.
+    """
+    for folder in (path, path / "Design2Code"):
+        if all((folder / one).is_dir() for one in ("predictions", "reference")):
+            return folder / side
+    return path
 
 
 def same_page(name: str, wanted: Container[str]) -> str:
@@ -181,7 +193,7 @@ def _may_hold_pages(folder: Path) -> bool:
     name = folder.name
     if _is_hidden(name) or name.lower() in _ASSET_FOLDERS or name.endswith(("_files", ".files")):
         return False
-    return not any((folder / other).exists() for other in ("run.json", "action.json"))
+    return not any((folder / other).exists() for other in ("run.json", *_INTERACTIONS))
 
 
 def _files(folder: Path, kinds: tuple[str, ...]) -> list[Path]:

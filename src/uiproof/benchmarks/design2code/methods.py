@@ -72,7 +72,10 @@ class Replay(Method[Question, PageSource]):
         if not self._pages and not builds:
             raise InputError(
                 f"There are no pages in {shown(path)}.",
-                remedy="Predictions are files named N.html.",
+                remedy="VLMEvalKit writes the pages of this table when it evaluates them: give the "
+                "folder Design2Code/predictions beside it."
+                if path.suffix.lower() in (".xlsx", ".tsv")
+                else "Predictions are files named N.html.",
             )
 
     @property

@@ -11,6 +11,7 @@ docs/grounding-data.md describes the layouts.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -294,20 +295,22 @@ def _cagui(entry: Entry, number: int, file: Path) -> Row:
 def _venusbench_gd(entry: Entry, number: int, file: Path) -> Row:
     """Read an item of VenusBench-GD: its subtask is the name of its file.
 
-    The layout is that of the set's own page and of harnesses that read it; none was here to verify.
+    Fields are those that its authors' program reads; platform and application are folders of the
+    image. What the box of a refusal is was nowhere to be seen, so it is not read.
     """
     refusal = file.stem.startswith("refusal")
+    image = read_text(entry, "img_filename")
+    platform, application = (*PurePosixPath(image).parts[:-1], "", "")[:2]
     row = _row(
         {**entry, "bbox": [0, 0, 0, 0]} if refusal else entry,
         str(entry.get("id") or f"{file.stem}-{number}"),
-        read_text(entry, "image_path"),
-        size="image_size",
+        image,
         types=[entry.get("ui_type")],
         group=file.stem,
         split=file.stem,
-        platform=entry.get("platform"),
-        application=entry.get("application"),
-        language=entry.get("language"),
+        platform=entry.get("platform") or platform,
+        application=entry.get("application") or application,
+        language="zh" if re.search("[\u4e00-\u9fff]", str(entry.get("instruction"))) else "en",
         data_type=entry.get("ui_type"),
     )
     return replace(row, kind="refusal") if refusal else row
@@ -490,9 +493,9 @@ LOADERS: tuple[Loader, ...] = (
     PublishedSet(
         name="venusbench-gd",
         patterns=(("instruction/*.json",), ("*_grounding.json", "refusal_*.json")),
-        keys=frozenset({"bbox", "instruction", "image_path"}),
+        keys=frozenset({"bbox", "instruction", "img_filename"}),
         read=_venusbench_gd,
-        conventions=(CORNERS_PIXELS, CORNERS_FRACTIONS),
+        conventions=(CORNERS_PIXELS,),
         images=partial(ImageFolder, levels=2),
     ),
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uiproof.api import Execution, Matrix, Step, dataset_of, make_runs, score_answers
 from uiproof.benchmarks.interaction2code.benchmark import BENCHMARK
 from uiproof.benchmarks.interaction2code.graph import read_dataset
-from uiproof.benchmarks.interaction2code.methods import Replay, all_variants
+from uiproof.benchmarks.interaction2code.methods import Replay, all_variants, model_folders
 from uiproof.engine.run_sync import holds_run, run_place
 from uiproof.errors import InputError, UsageError
 from uiproof.registry import judge_options_for, slug
@@ -42,12 +42,13 @@ def score_interactions(
 
     `generated` holds `PAGE/K-*.html`, also under `PAGE/result/`, for interaction K alone, or
     `PAGE.html` for all of a page. Where there are several for one interaction, `variant` chooses by
-    what follows the number; `score_variants` scores all of them. `names` are display names of
-    models, for files that are named `K-PROMPT_prompt-MODEL.html`. An interaction without a page is
-    a failed case, never left out. With `contours` the `paper` positions follow the published rules,
-    to compare with published numbers; they mostly miss the marks. `web` is an archive of what pages
-    load from elsewhere, by default that of the data set. The rest is as for `uiproof.score`:
-    limit, workers, executor, ray_address, retry_failed.
+    what follows the number, or by the folder in `MODEL/PAGE.html`; `score_variants` scores all of
+    them. `names` are display names of models, for files that are named
+    `K-PROMPT_prompt-MODEL.html`. An interaction without a page is a failed case, never left out.
+    With `contours` the `paper` positions follow the published rules, to compare with published
+    numbers; they mostly miss the marks. `web` is an archive of what pages load from elsewhere, by
+    default that of the data set. The rest is as for `uiproof.score`: limit, workers, executor,
+    ray_address, retry_failed.
     """
     path = dataset_of(dataset)
     (method,) = replayed(path, local(generated), [variant], names=names, quiet=quiet)
@@ -70,18 +71,19 @@ def score_variants(
 
         uiproof.score_variants("dataset", "dataset", names={"gpt": "GPT-4o"}, out="runs/published")
 
-    A variant is what follows the number in `PAGE/result/K-PROMPT_prompt-MODEL.html`. Each is a run
-    of its own, in a folder of its own below `out`; tables show them by model and prompt. Where
-    there is only one page for each interaction, there is one run, in `out`. The other options are
-    those of `score_interactions`.
+    A variant is what follows the number in `PAGE/result/K-PROMPT_prompt-MODEL.html`, or the folder
+    in `MODEL/PAGE.html`. Each is a run of its own, in a folder of its own below `out`; tables show
+    them by model and prompt. Where there is only one page for each interaction, there is one run,
+    in `out`. The other options are those of `score_interactions`.
     """
-    found = all_variants(local(generated))
+    path = dataset_of(dataset)
+    models = _model_folders(path, local(generated))
+    found = tuple(models) or all_variants(local(generated))
     if out is not None and len(found) > 1 and holds_run(out):
         raise UsageError(
             f"{out} is a run and cannot hold {len(found)} runs.",
             remedy="Give them another folder with --out.",
         )
-    path = dataset_of(dataset)
     methods = replayed(path, local(generated), found, names=names, quiet=quiet)
     score = partial(
         score_answers,
@@ -115,9 +117,26 @@ def replayed(
         raise InputError(
             f"{dataset} is no data set of Interaction2Code.", remedy=f"It is {BENCHMARK.layout}"
         )
-    methods = [Replay(generated, variant=variant, names=names) for variant in variants]
-    _check_pages(dataset, methods[0], quiet=quiet)
+    if models := _model_folders(dataset, generated):
+        chosen = list(models) if variants == [None] and len(models) == 1 else variants
+        for variant in chosen:
+            if variant not in models:
+                raise UsageError(
+                    f"{generated} has the pages of {len(models)} models.",
+                    remedy=f"Choose one with --variant: {', '.join(models)}.",
+                )
+        methods = [Replay(models[one or ""]) for one in chosen]
+    else:
+        methods = [Replay(generated, variant=variant, names=names) for variant in variants]
+    for method in methods if models else methods[:1]:
+        _check_pages(dataset, method, quiet=quiet)
     return methods
+
+
+def _model_folders(dataset: Path, generated: Path) -> dict[str, Path]:
+    if not BENCHMARK.recognises(dataset):
+        return {}  # said by `replayed`
+    return model_folders(generated, {page.page for page in read_dataset(dataset)})
 
 
 def _execution(

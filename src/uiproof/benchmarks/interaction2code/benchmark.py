@@ -16,6 +16,7 @@ from uiproof.benchmark import (
     Judge,
     JudgeOptions,
     Method,
+    Recomputed,
     Served,
     deferred,
 )
@@ -64,7 +65,7 @@ class Interaction2Code(Benchmark):
             "stats", f"{_ROOM}.commands:stats", "Describe a data set of interactions.", "Make data"
         ),
         Command(
-            "anchors", f"{_ROOM}.commands:anchors", "Recompute published numbers from human labels."
+            "anchors", f"{_ROOM}.commands:anchors", "Recompute published numbers from their data."
         ),
         Command(
             "opinion",
@@ -181,6 +182,12 @@ class Interaction2Code(Benchmark):
         from uiproof.benchmarks.interaction2code.view import analyses
 
         return analyses(runs)
+
+    def anchors(self, folder: Path, runs: Sequence[RunDirectory]) -> Recomputed | None:
+        """Return the published verdicts of WebVIA, and how far runs agree with them."""
+        from uiproof.benchmarks.interaction2code.webvia import recompute
+
+        return recompute(folder, runs)
 
     def editor(self, path: Path) -> DatasetEditor | None:
         """Open the interactions of collected pages."""

@@ -35,7 +35,7 @@ class Demonstration:
     trigger: PixelBox | None  # in pixels of `before`; None: look at the marks
     effect: PixelBox | None  # in pixels of `after`; None: look at the marks
     action: Action
-    sentence: str  # the action in English
+    sentence: str  # the action in English, after those of the steps before it
     description: str  # the effect in English
     tags: tuple[str, ...]  # categories of the element
     follows: int | None  # the index of the interaction that leads to `before`
@@ -120,7 +120,7 @@ def _demonstration(graph: Graph, one: Interaction) -> Demonstration:
         trigger=one.trigger,
         effect=one.effect,
         action=one.action,
-        sentence=one.sentence,
+        sentence=", then ".join([*(step.sentence for step in one.steps), one.sentence]),
         description=one.description,
         tags=one.tags,
         follows=graph.interactions.index(way[-1]) if way else None,

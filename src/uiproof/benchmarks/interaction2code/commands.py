@@ -53,7 +53,8 @@ def score(
         str,
         typer.Argument(
             metavar="GENERATED",
-            help="PAGE/K-*.html for interaction K, also in PAGE/result; or PAGE.html for all.",
+            help="PAGE/K-*.html for interaction K, also in PAGE/result; PAGE.html for all, also in "
+            "a folder for each model.",
         ),
     ],
     json: Json = None,
@@ -320,8 +321,15 @@ def opinion(
 def anchors(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER", help="The published label files, in it or below it."),
+        typer.Argument(
+            metavar="FOLDER",
+            help="The published label files, in it or below it; or WebVIA's pages, or MRWeb.",
+        ),
     ],
+    run: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RUN", help="Compare this run with WebVIA's verdicts; repeatable."),
+    ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(help="Also by category, with the categories of this data set."),
@@ -329,14 +337,17 @@ def anchors(
     charts_dir: Charts = None,
     json: Json = None,
 ) -> None:
-    """Recompute the published numbers of Interaction2Code from the labels of people.
+    """Recompute published numbers from the data that they were published with.
 
-    Prints ours beside the paper's. Exit code 1 when a number differs that is not known to, or when
-    labels could not be read.
+    For Interaction2Code from the labels of people; for WebVIA from its verdicts, with the agreement
+    of runs; for MRWeb from its pictures. Prints ours beside theirs. Exit code 1 when a number
+    differs that is not known to, or when something could not be read.
 
     \b
     Examples:
       uiproof anchors human_evaluation
+      uiproof anchors webvia/pages --run runs/webvia/gpt4o
+      uiproof anchors MRWeb
       uiproof anchors human_evaluation --json anchors.json
       uiproof anchors human_evaluation --dataset interaction2code
     """
@@ -351,6 +362,8 @@ def anchors(
     from uiproof.tables import console
 
     check_json(json)
+    if _other_anchors(folder, run or [], json):
+        return
     labels = read_label_folder(folder)
     found = recompute(labels)
     if json is not None:
@@ -369,6 +382,31 @@ def anchors(
         typer.echo(f"not read: {problem}", err=True)
     if labels.problems or not agree(found):
         raise typer.Exit(EXIT_FAILED_CASES)
+
+
+def _other_anchors(folder: Path, runs: list[str], json: str | None) -> bool:
+    """Print what a benchmark knows about a folder; return whether one knows it."""
+    from uiproof.engine.rundir import RunDirectory
+    from uiproof.errors import UsageError
+    from uiproof.registry import benchmarks
+    from uiproof.tables import console
+
+    opened = [RunDirectory.of(one, pictures=False) for one in runs]
+    for benchmark in benchmarks().values():
+        if (found := benchmark.anchors(folder, opened)) is not None:
+            if json is not None:
+                _write(json, found.content)
+            if json != "-":
+                typer.echo(console(found.tables))
+                typer.echo(f"\n{found.verdict}")
+            if not found.agrees:
+                raise typer.Exit(EXIT_FAILED_CASES)
+            return True
+    if runs:
+        raise UsageError(
+            f"{folder} has no published verdicts to compare runs with.", remedy="Drop --run."
+        )
+    return False
 
 
 def stats(

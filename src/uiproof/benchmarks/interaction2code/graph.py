@@ -9,8 +9,9 @@ and written without them:
                /interaction_1.png …  what an interaction changed, cut out by hand
 
 An interaction may also carry fields of our own: `kind`, `value`, `trigger` and `effect` (boxes as
-`[left, top, right, bottom]` in pixels); a page may carry `viewport`. Other fields are kept in
-`extra` and written again.
+`[left, top, right, bottom]` in pixels), and `steps`, what is done before its own action, each with
+`kind`, `value` and `action`; a page may carry `viewport`. Other fields are kept in `extra` and
+written again. Pages of WebVIA are read as well (`webvia.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from uiproof.benchmarks.interaction2code.actions import read_action
@@ -55,7 +57,16 @@ _FIELDS = {
     **{"src": "src", "source": "src", "dst": "dst", "target": "dst", "action": "action"},
     **{"description": "description", "tag type": "tags", "visual type": "visuals"},
     **{"kind": "kind", "value": "value", "trigger": "trigger", "effect": "effect"},
+    "steps": "steps",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that is done before the action of an interaction, such as filling in a field."""
+
+    action: Action
+    sentence: str  # in English, with the name of the element
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +84,7 @@ class Interaction:
     trigger: PixelBox | None = None  # in pixels of the screenshot before; None: look at the marks
     effect: PixelBox | None = None  # in pixels of the screenshot after; None: look at the marks
     extra: Mapping[str, Any] = field(default_factory=dict)  # other fields of the file
+    steps: tuple[Step, ...] = ()  # that come before the action, both between the two screenshots
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +148,8 @@ class BrokenPage:
 
 
 def recognises(path: Path) -> bool:
-    """Return whether a folder holds pages in this layout, or is one; opens no file."""
-    return next(_page_folders(path), None) is not None
+    """Return whether a folder holds pages in this layout or WebVIA's, or is one."""
+    return next(_page_folders(path), None) is not None or webvia().set_file(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +188,15 @@ class TruthFiles:
 
 
 def _is_page_folder(folder: Path) -> bool:
-    return (folder / FILE).is_file() or (folder / _MARKED).is_file()
+    own = (folder / FILE).is_file() or (folder / _MARKED).is_file()
+    return own or webvia().is_page(folder)
+
+
+def webvia() -> ModuleType:
+    """Return the reader of WebVIA, which makes graphs and so cannot be imported before them."""
+    from uiproof.benchmarks.interaction2code import webvia
+
+    return webvia
 
 
 def read_dataset(path: Path) -> tuple[Graph | BrokenPage, ...]:
@@ -186,6 +206,8 @@ def read_dataset(path: Path) -> tuple[Graph | BrokenPage, ...]:
     `InputError` where there are no pages at all.
     """
     folders = sorted(_page_folders(path), key=lambda folder: _natural(folder.as_posix()))
+    if not folders and (file := webvia().set_file(path)) is not None:
+        return tuple(webvia().read_set(file))
     if not folders:
         raise InputError(f"There are no pages with an {FILE} in {path}.", remedy=_REMEDY)
     names = [folder.resolve().name for folder in folders]
@@ -207,6 +229,9 @@ def read_graph(folder: Path, *, page: str | None = None) -> Graph:
     `action.json` as a whole cannot be used.
     """
     file = folder / FILE
+    if not file.is_file() and webvia().is_page(folder):
+        found: Graph = webvia().read_page(folder, page=page)
+        return found
     content = _content(file)
     interactions: dict[str, Interaction] = {}
     broken: dict[str, InputError] = {}
@@ -327,6 +352,11 @@ def _json(graph: Graph) -> dict[str, Any]:
         for name, box in (("trigger", one.trigger), ("effect", one.effect)):
             if box is not None:
                 entry[name] = [box.left, box.top, box.right, box.bottom]
+        if one.steps:
+            entry["steps"] = [
+                {"kind": step.action.kind, "value": step.action.value, "action": step.sentence}
+                for step in one.steps
+            ]
         written[one.id] = {**entry, **{k: v for k, v in one.extra.items() if k not in entry}}
     return written
 
@@ -335,7 +365,7 @@ def _page_folders(path: Path) -> Iterator[Path]:
     """Yield the folders with an `action.json`, or with marked pictures beside such folders."""
     if path.name == FILE and path.is_file():
         path = path.parent
-    if (path / FILE).is_file():
+    if (path / FILE).is_file() or webvia().is_page(path):
         yield path
     elif path.is_dir():
         yield from _pages_below(path, _DEPTH)
@@ -395,8 +425,17 @@ def _interaction(id_: str, entry: Any) -> Interaction:
         visuals=visuals,
         trigger=_box(id_, "trigger", known.get("trigger")),
         effect=_box(id_, "effect", known.get("effect")),
+        steps=_steps(id_, known.get("steps")),
         extra=extra,
     )
+
+
+def _steps(id_: str, value: Any) -> tuple[Step, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise InputError(f"Interaction {id_}: `steps` is not a list of actions: {value!r}.")
+    return tuple(Step(read_action(one), _text(one.get("action"))) for one in value)
 
 
 def _node(id_: str, field: str, value: Any) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import dist
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -49,6 +50,7 @@ from uiproof.benchmarks.interaction2code.verifier import (
     verify,
 )
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask
+from uiproof.benchmarks.interaction2code.verifier.text_compare import plain
 from uiproof.benchmarks.page_files import generated_page
 from uiproof.browser import Limits, PageSource, Renderer
 from uiproof.browser.foreign import web_details
@@ -118,7 +120,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         clock = _Clock()
         graph, interaction = case.truth.graph, case.truth.interaction
         with clock("reference"):
-            reference = self._references.get(graph, interaction)
+            reference = self._reference(graph, interaction)
         answer = replace(answer, page=generated_page(answer.page))
         page = without_the_truth(answer.page, graph)
         reading = self._reader.seconds
@@ -200,12 +202,13 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         """Open a page, act on it, and let the verifier judge it."""
         # A page for one interaction shows what that starts from; one for all has to be led there.
         way = graph.way_to(interaction) if answer.form == "all" else ()
-        steps = [self._query(graph, one, answer) for one in way]
-        probes = Probes(self._renderer, page, reference.window, steps)
+        led_by = [query for one in way for query in self._queries(graph, one, answer)]
+        *steps, last = self._queries(graph, interaction, answer)
+        probes = Probes(self._renderer, page, reference.window, led_by, steps)
         with self._renderer.stage(page, reference.window) as stage:
             with clock("act"):
                 led = play(way, lambda one: self._step(stage, graph, one, answer)) if way else None
-                done = act(stage, self._query(graph, interaction, answer))
+                done = act(stage, last, steps)
                 noise = probes.noise(done.before)
             with clock("verify"):
                 verdict = self._verdict(stage, done, noise, reference, interaction, probes)
@@ -216,8 +219,9 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         self, stage: Stage, graph: Graph, interaction: Interaction, answer: Answer
     ) -> str | None:
         """Perform one interaction on the way to another; return what is wrong with it, or None."""
-        reference = self._references.get(graph, interaction)
-        done = act(stage, self._query(graph, interaction, answer))
+        reference = self._reference(graph, interaction)
+        *steps, last = self._queries(graph, interaction, answer)
+        done = act(stage, last, steps)
         verdict = self._verdict(stage, done, None, reference, interaction, None)
         if verdict.usable:
             return None
@@ -273,8 +277,51 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
             generated,
         )
 
-    def _query(self, graph: Graph, interaction: Interaction, answer: Answer) -> TriggerQuery:
+    def _reference(self, graph: Graph, interaction: Interaction) -> Reference:
+        """Return the reference; a trigger without a mark is where its name is read first."""
         reference = self._references.get(graph, interaction)
+        if reference.trigger is not None:
+            return reference
+        return replace(reference, trigger=self._read_at(reference, interaction.sentence))
+
+    def _read_at(
+        self, reference: Reference, sentence: str, beside: PixelBox | None = None
+    ) -> PixelBox | None:
+        """Return where the name in a sentence is read: first, or nearest to a place."""
+        # A name that is not quoted is one that the element need not show.
+        name = plain(named_in(sentence) or "") if '"' in sentence else ""
+        lines = self._reader.lines(reference.before) if name else ()
+        read = [(one.text, one.box) for line in lines for one in line.words]
+        read = [*((line.text, line.box) for line in lines), *read]
+        found = [box for text, box in read if plain(text) == name]
+        if beside is None:
+            return min(found, key=lambda box: (box.top, box.left), default=None)
+        return min(found, key=lambda box: dist(box.centre, beside.centre), default=None)
+
+    def _queries(
+        self, graph: Graph, interaction: Interaction, answer: Answer
+    ) -> list[TriggerQuery]:
+        """Return what is looked for: for each step of an interaction, then for its action."""
+        last = self._query(graph, interaction, answer)
+        reference = self._references.get(graph, interaction)
+        return [
+            *(
+                replace(
+                    last,
+                    number="",  # ids are those of interactions
+                    action=step.action,
+                    trigger=self._read_at(reference, step.sentence, last.trigger),
+                    name=named_in(step.sentence),
+                    sentence=step.sentence,
+                    tags=(),
+                )
+                for step in interaction.steps
+            ),
+            last,
+        ]
+
+    def _query(self, graph: Graph, interaction: Interaction, answer: Answer) -> TriggerQuery:
+        reference = self._reference(graph, interaction)
         return TriggerQuery(
             number=interaction.id,
             action=interaction.action,
@@ -426,6 +473,7 @@ def _facts(truth: Truth) -> dict[str, Any]:
         "topic": truth.graph.topic,
         "action": {"kind": interaction.action.kind, "value": interaction.action.value},
         "sentence": interaction.sentence,
+        **({"steps": [one.sentence for one in interaction.steps]} if interaction.steps else {}),
         "tags": list(interaction.tags),
         "visuals": list(interaction.visuals),
     }

@@ -4,8 +4,10 @@
     GENERATED/101/result/3-direct_prompt-gpt.html   the same, as published
     GENERATED/101/3.html                            the same
     GENERATED/101.html, GENERATED/101/index.html    for all interactions of page 101
+    GENERATED/MODEL/101.html, MODEL_html/101.html   the same of several models, as WebVIA has them
 
-The variant follows the number. Written as published, `PROMPT_prompt-MODEL`, it names both.
+The variant follows the number. Written as published, `PROMPT_prompt-MODEL`, it names both. With a
+folder for each model, the variants are these folders.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -220,6 +222,23 @@ class Replay(Method[Question, Answer]):
                     f"{page or self._path.name}.",
                     remedy=_choice(variants),
                 )
+
+
+def model_folders(path: Path, pages: Collection[str]) -> dict[str, Path]:
+    """Return the folders of models in a folder, by name: they hold `PAGE.html` for some pages.
+
+    Empty where the folder holds pages itself, or folders of pages.
+    """
+    if not path.is_dir() or _pages(path):
+        return {}
+    below = sorted(entry for entry in path.iterdir() if entry.is_dir())
+    if any(entry.name in pages or entry.name in _RESULTS for entry in below):
+        return {}
+    return {
+        entry.name.removesuffix("_html"): entry
+        for entry in below
+        if any(file.stem in pages for file in _pages(entry))
+    }
 
 
 def all_variants(path: Path) -> tuple[str | None, ...]:

@@ -67,12 +67,20 @@ class Act:
     approach: Rgb | None = None  # while the pointer is on it; None where that changes nothing
 
 
-def act(stage: Stage, query: TriggerQuery) -> Act:
-    """Find the trigger of an interaction, act on it, and capture the result."""
+def act(stage: Stage, query: TriggerQuery, steps: Sequence[TriggerQuery] = ()) -> Act:
+    """Find the trigger of an interaction, act on it, and capture the result.
+
+    `steps` are done before; the result is then that of all, compared with the page before the
+    first of them.
+    """
     loaded = capture(stage)
-    found = find_trigger(stage, loaded.snapshot, query)
+    follow(stage, steps)
+    found = find_trigger(stage, stage.snapshot() if steps else loaded.snapshot, query)
     if found is None or not found.element.box.area:
         return Act(loaded, loaded, found)
+    if steps:
+        after, outcome = perform(stage, loaded, found.element, query.action)
+        return Act(loaded, loaded, found, after, outcome)
     before = _revealed(stage, found.element, loaded)
     element = _current(before.snapshot, found.element)
     action = aimed(query, found.where, element, before.snapshot)
@@ -252,12 +260,16 @@ def _away_from(element: Element, state: PageState) -> tuple[float, float]:
 
 @dataclass(slots=True)
 class Probes:
-    """Further tries, each on the page opened anew; `way` leads to the state they start from."""
+    """Further tries, each on the page opened anew; `way` leads to the state they start from.
+
+    `steps` are those of the interaction itself, which come before the act that is tried.
+    """
 
     renderer: Renderer
     page: PageSource
     window: tuple[int, int]
     way: Sequence[TriggerQuery] = ()
+    steps: Sequence[TriggerQuery] = ()
     left: int = MOST_PROBES
     began: float = field(default_factory=time.monotonic)
 
@@ -278,7 +290,7 @@ class Probes:
         outcomes: list[Outcome] = []
         try:
             with self.renderer.stage(self.page, self.window) as stage:
-                self._go(stage)
+                follow(stage, (*self.way, *self.steps))
                 same = same_element(stage.snapshot(), element)
                 if same is None:
                     return ()
@@ -297,7 +309,7 @@ class Probes:
             return None
         try:
             with self.renderer.stage(self.page, self.window) as stage:
-                self._go(stage)
+                follow(stage, self.way)
                 if before.snapshot.scroll != (0, 0):
                     x, y = before.snapshot.scroll
                     stage.reveal((x + self.window[0] / 2, y + self.window[1] / 2))
@@ -310,12 +322,14 @@ class Probes:
             return None
         return np.asarray((second != before.picture).any(axis=2))
 
-    def _go(self, stage: Stage) -> None:
-        for step in self.way:
-            found = find_trigger(stage, stage.snapshot(), step)
-            if found is not None:
-                stage.act(found.element, step.action)
-                stage.settle()
+
+def follow(stage: Stage, steps: Iterable[TriggerQuery]) -> None:
+    """Act on the elements that are there, one after the other."""
+    for step in steps:
+        found = find_trigger(stage, stage.snapshot(), step)
+        if found is not None:
+            stage.act(found.element, step.action)
+            stage.settle()
 
 
 # --- paths: interactions in order on one page that is not reloaded in between

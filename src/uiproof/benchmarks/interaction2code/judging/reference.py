@@ -18,7 +18,7 @@ from uiproof.benchmarks.interaction2code.marks import find_mark, published_conto
 from uiproof.benchmarks.interaction2code.region import paper_region, region, saliency
 from uiproof.errors import InputError
 from uiproof.geometry import PixelBox
-from uiproof.vision.images import Rgb, cut_png, decode, has_transparency, read
+from uiproof.vision.images import Rgb, cut_png, decode, encode_png, has_transparency, read
 
 _WIDEST_WINDOW = 1920  # CSS pixels; wider pictures were taken on a screen of a higher density
 _TALLEST_WINDOW = 1200  # pictures up to here show the window, taller ones the whole page
@@ -90,6 +90,11 @@ def load_reference(graph: Graph, interaction: Interaction) -> Reference:
     after = read(graph.screenshot(interaction.target))
     after_file = graph.screenshot(interaction.target).read_bytes()
     flags: list[str] = []
+    if graph.viewport is not None and before.shape[1] < graph.viewport[0]:
+        # Pictures that were scaled down: at the window's size they are compared with pages.
+        before, after = (_enlarged(one, graph.viewport[0]) for one in (before, after))
+        after_file = encode_png(after)
+        flags.append("enlarged")
     scale = max(ceil(before.shape[1] / _WIDEST_WINDOW), 1)
 
     marked = [
@@ -164,6 +169,11 @@ def reduced(rgb: Rgb, scale: int) -> Rgb:
     height, width = rgb.shape[:2]
     size = (max(round(width / scale), 1), max(round(height / scale), 1))
     return np.asarray(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+
+
+def _enlarged(rgb: Rgb, width: int) -> Rgb:
+    size = (width, round(rgb.shape[0] * width / rgb.shape[1]))
+    return np.asarray(cv2.resize(rgb, size, interpolation=cv2.INTER_CUBIC), dtype=np.uint8)
 
 
 def window_of(rgb: Rgb, scale: int) -> tuple[int, int]:

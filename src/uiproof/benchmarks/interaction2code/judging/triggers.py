@@ -85,7 +85,7 @@ class _Page(Protocol):
 class TriggerQuery:
     """The data set's facts about the element that an interaction acts on."""
 
-    number: str  # of the interaction
+    number: str  # of the interaction; empty for a step of one
     action: Action
     form: Form
     trigger: PixelBox | None  # the mark, in CSS pixels of the screenshot
@@ -112,6 +112,8 @@ class FoundTrigger:
 
 def find_trigger(page: _Page, snapshot: Snapshot, query: TriggerQuery) -> FoundTrigger | None:
     """Return the element that an interaction acts on, or None where there is nothing like it."""
+    if not query.number and (field := _labelled(snapshot, query)) is not None:
+        return FoundTrigger(field, "text")
     search = _Search.of(snapshot, query)
     ranked = search.ranked()
     by_id = _by_id(page, snapshot, query)
@@ -127,6 +129,22 @@ def find_trigger(page: _Page, snapshot: Snapshot, query: TriggerQuery) -> FoundT
     used = acted_on(page, snapshot, element, query.action)
     others = _others(snapshot, used, [one for _, _, one in ranked], query)
     return FoundTrigger(used, by, min(score / search.best, 1.0), others, search.layout)
+
+
+def _labelled(snapshot: Snapshot, query: TriggerQuery) -> Element | None:
+    """Return the field of a step of a form: the one that follows its label most closely.
+
+    Labels stand above or beside fields of one width, so places do not tell which is meant.
+    """
+    takes, name = _TAKES.get(query.action.kind), plain(query.name or "")
+    if takes is None or not name:
+        return None
+    fields: list[tuple[int, Element]] = []
+    for number, one in enumerate(snapshot.elements):
+        if plain(one.text) == name and not takes(one):
+            after = enumerate(snapshot.elements[number + 1 :])
+            fields += next(([(away, each)] for away, each in after if takes(each)), [])
+    return min(fields, key=lambda pair: pair[0])[1] if fields else None
 
 
 def _switch_beside(snapshot: Snapshot, found: Element, query: TriggerQuery) -> Element:
