@@ -312,9 +312,10 @@ def _graphs(runs: Sequence[RunDirectory]) -> dict[str, _DrawnGraph]:
         for record in run.records():
             details, places = record.details, record.artifacts
             paths = [places.get(f"reference_{moment}", "") for moment in ("before", "after")]
-            if not all(path.startswith("references/") for path in paths):
+            page, number = details.get("page"), str(details.get("interaction"))
+            kept = all(path.startswith("references/") for path in paths)
+            if not kept or not isinstance(page, str):
                 continue
-            page, number = str(details.get("page")), str(details.get("interaction"))
             ends = [run.artifact(path) for path in paths]
             for end in ends:
                 states.setdefault(page, {}).setdefault(end.stem, end)
