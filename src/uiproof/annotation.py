@@ -66,6 +66,8 @@ class Annotation:
     kinds: ClassVar[tuple[Kind, ...]] = ("compare",)
     # Failure types by their letter, which is also the key that annotators press.
     failures: ClassVar[Mapping[str, FailureType]] = {}
+    # When a result is usable, for people who judge it: what fails, and the rule.
+    guidelines: ClassVar[tuple[tuple[str, str], ...]] = ()
     # Failures that mean that nothing is there to use; results show the share of items without.
     unimplemented: ClassVar[frozenset[str]] = frozenset()
     failure_title: ClassVar[str] = "Failures, all labels"
@@ -85,6 +87,10 @@ class Annotation:
     def verdict(self, record: Record) -> str | None:  # noqa: ARG002
         """Return the failure that the judge found, `none`, or None for judges that find none."""
         return None
+
+    def urgent(self, record: Record) -> bool:  # noqa: ARG002
+        """Return whether people should look at a result first, since its judge is not sure."""
+        return False
 
     def categories(self, record: Record) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002
         """Return the categories of a case, by kind of category."""

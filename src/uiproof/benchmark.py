@@ -66,7 +66,7 @@ class Method(ABC, Generic[Question, Answer]):
     """Answers questions. It runs in the main process and may wait for servers."""
 
     # True where a method is given the truth, in its context; every table and chart says so.
-    assisted: ClassVar[bool] = False
+    assisted: bool = False
     needs_question: ClassVar[bool] = True  # False lets the engine skip making the question
     concurrency: int = 8  # how many questions may be in flight
 
@@ -121,6 +121,17 @@ class Judge(ABC, Generic[Question, Truth, Answer]):
     ) -> bytes:
         """Render an answer as PNG, for methods that revise what they made."""
         raise MethodError(f"{type(self).__name__} cannot show answers.")
+
+    def differences(
+        self,
+        case: Case[Question, Truth],  # noqa: ARG002 - for judges that can do it
+        answer: Answer,  # noqa: ARG002
+    ) -> Sequence[Mapping[str, Any]]:
+        """Return how an answer differs from the truth, worst first, for methods that revise.
+
+        Each has `says`, a sentence, and what else `uiproof.views` shows of a difference.
+        """
+        raise MethodError(f"{type(self).__name__} cannot list differences.")
 
     @property
     def references_made(self) -> int:
@@ -655,10 +666,12 @@ class Benchmark(ABC):
         from uiproof.prompts import prompt_file
 
         name, colon, _ = prompt.partition(":")
-        known = name in self.prompts or (
-            self.prompt_slots and prompt_file(prompt, self.prompts, self.prompt_slots)
+        known = (
+            prompt in self.prompts
+            or (name in self.prompts and self.prompt_options)
+            or (self.prompt_slots and prompt_file(prompt, self.prompts, self.prompt_slots))
         )
-        if known and (self.prompt_options or not colon):
+        if known and (self.prompt_options or not colon or prompt in self.prompts):
             return
         if not self.prompts:
             raise UsageError(f"The methods of {self.name} have no prompts to choose from.")

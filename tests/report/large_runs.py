@@ -15,6 +15,7 @@ from uiproof.engine.summary import summarise
 from uiproof.registry import benchmarks
 
 SIDES = ("reference", "generated")
+DIFFERENT = ("colour", "moved", "missing", "text")
 KINDS = ("button", "link", "icon", "text_field")
 
 
@@ -71,6 +72,17 @@ def _page(folder: Path, number: int, seed: int, size) -> Record:
         .as_posix()
         for side in SIDES
     }
+    texts = {
+        "differences.json": json.dumps(
+            [_difference(n, chance) for n in range(chance.randint(1, 20))]
+        ),
+        "generated.html": f"<p>{number}</p>\n" * 100,
+        "answer.json": json.dumps([{"prompt": "Build this:\n\n[picture]", "text": "<p>Here</p>"}]),
+    }
+    for name, text in texts.items():
+        (folder / f"artifacts/{number}/{name}").write_text(text)
+    names = dict(zip(("differences", "html", "answer"), texts, strict=True))
+    artifacts |= {key: f"artifacts/{number}/{name}" for key, name in names.items()}
     details = {
         "profile": "paper",
         **{side: {"width": size[0], "height": size[1], "blocks": blocks} for side in SIDES},
@@ -78,6 +90,23 @@ def _page(folder: Path, number: int, seed: int, size) -> Record:
     }
     scores = {"paper": paper, "strict": strict, "human": mean}
     return Record(f"page-{number}", "scored", scores, details=details, artifacts=artifacts)
+
+
+def _difference(number: int, chance: random.Random) -> dict[str, object]:
+    x, y = chance.randrange(600), chance.randrange(500)
+    return {
+        **{
+            "kind": DIFFERENT[number % len(DIFFERENT)],
+            "selector": f"main > p:nth-of-type({number})",
+        },
+        **{
+            "box": [x, y, 120, 24],
+            "reference_box": [x, y + 9, 120, 24],
+            "members": [[x, y, 60, 24]],
+        },
+        **{"was": "#1d4ed8", "is": "#2563eb", "impact": 1 / (number + 2), "cost": 0.01, "count": 1},
+        "says": f"The text “some words {number}” is #2563eb, should be #1d4ed8.",
+    }
 
 
 def grounding(folder: Path, count: int, *, seed=0, method="ocr", size=(800, 600)):
@@ -126,7 +155,11 @@ def _interaction(folder: Path, number: int, seed: int, size) -> Record:
     for side in SIDES:
         for moment in ("before", "after"):
             path = folder / "artifacts" / name.replace("/", "-") / f"{side}_{moment}.png"
-            picture(path, (seed, number, side, moment), size)
+            if side == "reference":  # the states of a page are shared by its interactions
+                state = 0 if moment == "before" else 1 + number % 4
+                path = folder / "references" / f"p{number // 4}" / f"{state}.png"
+            if not path.exists():
+                picture(path, (seed, number, side, moment), size)
             artifacts[f"{side}_{moment}"] = path.relative_to(folder).as_posix()
     facts = {"size": list(size), "trigger": [10, 60, 90, 90], "region": [100, 150, 300, 300]}
     failure = "g" if bad else "none"
@@ -140,9 +173,20 @@ def _interaction(folder: Path, number: int, seed: int, size) -> Record:
             "usable": not bad,
             "failure": failure,
             "evidence": ["the page looks otherwise"],
+            "differences": [_change(n) for n in range(3)] if bad else [],
         },
     }
-    return Record(name, "scored", scores, details=details, artifacts=artifacts)
+    flags = ("unsure",) if number % 6 == 3 else ()
+    return Record(name, "scored", scores, details=details, artifacts=artifacts, flags=flags)
+
+
+def _change(number: int) -> dict[str, object]:
+    box = [20 + 40 * number, 60, 30, 20]
+    return {
+        **{"kind": "interaction", "says": f"“total {number}” appears: nothing happens there"},
+        **{"reference_box": box, "box": None if number else box, "impact": 0.5},
+        **{"was": f"“total {number}” appears", "is": "nothing happens there"},
+    }
 
 
 def failed(record: Record, message: str) -> Record:

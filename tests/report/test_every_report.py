@@ -226,26 +226,99 @@ def test_the_analyses_of_the_paper_are_there(look, reports, benchmark):
     assert at == pytest.approx(2 + 96 * mean, abs=0.1)
 
 
-@pytest.mark.parametrize("benchmark", BENCHMARKS)
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark"), (1920, "light")])
-def test_everything_fits_and_axe_finds_nothing_serious(browser, reports, benchmark, width, scheme):
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
+def test_differences_are_listed_and_marked_on_both_pages(look, reports):
+    page = look(reports["design2code"])
+    page.evaluate("location.hash = '#case=page-0&run=first'")
+    loaded(page, page.locator("#stage img"))
+    items = page.locator("#facts .differences li")
+    count = items.count()
+    assert count >= 1
+    expect(page.locator("#facts h3").first).to_have_text(f"Differences ({count})")
+    first = items.first
+    expect(first).to_contain_text("is #2563eb, should be #1d4ed8")
+    expect(first).to_contain_text("impact 0.50")
+    # Each has its number on both pictures; pointing at one lights up the others.
+    numbered = page.locator("#stage .marks [data-difference='0']")
+    expect(numbered).to_have_count(2)
+    page.locator("#stage .reference .marks [data-difference='0'] circle").hover()
+    expect(page.locator("#stage .generated .marks [data-difference='0']")).to_have_class(
+        re.compile("active")
     )
+    expect(first).to_have_class("active")
+    place = page.locator("#stage .generated .marks [data-difference='0'] .marked")
+    image = page.locator("#stage .generated img").bounding_box()
+    x = float(place.get_attribute("x"))
+    assert place.bounding_box()["x"] == pytest.approx(image["x"] + x * image["width"] / 640, abs=3)
+    # The text blocks are there on demand.
+    expect(page.locator("#stage .block").first).to_be_hidden()
+    page.get_by_role("checkbox", name="Differences").uncheck()
+    page.get_by_role("checkbox", name="Text blocks").check()
+    expect(numbered.first).to_be_hidden()
+    expect(page.locator("#stage .block").first).to_be_visible()
+
+
+def test_the_html_the_prompt_and_the_answer_stand_beside_the_pictures(look, reports):
+    page = look(reports["design2code"])
+    page.evaluate("location.hash = '#case=page-0&run=first'")
+    titles = page.locator("#facts .source summary").all_text_contents()
+    assert [title.partition(" (")[0] for title in titles] == ["HTML", "Prompt", "Answer"]
+    page.locator("#facts .source summary", has_text="Prompt").click()
+    expect(page.locator("#facts .source pre").nth(1)).to_have_text("Build this:\n\n[picture]")
+
+
+def test_an_interaction_shows_what_did_not_change_and_its_place_in_the_graph(look, reports):
+    page = look(reports["interaction2code"])
+    marked = page.locator(".find", has=page.locator(".badge", has_text="unsure"))
+    assert marked.count() >= 1
+    page.locator("#filters label", has_text=re.compile("^Verdict")).locator("select").select_option(
+        label="unsure"
+    )
+    shown = page.locator(".find:visible")
+    assert shown.count() == marked.count()
+    shown.first.locator(".enlarge").click()
+    loaded(page, page.locator("#stage img"))
+    expect(page.locator("#facts .differences .says").first).to_have_text(
+        "“total 0” appears: nothing happens there"
+    )
+    marks = {
+        side: page.locator(f"#stage .{side} .mark-group") for side in ("reference", "generated")
+    }
+    expect(marks["reference"]).to_have_count(3)
+    expect(marks["generated"]).to_have_count(1)  # the others have no place there
+    page.locator("#viewer-choices").get_by_role("button", name="Graph").click()
+    graph = page.locator("#stage .graph")
+    expect(graph.locator("image[href]")).to_have_count(5)
+    expect(graph.locator("[data-interaction]")).to_have_count(4)
+    number = page.locator("#viewer-title").text_content().rpartition("/")[2]
+    expect(graph.locator(".current")).to_contain_text(f"{number}. click number")
+    page.keyboard.press("Escape")
+    page.locator(".page-graph summary").first.click()
+    expect(page.locator(".page-graph .graph").first).to_be_visible()
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_everything_fits_and_axe_finds_nothing_serious(browser, reports, benchmark, width):
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
     page = context.new_page()
     page.goto(reports[benchmark].as_uri())
     fits = "document.documentElement.scrollWidth <= innerWidth"
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    assert page.evaluate(fits)
-    if width != 1920:
-        assert serious(page) == []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate(fits)
+        if width != 1920:
+            assert serious(page) == []
     open_first(page, benchmark)
-    assert page.evaluate(fits)
+    page.keyboard.press("ArrowRight")  # the first one may have failed
     assert page.locator(".viewer-bar, #facts").evaluate_all(
         "all => all.every((e) => e.scrollWidth <= e.clientWidth)"
     )
-    if width != 1920:
-        assert serious(page) == []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate(fits)
+        if width != 1920 or scheme == "light":
+            assert serious(page) == []
     context.close()
 
 
@@ -264,6 +337,8 @@ def test_nothing_of_a_hostile_run_becomes_more_than_text(look, tmp_path, benchma
         )
         for record in made.records()
     ]
+    for file in (tmp_path / "run").glob("artifacts/*/*.json"):
+        file.write_text(json.dumps(poisoned(json.loads(file.read_text()))))
     error = failed(records[-1], EVIL)
     records[-1] = replace(error, error=replace(error.error, code=EVIL, remedy=EVIL))
     names = {"dataset": EVIL, "settings": {EVIL: EVIL}, "fingerprint": {"browser": EVIL}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from PIL import Image, ImageDraw
@@ -74,6 +75,7 @@ def make_run(
     prompt: str = "secret-prompt",
     benchmark: str = "interaction2code",
     sentence: str = 'click the "Add" button',
+    unsure: tuple[str, ...] = (),
 ) -> RunDirectory:
     """A run with a case for every page; None stands for a case without one."""
     run = RunDirectory(folder)
@@ -91,5 +93,7 @@ def make_run(
             if benchmark == "design2code":
                 journal.write(encode(webpage(run, case, str(html))))
             else:
-                journal.write(encode(interaction(run, case, html, sentence)))
+                record = interaction(run, case, html, sentence)
+                flags = ("unsure",) if case in unsure else ()
+                journal.write(encode(replace(record, flags=flags)))
     return run

@@ -114,6 +114,24 @@ def test_skipping_goes_round(studio, runs):
     assert len(set(seen)) == 3
 
 
+def test_what_the_judge_is_not_sure_about_is_offered_first_to_everybody(studio, runs):
+    pages = {f"p/{number}": PAGE for number in range(12)}
+    make_run(runs / "doubtful", pages, model="third-model", unsure=("p/4", "p/9"))
+    items = judge_items(opened(runs, "doubtful"))
+    task = studio.store.add_task("judge", "t", items, per_item=2, benchmark="interaction2code")
+    for name in ("Ann", "Ben"):
+        person = studio.client(studio.store.add_annotator(name).token)
+        page = person.get(f"/tasks/{task.id}")
+        assert "unless the place is the function" in page.text  # the guidelines, in the help
+        item = shown(page)
+        for _ in range(2):
+            assert "unsure" not in item["text"]  # what the judge thinks is not to sway people
+            answer = {"item": item["key"], "usable": True, "failure": "none"}
+            item = shown(person.post(f"/tasks/{task.id}/answer", json=answer))
+    labelled = {label.item for label in labels(studio.store, task.id)}
+    assert {studio.store.item(one)[0].case for one in labelled} == {"p/4", "p/9"}
+
+
 # Pages and what they send
 
 

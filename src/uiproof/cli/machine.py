@@ -221,4 +221,4 @@ def _print_columns(title: str, rows: Iterable[tuple[str, str]], width: int = 24)
         typer.echo(f"  {title}")
     indent = "    " if title else "  "
     for left, right in rows:
-        typer.echo(f"{indent}{left:<{width}}{right}")
+        typer.echo(f"{indent}{left:<{width - 1}} {right}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from uiproof.models.types import Reply, Request
 
 Render = Callable[[Any], Awaitable[bytes]]
+Compare = Callable[[Any], Awaitable[Sequence[Mapping[str, Any]]]]
 
 
 class Context:
@@ -28,6 +29,7 @@ class Context:
         *,
         run: RunDirectory | None = None,
         render: Render | None = None,
+        compare: Compare | None = None,
         ask_again: bool = False,
         truth: Any = None,
         sample: int = 0,
@@ -38,7 +40,8 @@ class Context:
         self.flags: list[str] = []
         self.calls: list[Mapping[str, Any]] = []
         self.artifacts: dict[str, str] = {}
-        self._case_id, self._run, self._render = case_id, run, render
+        self._case_id, self._run = case_id, run
+        self._render, self._compare = render, compare
 
     def flag(self, flag: str) -> None:
         """Say that something about the answer is unusual, for example `answer:truncated`."""
@@ -77,3 +80,9 @@ class Context:
         if self._render is None:
             raise MethodError("There is nothing here that could render an answer.")
         return await self._render(answer)
+
+    async def differences(self, answer: Any) -> Sequence[Mapping[str, Any]]:
+        """Return how an answer differs from the truth; only for methods marked `assisted`."""
+        if self._compare is None:
+            raise MethodError("There is nothing here that could compare an answer.")
+        return await self._compare(answer)

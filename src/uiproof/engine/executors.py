@@ -34,7 +34,7 @@ from uiproof.errors import (
 )
 from uiproof.files import storage_fault
 
-Stage = Literal["pose", "picture", "score"]
+Stage = Literal["pose", "picture", "differences", "score"]
 MakeJudge = Callable[[], Judge[Any, Any, Any]]
 
 START_SECONDS = 120.0
@@ -151,6 +151,7 @@ class Pool:
         self._waiting: dict[Stage, deque[asyncio.Future[None]]] = {
             "score": deque(),
             "picture": deque(),
+            "differences": deque(),
             "pose": deque(),
         }
         self._alive: set[Worker] = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -290,10 +290,23 @@ class _Session:
             picture: bytes = await self._pool.call("picture", case, answer, trace=trace)
             return picture
 
-        truth = case.truth if self._method.assisted and isinstance(case, Case) else None
+        async def compare(answer: Any) -> Sequence[Mapping[str, Any]]:
+            found: Sequence[Mapping[str, Any]] = await self._pool.call(
+                "differences", case, answer, trace=trace
+            )
+            return found
+
+        assisted = self._method.assisted
+        truth = case.truth if assisted and isinstance(case, Case) else None
         again = case.id in self._ask_again
         return Context(
-            case.id, run=self._run, render=render, ask_again=again, truth=truth, sample=sample
+            case.id,
+            run=self._run,
+            render=render,
+            compare=compare if assisted else None,
+            ask_again=again,
+            truth=truth,
+            sample=sample,
         )
 
     async def _answer(self, case_id: str, question: Any, context: Context, trace: Trace) -> Any:

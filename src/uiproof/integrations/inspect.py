@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -245,8 +245,12 @@ async def _answered(
         picture: bytes = await judges.call("picture", case, answer)
         return picture
 
+    async def compare(answer: Any) -> Sequence[Mapping[str, Any]]:
+        found: Sequence[Mapping[str, Any]] = await judges.call("differences", case, answer)
+        return found
+
     method = chat.method(cast("ChatModel", model), prompt)
-    context = Context(case.id, render=render)
+    context = Context(case.id, render=render, compare=compare if method.assisted else None)
     stage: Stage = "pose"
     try:
         question = await judges.call("pose", case)

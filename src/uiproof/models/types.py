@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -164,3 +165,27 @@ class AttemptError(Exception):
         self.kind = kind
         self.message = message
         self.retry_after = retry_after  # seconds, where the server said so
+
+
+Exchange = tuple[Request, Reply]
+
+
+def exchanges_as_json(exchanges: Sequence[Exchange]) -> bytes:
+    """Return what was asked and answered about a case, as `answer.json` has it.
+
+    The prompt is kept as text, with a word in the place of each picture.
+    """
+    kept = [
+        {
+            "prompt": "\n\n".join(
+                part if isinstance(part, str) else "[picture]"
+                for message in request.messages
+                for part in message.parts
+            ),
+            "text": reply.text,
+            "finish": reply.finish,
+            "raw": reply.raw,
+        }
+        for request, reply in exchanges
+    ]
+    return json.dumps(kept, indent=2).encode()

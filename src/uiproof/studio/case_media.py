@@ -16,8 +16,9 @@ from uiproof.benchmark import Record
 from uiproof.browser.source import is_page_asset
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import InputError
+from uiproof.labels import Item
 from uiproof.registry import benchmarks
-from uiproof.studio.runs import open_run
+from uiproof.studio.runs import FoundRun, open_run
 
 _RUNS_KEPT = 8
 _WIDELY = 0.6  # of a picture: larger changes are not outlined
@@ -96,19 +97,41 @@ class _Case(NamedTuple):
     media: CaseMedia
     artifacts: Mapping[str, str]
     stage: str
+    urgent: bool
+
+
+def urgent_items(folder: Path, items: Iterable[Item]) -> set[int]:
+    """Return the items that people should look at first, since their judges are not sure."""
+    runs: dict[str, Mapping[str, _Case]] = {}
+    found = set()
+    for item in items:
+        if item.run is None:
+            continue
+        if item.run not in runs:
+            runs[item.run] = _cases_of(folder, item.run)[1]
+        case = runs[item.run].get(item.case)
+        if case is not None and case.urgent:
+            found.add(item.id)
+    return found
+
+
+def _cases_of(folder: Path, run: str) -> tuple[FoundRun | None, Mapping[str, _Case]]:
+    """Return a run and all of its cases; none where it is not here."""
+    try:
+        found = open_run(folder, run)
+        state = found.directory.journal.stat()
+    except (InputError, OSError):
+        return None, {}
+    path = found.directory.path
+    return found, _cases(path, found.benchmark, state.st_mtime_ns, state.st_size)
 
 
 def _of_run(folder: Path, run: str | None, case: str) -> CaseFiles:
     if run is None:
         return CaseFiles(missing=_NOT_HERE)
-    try:
-        found = open_run(folder, run)
-        state = found.directory.journal.stat()
-    except (InputError, OSError):
-        return CaseFiles(missing=_NOT_HERE)
-    path = found.directory.path
-    known = _cases(path, found.benchmark, state.st_mtime_ns, state.st_size).get(case)
-    if known is None:
+    found, cases = _cases_of(folder, run)
+    known = cases.get(case)
+    if found is None or known is None:
         return CaseFiles(missing=_NOT_HERE)
     page = _artifact(found.directory, known.artifacts, known.media.page)
     return CaseFiles(
@@ -128,7 +151,8 @@ def _cases(path: Path, benchmark: str, _modified: int, _size: int) -> Mapping[st
 
     def kept(record: Record) -> _Case:
         stage = record.error.stage if record.error else "answer"
-        return _Case(annotation.media(record), dict(record.artifacts), stage)
+        media, urgent = annotation.media(record), annotation.urgent(record)
+        return _Case(media, dict(record.artifacts), stage, urgent)
 
     return {record.id: kept(record) for record in RunDirectory(path).records()}
 

@@ -20,7 +20,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -383,24 +383,29 @@ def decision_labels(store: Store, task: int) -> list[Label]:
     ]
 
 
-def next_item(store: Store, task: int, annotator: int) -> Item | None:
+def next_item(
+    store: Store, task: int, annotator: int, *, first: Collection[int] = ()
+) -> Item | None:
     """Return the item that this person looks at now; None when nothing is left for them.
 
-    It stays the same until it is labelled or skipped. Items that others have begun come first, so
-    that agreement can be measured early; otherwise each person has a random order.
+    It stays the same until it is labelled or skipped. The items `first` come before others. Items
+    that others have begun come early, so that agreement can be measured; otherwise each person has
+    a random order.
     """
     with store.writing() as db:
-        queue = _queue(store, db, task, annotator)
+        queue = _queue(store, db, task, annotator, first)
         if not queue:
             return None
         _show(db, queue[0], annotator)
     return store.item(queue[0])[0]
 
 
-def outlook(store: Store, task: int, annotator: int) -> tuple[Progress, Item | None]:
+def outlook(
+    store: Store, task: int, annotator: int, *, first: Collection[int] = ()
+) -> tuple[Progress, Item | None]:
     """Return the progress of this person, and the item that comes after `next_item`."""
     with store.reading() as db:
-        queue = _queue(store, db, task, annotator)
+        queue = _queue(store, db, task, annotator, first)
         done = _progress(db, task, annotator, len(queue))
     return done, store.item(queue[1])[0] if len(queue) > 1 else None
 
@@ -428,7 +433,13 @@ def _progress(db: sqlite3.Connection, task: int, annotator: int, left: int) -> P
     return Progress(own.count("label"), own.count("skip"), left)
 
 
-def _queue(store: Store, db: sqlite3.Connection, task: int, annotator: int) -> list[int]:
+def _queue(
+    store: Store,
+    db: sqlite3.Connection,
+    task: int,
+    annotator: int,
+    first: Collection[int] = (),
+) -> list[int]:
     """Return the items that are open for a person, the next one first."""
     per_item = int(db.execute("SELECT per_item FROM tasks WHERE id = ?", (task,)).fetchone()[0])
     items = [row[0] for row in db.execute("SELECT id FROM items WHERE task = ?", (task,))]
@@ -457,11 +468,12 @@ def _queue(store: Store, db: sqlite3.Connection, task: int, annotator: int) -> l
         elif at > time.time() - _LEASE_SECONDS:
             taken[item] += 1
 
-    def position(item: int) -> tuple[int, float, int, bytes]:
+    def position(item: int) -> tuple[int, float, bool, int, bytes]:
         """Put skipped items last, and the one that was shown last first."""
         # People who could predict the order would know which item it is, and so which model.
         key = store.chance(f"order {annotator} {item}")
-        return skipped.get(item, 0), -being_shown.get(item, 0.0), -labelled[item], key
+        shown = -being_shown.get(item, 0.0)
+        return skipped.get(item, 0), shown, item not in first, -labelled[item], key
 
     open_ = [item for item in items if item not in answered and taken[item] < per_item]
     return sorted(open_, key=position)

@@ -17,7 +17,14 @@ from typing import Any
 from uiproof.errors import InputError
 from uiproof.labels import Annotator, Choice, Item, Judgement, Kind, LabelValue, Task
 from uiproof.studio.app import RequestContext
-from uiproof.studio.case_media import CaseFiles, Picture, all_annotations, annotation_of, case_files
+from uiproof.studio.case_media import (
+    CaseFiles,
+    Picture,
+    all_annotations,
+    annotation_of,
+    case_files,
+    urgent_items,
+)
 from uiproof.studio.frames import FrameKey, Part, seal, unseal
 from uiproof.studio.runs import FoundRun
 from uiproof.studio.store import Progress, Store, former_label, outlook
@@ -139,7 +146,8 @@ def item_view(context: RequestContext, task: Task, person: Annotator, item: Item
         panes = [sealed.pane("Generated", of_baseline=False)]
     else:
         panes = [sealed.pane("Left", of_baseline=not left), sealed.pane("Right", of_baseline=left)]
-    progress, following = outlook(context.store, task.id, person.id)
+    first = first_items(context, task)
+    progress, following = outlook(context.store, task.id, person.id, first=first)
     former = former_label(context.store, item.id, person.id)
     return ItemView(
         task,
@@ -154,6 +162,13 @@ def item_view(context: RequestContext, task: Task, person: Annotator, item: Item
         "" if former is None else former.note,
         _ahead(context, person, following),
     )
+
+
+def first_items(context: RequestContext, task: Task) -> set[int]:
+    """Return the items that are offered first: those whose judge is not sure, where one judges."""
+    if task.kind != "judge":
+        return set()
+    return urgent_items(context.studio.runs, context.store.items(task.id))
 
 
 def result_is_left(store: Store, person: Annotator, item: Item) -> bool:

@@ -48,10 +48,11 @@ function openCard(card) {
 
 function showCard(card) {
   titleViewer(card.dataset.title, Number(card.dataset.run));
-  byId("viewer-options").hidden = true;
   const compared = "after" in card.dataset;
+  const differences = compared ? JSON.parse(card.dataset.differences ?? "null") : null;
+  offerOptions(Boolean(differences?.length), false);
   byId("viewer-modes").hidden = !compared;
-  if (compared) showInteraction(card);
+  if (compared) showInteraction(card, differences);
   else {
     fillSegments("viewer-choices", []);
     clearInterval(blinking);
@@ -62,7 +63,14 @@ function showCard(card) {
   const facts = [...card.querySelectorAll(".about > div:not(.overview), .states, .zoomed, details")].map((part) => part.cloneNode(true));
   for (const details of facts.filter((part) => part.matches("details"))) details.open = true;
   const lookedAt = compared ? ".states" : ".none";
-  byId("facts").replaceChildren(...facts.filter((part) => !part.matches(lookedAt)));
+  const about = facts.filter((part) => !part.matches(lookedAt));
+  if (differences?.length) {
+    const said = new Set(differences.map((one) => one.says)); // once is enough
+    for (const item of about[0].querySelectorAll(".evidence li")) if (said.has(item.textContent)) item.remove();
+    about.splice(1, 0, ...differenceFacts(differences, ""));
+  }
+  about.push(...sourceFacts(JSON.parse(card.querySelector("script.sources")?.textContent ?? "[]")));
+  byId("facts").replaceChildren(...about);
   byId("facts").querySelectorAll("[data-picture]").forEach(loadPicture);
 }
 
@@ -72,18 +80,36 @@ function large(drawing) {
   return make("div", { class: "large" }, copy);
 }
 
-function showInteraction(card) {
+// The page's graph, with the edge of this interaction.
+function graphOf(card) {
+  const drawing = large(byId(card.dataset.graph).querySelector("svg"));
+  drawing.querySelector(`[data-interaction="${CSS.escape(card.dataset.interaction)}"]`)?.classList.add("current");
+  return drawing;
+}
+
+function showInteraction(card, differences) {
   const pictures = (moment) => card.dataset[moment].split(" ").map((number) => (number === "-" ? null : pictureSource(number)));
-  fillSegments("viewer-choices", Object.entries(MOMENTS).map(([moment, label]) => ({
+  const moments = { ...MOMENTS, ...("graph" in card.dataset ? { graph: "Graph" } : {}) };
+  const now = chosen.moment in moments ? chosen.moment : "after";
+  fillSegments("viewer-choices", Object.entries(moments).map(([moment, label]) => ({
     label,
-    on: moment === chosen.moment,
-    choose: () => { chosen.moment = moment; showInteraction(card); },
+    on: moment === now,
+    choose: () => { chosen.moment = moment; showInteraction(card, differences); },
   })));
-  const [reference, generated] = pictures(chosen.moment);
-  const side = (name, source) => ({ name, source, label: `${name === "reference" ? "Reference" : "Generated"} ${chosen.moment}`, missing: "There is no such picture." });
-  const whole = chosen.moment !== "difference"; // parts of pages cannot lie on each other
+  if (now === "graph") {
+    clearInterval(blinking);
+    byId("viewer-modes").hidden = true;
+    viewing.redraw = () => {};
+    stage.replaceChildren(graphOf(card));
+    return;
+  }
+  const [reference, generated] = pictures(now);
+  const side = (name, source) => ({ name, source, label: `${name === "reference" ? "Reference" : "Generated"} ${now}`, missing: "There is no such picture." });
+  const whole = now !== "difference"; // parts of pages cannot lie on each other
+  const widths = (card.dataset.widths ?? "").split(" ").map(Number);
+  const marked = (name, image, sheet) => whole && addMarks(name, image, sheet, differences, widths[name === "reference" ? 0 : 1] || null);
   byId("viewer-modes").hidden = !whole;
-  viewing.redraw = () => drawComparison(stage, whole ? viewing.mode : "side", [side("reference", reference), side("generated", generated)]);
+  viewing.redraw = () => drawComparison(stage, whole ? viewing.mode : "side", [side("reference", reference), side("generated", generated)], marked);
   markMode();
   viewing.redraw();
 }

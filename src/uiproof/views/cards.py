@@ -71,8 +71,10 @@ class CardView(ABC, Generic[ShownT]):
     A benchmark fills in the class attributes, `filters` and `card`; see docs/report.md.
     """
 
-    styles: ClassVar[tuple[str, ...]] = ("viewer.css", "gallery.css")
-    scripts: ClassVar[tuple[str, ...]] = ("compare.js", "dialog.js", "gallery.js", "cards.js")
+    styles: ClassVar[tuple[str, ...]] = ("viewer.css", "differences.css", "gallery.css")
+    scripts: ClassVar[tuple[str, ...]] = (
+        *("compare.js", "differences.js", "dialog.js", "gallery.js", "cards.js"),
+    )
     title: ClassVar[str]
     search: ClassVar[str]  # what the search field says when it is empty
     legend: ClassVar[Mapping[str, str]]  # meaning of lines in drawings, by their classes

@@ -33,10 +33,11 @@ function differenceMarks(side, differences, size, across) {
 
 function differenceList(differences, choose = () => {}) {
   return make("ol", { class: "differences" }, ...differences.map((one, number) => {
-    const head = make("span", { class: "difference-head" }, make("span", { class: `number kind-${one.kind}` }, number + 1), make("span", { class: "badge" }, one.kind),
-      make("span", { class: "impact", title: "How much of what a person sees, 0 to 1" }, `impact ${one.impact.toFixed(2)}`));
+    const head = make("span", { class: "difference-head" }, make("span", { class: `number kind-${one.kind}` }, number + 1), make("span", { class: "badge" }, one.kind));
+    if (isNumber(one.impact)) head.append(make("span", { class: "impact", title: "How much of what a person sees, 0 to 1" }, `impact ${one.impact.toFixed(2)}`));
     const button = make("button", { type: "button", class: "difference" }, head, make("span", { class: "says", dir: "auto" }, one.says));
-    if (one.was !== null && one.is !== null) {
+    // Of an interaction the sentence says both.
+    if (one.was !== null && one.is !== null && one.kind !== "interaction") {
       button.append(make("span", { class: "change" }, make("del", { dir: "auto" }, one.is), " → ", make("ins", { dir: "auto" }, one.was)));
     }
     if (one.selector) button.append(make("code", { dir: "auto" }, one.selector));
@@ -47,6 +48,14 @@ function differenceList(differences, choose = () => {}) {
     button.addEventListener("click", () => choose(number));
     return make("li", { "data-difference": number, "data-kind": one.kind }, button);
   }));
+}
+
+// Show the mark of a difference that was chosen in the list.
+function goToDifference(host, number) {
+  const marks = [...host.querySelectorAll(`[data-difference="${number}"] .marked`)];
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  (marks.at(-1) ?? host).scrollIntoView({ block: "center", behavior: still ? "auto" : "smooth" });
+  pointAt(number);
 }
 
 function pointAt(number) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,13 +11,12 @@ from uiproof.benchmark import Record, look_up
 from uiproof.engine.rundir import RunDirectory
 from uiproof.geometry import PixelBox
 from uiproof.views.base import Leaderboard, asset, safe_json, shortened
+from uiproof.views.differences import read_differences
 from uiproof.views.pictures import Crop, Limits, Pictures
 from uiproof.views.requests import requests_of
+from uiproof.views.sources import longest_source, source_texts
 
 _LONGEST_TEXT = 160  # of a block; the whole text of a page is not the point of a report
-_LONGEST_SOURCE = 20_000  # characters of a page's HTML or of an answer
-_ALL_SOURCES = 6_000_000  # of all cases
-_SOURCES = {"html": "HTML", "answer": "Answer"}  # artifacts that are shown as text
 _SIDES = ("reference", "generated")
 _WHOLE = Limits(pixels=6_000_000, bytes=300_000, width=900)
 _THUMBNAIL = Limits(pixels=90_000, bytes=8_000)  # the top of a page, as wide as high
@@ -27,16 +25,17 @@ _THUMBNAIL = Limits(pixels=90_000, bytes=8_000)  # the top of a page, as wide as
 class Pages:
     """Show `reference` and `generated` of each case; for benchmarks without a view of their own."""
 
-    styles: ClassVar[tuple[str, ...]] = ("viewer.css", "pages.css")
-    scripts: ClassVar[tuple[str, ...]] = ("compare.js", "dialog.js", "pages.js", "viewer.js")
+    styles: ClassVar[tuple[str, ...]] = ("viewer.css", "differences.css", "pages.css")
+    scripts: ClassVar[tuple[str, ...]] = (
+        *("compare.js", "differences.js", "dialog.js", "pages.js", "viewer.js"),
+    )
 
     def __init__(
         self, board: Leaderboard, runs: Sequence[RunDirectory], pictures: Pictures
     ) -> None:
         self._pictures = pictures
         self._details: list[str] = []
-        n = sum(row.n for row in board.rows)
-        self._longest = min(_LONGEST_SOURCE, _ALL_SOURCES // max(n, 1))
+        self._longest = longest_source(sum(row.n for row in board.rows))
         self._cases = [
             self._case(number, run, record, board)
             for number, run in enumerate(runs)
@@ -66,7 +65,10 @@ class Pages:
         # Of pages that were compared on several screens, those of the others have a suffix.
         first, *others = record.scores.get("viewports") or [""]
         more = [(name, self._images(run, record, f"-{name}")) for name in others]
-        detail = _detail(record) | {"texts": self._texts(run, record)}
+        detail = _detail(record) | {
+            "texts": source_texts(run, record, {"html": "HTML"}, self._longest),
+            "differences": _differences(run, record),
+        }
         self._details.append(safe_json(detail))
         return {
             "run": number,
@@ -90,21 +92,6 @@ class Pages:
             and (numbers := self._numbers(run.artifact(place)))
         }
 
-    def _texts(self, run: RunDirectory, record: Record) -> list[tuple[str, str, int]]:
-        """Return title, text and length of what a model wrote, cut where it is long."""
-        found = []
-        for name, title in _SOURCES.items():
-            if name not in record.artifacts:
-                continue
-            try:
-                text = run.artifact(record.artifacts[name]).read_text("utf-8", "replace")
-            except OSError:
-                continue
-            if name == "answer":
-                text = _answers(text)
-            found.append((title, shortened(text, self._longest), len(text)))
-        return found
-
     def _numbers(self, path: Path) -> list[int | None] | None:
         """Return the numbers of the picture and of its top for the list; None if unreadable."""
         size = self._pictures.size(path)
@@ -116,12 +103,11 @@ class Pages:
         return [self._pictures.add(whole), self._pictures.add(top)]
 
 
-def _answers(text: str) -> str:
-    """Return the texts of `answer.json`, the file as it is where it is something else."""
-    try:
-        return "\n\n".join(str(one["text"]) for one in json.loads(text))
-    except (ValueError, TypeError, KeyError):
-        return text
+def _differences(run: RunDirectory, record: Record) -> list[dict[str, Any]] | None:
+    """Return what is different about a page; None where the judge has no list of it."""
+    if "differences" not in record.artifacts:
+        return None
+    return read_differences(run.artifact(record.artifacts["differences"]))
 
 
 def _detail(record: Record) -> dict[str, Any]:
@@ -129,6 +115,7 @@ def _detail(record: Record) -> dict[str, Any]:
         "scores": record.scores,
         "error": asdict(record.error) if record.error else None,
         "profile": record.details.get("profile"),
+        "widths": {side: _width(record.details.get(side)) for side in _SIDES},
         "blocks": {side: _blocks(record.details.get(side)) for side in _SIDES},
         "matches": [
             [*match[:2], *(round(float(value), 4) for value in match[2:])]
@@ -138,6 +125,12 @@ def _detail(record: Record) -> dict[str, Any]:
         "seconds": {stage: round(taken, 3) for stage, taken in record.seconds.items()},
         "attempts": record.attempts,
     }
+
+
+def _width(page: Any) -> float | None:
+    """Return how wide a page is, in CSS pixels, which boxes of differences are in."""
+    width = page.get("width") if isinstance(page, Mapping) else None
+    return float(width) if isinstance(width, (int, float)) else None
 
 
 def _blocks(page: Any) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 "use strict";
-// One pair of pages, large, with the text blocks drawn over them and lines between those that match.
+// One pair of pages, large, with what is different marked on both, or with the text blocks drawn over
+// them and lines between those that match.
 
 const WIDE = 1000; // overlays are drawn in units of a thousandth of the page's width
 const TOTALS = ["final", "mean_without_clip"];
@@ -26,12 +27,12 @@ function openCase(index) {
   openListed(listed.indexOf(index));
 }
 
-// `screen` is one of those that the page was compared on; blocks are known for the first.
+// `screen` is one of those that the page was compared on; differences and blocks are known for the first.
 function showPages(index, screen = 0) {
   view.index = index;
   view.screen = screen;
   view.detail = JSON.parse(byId(`case-${index}`).textContent);
-  if (screen > 0) Object.assign(view.detail, { blocks: { reference: [], generated: [] }, matches: [] });
+  if (screen > 0) Object.assign(view.detail, { blocks: { reference: [], generated: [] }, matches: [], differences: null });
   view.pairs = view.detail.matches.filter(([g, r]) => view.detail.blocks.generated[g] && view.detail.blocks.reference[r]);
   const { id, run, screens } = data.cases[index];
   titleViewer(id, run);
@@ -41,6 +42,7 @@ function showPages(index, screen = 0) {
     ...screens.map(([label], number) => ({ label, on: number === screen, choose: () => showPages(index, number) })),
   ]);
   markMode();
+  offerOptions(view.detail.differences !== null, view.detail.blocks.reference.length > 0);
   drawStage();
   drawFacts();
 }
@@ -61,6 +63,7 @@ function drawStage() {
   }));
   view.panes = drawComparison(stage, viewing.mode, sides, (name, image, sheet) => {
     sheet.append(overlay(name, image));
+    addMarks(name, image, sheet, view.detail.differences, view.detail.widths[name]);
     drawLinks();
   });
   if (viewing.mode === "side") view.panes.append(draw("svg", { class: "links", "aria-hidden": "true" }));
@@ -144,6 +147,7 @@ function drawFacts() {
     if (remedy) box.append(make("p", { class: "remedy" }, remedy));
     facts.push(box);
   }
+  facts.push(...differenceFacts(detail.differences, "The pages look the same."));
   const { viewports, ...scores } = detail.scores;
   const name = one.screens[view.screen]?.[0];
   if (viewports?.[name]) facts.push(make("h3", {}, `On ${name}`), scoreTable(viewports[name]), make("h3", {}, "Mean of all screens"));
@@ -155,8 +159,7 @@ function drawFacts() {
     facts.push(make("h3", {}, `Text blocks${detail.profile ? ` (${detail.profile} profile)` : ""}`), make("p", {}, counts), legend(),
       make("div", { id: "hover", class: "hover", "aria-live": "polite" }), blockTable());
   }
-  facts.push(...detail.texts.map(([title, text, length]) => make("details", { class: "source" }, make("summary", {}, `${title} (${length.toLocaleString("en")} characters)`),
-    make("pre", { dir: "auto", tabindex: 0 }, text))));
+  facts.push(...sourceFacts(detail.texts));
   facts.push(...detail.requests.flatMap(requestFacts));
   const seconds = Object.entries(detail.seconds).map(([name, taken]) => `${name} ${taken.toFixed(2)} s`);
   if (seconds.length) facts.push(make("p", { class: "quiet" }, seconds.join(" · ")));
@@ -236,12 +239,3 @@ function blockTable() {
   const head = make("tr", {}, ...["Reference", "Generated", "Alike"].map((label) => make("th", { scope: "col" }, label)));
   return make("details", { class: "all-blocks" }, make("summary", {}, "All blocks"), make("table", {}, make("thead", {}, head), body));
 }
-
-// ---- what is drawn over the pages
-
-function applyOptions() {
-  viewer.classList.toggle("no-blocks", !byId("viewer-blocks").checked);
-  viewer.classList.toggle("no-lines", !byId("viewer-lines").checked);
-}
-byId("viewer-options").addEventListener("change", applyOptions);
-applyOptions();

@@ -165,7 +165,7 @@ def test_artifacts_are_written_into_the_run_and_can_be_read(judging, data, tmp_p
     run = tmp_path / "run"
     with judging(run) as judge:
         score = judge.score(case_of(data), PageSource.from_html("<p>Words</p>"))
-    assert set(score.artifacts) == {"reference", "generated", "html"}
+    assert set(score.artifacts) == {"reference", "generated", "html", "differences"}
     paths = {name: RunDirectory(run).artifact(path) for name, path in score.artifacts.items()}
     assert read(paths["reference"]).shape == read(paths["generated"]).shape == (720, 1280, 3)
     assert paths["html"].read_text() == "<p>Words</p>"

@@ -177,6 +177,7 @@ def test_a_revision_shows_the_first_attempt_beside_the_original(
     assert [image, shown] == [question.screenshot.read_bytes(), pictures[1]]
     assert f"<attempt>\n{FIRST}\n</attempt>" in rest
     assert "<texts>\nHello {texts} {html}\n{screenshot} 100 %\n" in rest
+    assert "<differences>" not in second.prompt
 
 
 def test_flags_calls_and_all_answers_are_written_down(model, question, picture, tmp_path, answered):
@@ -188,6 +189,8 @@ def test_flags_calls_and_all_answers_are_written_down(model, question, picture, 
     kept = json.loads((tmp_path / "run" / context.artifacts["answer"]).read_bytes())
     assert [one["text"] for one in kept] == [f"```html\n{html}\n```" for html in (FIRST, SECOND)]
     assert [one["finish"] for one in kept] == ["stop", "stop"]
+    assert [one["prompt"].count("[picture]") for one in kept] == [1, 2]
+    assert "<texts>\nHello" in kept[0]["prompt"]
     assert kept[0]["raw"]["choices"][0]["message"]["content"] == kept[0]["text"]
     assert (tmp_path / "run" / context.artifacts["attempt"]).read_bytes() == picture
 
@@ -242,11 +245,12 @@ def test_an_answer_that_was_useless_is_asked_for_anew(
 def test_a_method_is_named_after_its_model_and_prompt_and_says_how_it_asks(model):
     methods = {prompt: Prompted(model, prompt) for prompt in PROMPTS}
     assert methods["direct"].name == f"{model.name} direct"
-    assert len({method.name for method in methods.values()}) == 3
-    assert len({method.settings["prompt_digest"] for method in methods.values()}) == 3
+    assert len({method.name for method in methods.values()}) == 4
+    assert len({method.settings["prompt_digest"] for method in methods.values()}) == 4
     assert methods["direct"].settings.items() >= {"prompt": "direct", **model.settings}.items()
     assert methods["direct"].concurrency == model.concurrency
-    assert not Prompted.assisted
+    assisted = [prompt for prompt, method in methods.items() if method.assisted]
+    assert assisted == ["self-revision:differences"]
 
 
 def test_the_parameters_of_the_model_are_those_of_its_requests(server, question):
@@ -263,11 +267,14 @@ def test_what_will_be_asked_is_known_before(model, server, question):
         "direct": 1,
         "text-augmented": 1,
         "self-revision": 2,
+        "self-revision:differences": 2,
     }
     first, second = planned["self-revision"]
     assert first == planned["text-augmented"][0]  # so that one answer serves both
     pictures = [part for part in second.messages[0].parts if isinstance(part, Image)]
     assert [one.source for one in pictures] == [question.screenshot] * 2
+    listed = planned["self-revision:differences"][1]
+    assert "px lower" in "".join(map(str, listed.messages[0].parts))
     assert not server.log
 
 
@@ -290,7 +297,11 @@ def test_a_question_without_a_screenshot_cannot_be_asked(model, answered):
 
 
 def test_the_benchmark_offers_the_prompts_and_direct_is_the_default(model):
-    assert list(BENCHMARK.prompts) == ["direct", "text-augmented", "self-revision"]
+    revisions = ["self-revision", "self-revision:differences"]
+    assert list(BENCHMARK.prompts) == ["direct", "text-augmented", *revisions]
+    with pytest.raises(UsageError, match="direct:differences"):
+        BENCHMARK.check_prompt("direct:differences")
+    BENCHMARK.check_prompt("self-revision:differences")
     assert all(BENCHMARK.prompts.values())
     assert isinstance(BENCHMARK.method("a/b", connect=lambda _: model, prompt="direct"), Prompted)
 
@@ -314,3 +325,27 @@ def test_a_run_with_self_revision_shows_the_model_what_scoring_sees(server, tmp_
     assert shown[0] == (run.path / record.artifacts["reference"]).read_bytes()
     assert shown[1] == (run.path / record.artifacts["generated"]).read_bytes()
     assert "Original" in server.log[0].prompt
+
+
+def test_a_revision_with_differences_gets_the_list_of_the_judge(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("UIPROOF_CACHE", str(tmp_path / "cache"))
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "1.html").write_text(ORIGINAL)
+    shutil.copy(DEMO / "rick.jpg", data)
+    name = f"compatible:{server.base_url('openai')}#tiny"
+    server.answer = lambda asked: FIRST if asked.number == 0 else ORIGINAL
+    run = uiproof.run(
+        data, name, prompt="self-revision:differences", out=tmp_path / "run", workers=1, quiet=True
+    )
+    (record,) = run.records()
+    assert record.scores["strict"]["mean_without_clip"] == 1
+    assert run.manifest["assisted"]
+    (data / "first.htm").write_text(FIRST)  # beside the picture that it shows
+    found = uiproof.diff(data / "1.html", data / "first.htm").differences
+    lines = server.log[1].prompt.split("<differences>\n")[1].split("\n</differences>")[0]
+    assert [line.partition(". ")[2] for line in lines.splitlines()] == [
+        one.says + (f" ({one.selector})" if one.selector else "") for one in found
+    ]
+    # The revised page is the original: its own list is empty.
+    assert json.loads((run.path / record.artifacts["differences"]).read_text()) == []

@@ -21,7 +21,7 @@ function drawCase() {
     ...(isNumber(one.score) ? [`${one.profile} ${one.score.toFixed(3)}`] : []),
     ...(worst ? [`worst ${worst.impact.toFixed(2)}`] : []), ...state.notes,
   ].join(" · ");
-  byId("list").replaceChildren(one.differences.length ? differenceList(one.differences, goTo)
+  byId("list").replaceChildren(one.differences.length ? differenceList(one.differences, (number) => goToDifference(stage, number))
     : make("p", { class: "quiet" }, one.error ? "There is nothing to compare." : "The pages look the same."));
   drawKinds();
   drawStage();
@@ -38,14 +38,6 @@ function drawStage() {
     applyKinds();
   });
   for (const button of byId("modes").children) button.setAttribute("aria-pressed", button.dataset.mode === view.mode);
-}
-
-// Show a difference that was chosen in the list.
-function goTo(number) {
-  const marks = [...stage.querySelectorAll(`[data-difference="${number}"] .marked`)];
-  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  (marks.at(-1) ?? stage).scrollIntoView({ block: "center", behavior: still ? "auto" : "smooth" });
-  pointAt(number);
 }
 
 function drawKinds() {

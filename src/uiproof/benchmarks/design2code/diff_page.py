@@ -90,10 +90,7 @@ def _case(case: DiffCase, most: int) -> dict[str, Any]:
 
 
 def _differences(found: PageDiff) -> list[dict[str, Any]]:
-    return [
-        {**one.as_json(), "members": [[round(side, 1) for side in box] for box in one.members]}
-        for one in found.differences
-    ]
+    return [{**one.as_json(), "members": one.members_as_json()} for one in found.differences]
 
 
 def _embedded(png: bytes, most: int) -> str:

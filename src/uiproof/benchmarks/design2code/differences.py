@@ -83,6 +83,10 @@ class Difference:
             "count": self.count,
         }
 
+    def members_as_json(self) -> list[list[float]]:
+        """Return the boxes of everything it is about, which pages draw."""
+        return [[round(side, 1) for side in box] for box in self.members]
+
 
 @dataclass(frozen=True, slots=True)
 class PageDiff:

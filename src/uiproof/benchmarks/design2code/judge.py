@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -27,6 +28,7 @@ from uiproof.benchmarks.design2code.cases import (
 )
 from uiproof.benchmarks.design2code.cleanup import clean_generated
 from uiproof.benchmarks.design2code.differences import (
+    Difference,
     PageDiff,
     page_differences,
     picture_differences,
@@ -81,7 +83,7 @@ from uiproof.vision.images import size as picture_size
 from uiproof.web import FrozenWeb
 
 MOST_REFERENCE_BYTES = 500_000_000  # of pictures of reference pages, where no run keeps them
-
+NO_LIST = "differences:failed"  # the flag of a case whose list of differences could not be made
 
 Colour = tuple[int, int, int]
 _MOST_BLANKS = 200
@@ -140,12 +142,13 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         """Compare a generated page with a reference, on every screen."""
         run = None if self._run is None else RunDirectory(self._run)
         if isinstance(reference, Screenshot):
-            score, shown = self.compare_with_picture(reference, answer)
+            score, shown = self.compare_with_picture(reference, answer, listed=run is not None)
             if run is None:
                 return score
             picture = self._pictures.path(reference, self._picture_reference(reference))
             page = _without_the_truth(generated_page(answer), reference)
-            return replace(score, artifacts=_keep(run, case_id, page, [("", picture, shown.png)]))
+            found = self._listed(reference, shown, score)
+            return _kept(score, run, case_id, page, [("", picture, shown.png)], found)
         screens = self._screens(reference)
         compared = [self.compare(reference, answer, screen) for screen in screens]
         score = on_screens(
@@ -162,7 +165,9 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         answer = generated_page(answer)
         # Without withheld files, so that the report shows what was scored.
         seen = answer if answer.folder is None else _without_the_truth(answer, reference)
-        return replace(score, artifacts=_keep(run, case_id, seen, pictures))
+        first, view = compared[0]
+        found = self._listed(reference, view, first)
+        return _kept(score, run, case_id, seen, pictures, found)
 
     def picture(self, case: Design2CodeCase, answer: PageSource) -> bytes:
         """Return a screenshot of a generated page, the very one that its scores are taken from."""
@@ -251,18 +256,49 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
 
     def diff(self, reference: PageSource | Screenshot, answer: PageSource) -> PageDiff:
         """Score a page on the first screen, and say what is different."""
+        score: Score
+        shown: PageView | PictureView
         if isinstance(reference, Screenshot):
             score, shown = self.compare_with_picture(reference, answer, listed=True)
-            wanted = self._picture_reference(reference)
-            found = picture_differences(shown, wanted, score.scores["picture"])
-            sizes = wanted.size, shown.size
-            return PageDiff(found, wanted.png, shown.png, *sizes, score.scores, score.flags)
-        reference = reference_page(reference)
-        score, ours = self.compare(reference, answer)
-        theirs = self._reference(reference, self._screens(reference)[0]).result()
-        differences = page_differences(ours, theirs, score.scores["strict"])
-        pictures, sizes = (theirs.png, ours.png), (theirs.size, ours.size)
-        return PageDiff(differences, *pictures, *sizes, score.scores, score.flags)
+        else:
+            reference = reference_page(reference)
+            score, shown = self.compare(reference, answer)
+        wanted = self._wanted(reference)
+        return PageDiff(
+            self._differences(reference, shown, score),
+            *(wanted.png, shown.png, wanted.size, shown.size, score.scores, score.flags),
+        )
+
+    def differences(self, case: Design2CodeCase, answer: PageSource) -> list[dict[str, Any]]:
+        """Return what is different on the first screen, for methods that revise what they made."""
+        return [one.as_json() for one in self.diff(_loaded(case.truth), answer).differences]
+
+    def _wanted(self, reference: PageSource | Screenshot) -> PageView | PictureView:
+        """Return what is seen of a reference on the first screen."""
+        if isinstance(reference, Screenshot):
+            return self._picture_reference(reference)
+        return self._reference(reference, self._screens(reference)[0]).result()
+
+    def _differences(
+        self, reference: PageSource | Screenshot, shown: PageView | PictureView, score: Score
+    ) -> tuple[Difference, ...]:
+        """Return what is different about a page that was scored on the first screen."""
+        wanted = self._wanted(reference)
+        if isinstance(shown, PictureView):
+            assert isinstance(wanted, PictureView)
+            return picture_differences(shown, wanted, score.scores["picture"])
+        assert isinstance(wanted, PageView)
+        return page_differences(shown, wanted, score.scores["strict"])
+
+    def _listed(
+        self, reference: PageSource | Screenshot, shown: PageView | PictureView, score: Score
+    ) -> tuple[Difference, ...] | None:
+        """Return the same for a report; None where it fails, since the score stands without it."""
+        try:
+            return self._differences(reference, shown, score)
+        except Exception:
+            logging.getLogger("uiproof").exception("The list of differences failed.")
+            return None
 
     def failure(self, case: Design2CodeCase | None) -> Score:
         """Return a score of 0 in everything."""
@@ -374,13 +410,15 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         return self._blanks[colour]
 
 
-def _keep(
+def _kept(
+    score: Score,
     run: RunDirectory,
     case_id: str,
     page: PageSource,
     pictures: Sequence[tuple[str, Path | None, bytes]],
-) -> Mapping[str, str]:
-    """Write what a report shows of a case; returns where it is, inside the run.
+    differences: Sequence[Difference] | None,
+) -> Score:
+    """Write what a report shows of a case; returns the score with where it is, inside the run.
 
     `pictures` are those of each screen: its suffix, the file of the reference's, the page's own.
     """
@@ -392,7 +430,16 @@ def _keep(
         kept[f"generated{suffix}"] = folder / f"generated{suffix}.png"
     keep_page(page, folder / "generated.html")
     kept["html"] = folder / "generated.html"
-    return {name: path.relative_to(run.path).as_posix() for name, path in kept.items() if path}
+    flags = score.flags
+    if differences is None:
+        flags = (*flags, NO_LIST)
+    else:
+        # Not in the journal, which every table reads from beginning to end.
+        found = [one.as_json() | {"members": one.members_as_json()} for one in differences]
+        kept["differences"] = file = folder / "differences.json"
+        file.write_text(json.dumps(found, separators=(",", ":")), "utf-8")
+    paths = {name: path.relative_to(run.path).as_posix() for name, path in kept.items() if path}
+    return replace(score, artifacts=paths, flags=flags)
 
 
 def on_screens(compared: Mapping[Screen, Score]) -> Score:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -26,7 +25,7 @@ from uiproof.errors import (
     suggestion,
 )
 from uiproof.files import path_suggestion
-from uiproof.models.types import Image, Message, Reply, Request
+from uiproof.models.types import Exchange, Image, Message, Request, exchanges_as_json
 from uiproof.prompts import SLOT, Slot, prompt_file
 from uiproof.remote.mirror import local, name_of, shown
 
@@ -169,6 +168,7 @@ PROMPTS: Mapping[str, str] = {
     "direct": "the screenshot alone",
     "text-augmented": "the screenshot and all texts of the page",
     "self-revision": "text-augmented, then shown its own page beside the screenshot to revise it",
+    "self-revision:differences": "the same with the judge's list of what is different; assisted",
 }
 REVISION_FAILED = "answer:revision_failed"  # the second answer was unusable: the first is judged
 NOT_RENDERED = "answer:attempt_not_rendered"  # so there was nothing to revise it by
@@ -179,6 +179,9 @@ SLOTS: Mapping[str, Slot] = {
 }
 
 _FOLDER = Path(__file__).parent / "prompts"
+_MOST_DIFFERENCES = 40  # the worst; a model that mends these has a page to be proud of
+_PLANNED = "A text stands 28 px lower than on the original page. (main > section > h2)"
+_PLANNED_DIFFERENCES = 20  # an estimate for a dry run
 
 
 class Prompted(Method[Question, PageSource]):
@@ -195,7 +198,8 @@ class Prompted(Method[Question, PageSource]):
         self.prompt = prompt = prompt if self._file is None else self._file.name
         self.concurrency = model.concurrency
         # A revision begins with a text-augmented attempt.
-        self._revises = prompt == "self-revision"
+        self._revises = prompt.startswith("self-revision")
+        self.assisted = prompt == "self-revision:differences"
         self._first = "text-augmented" if self._revises else prompt
 
     @property
@@ -216,14 +220,14 @@ class Prompted(Method[Question, PageSource]):
         """Return the page that the model wrote; all its answers are kept in `answer.json`."""
         if question.screenshot is None:
             raise MethodError(f"The question {case_id} has no screenshot.")
-        replies: list[Reply] = []
+        replies: list[Exchange] = []
         try:
             page = await self._ask(self._request(self._first, question), context, replies)
             if self._revises:
                 page = await self._revised(page, question, context, replies)
         finally:
             if replies:
-                context.keep("answer.json", _as_json(replies))
+                context.keep("answer.json", exchanges_as_json(replies))
         for flag in page.flags:
             context.flag(flag)
         return PageSource.from_html(page.html)
@@ -238,37 +242,52 @@ class Prompted(Method[Question, PageSource]):
         if not self._revises:
             return (first,)
         stand_in = Image(question.screenshot) if question.screenshot else None
-        return first, self._request(self.prompt, question, attempt=stand_in)
+        listed = [{"says": _PLANNED}] * _PLANNED_DIFFERENCES if self.assisted else []
+        return first, self._request(self.prompt, question, attempt=stand_in, differences=listed)
 
     async def close(self) -> None:
         """End the connection to the model."""
         await self.model.close()
 
     async def _revised(
-        self, first: PageAnswer, question: Question, context: Context, replies: list[Reply]
+        self, first: PageAnswer, question: Question, context: Context, replies: list[Exchange]
     ) -> PageAnswer:
+        page = PageSource.from_html(first.html)
         try:
-            picture = await context.render(PageSource.from_html(first.html))
+            picture = await context.render(page)
+            differences = await context.differences(page) if self.assisted else []
         except (RenderError, WorkerDiedError, CaseTimeoutError):
             context.flag(NOT_RENDERED)
             return first
         context.keep("attempt.png", picture)
-        request = self._request(self.prompt, question, attempt=Image(picture), html=first.html)
+        request = self._request(
+            self.prompt,
+            question,
+            attempt=Image(picture),
+            html=first.html,
+            differences=differences,
+        )
         try:
             return await self._ask(request, context, replies)
         except AnswerError:
             context.flag(REVISION_FAILED)
             return first
 
-    async def _ask(self, request: Request, context: Context, replies: list[Reply]) -> PageAnswer:
+    async def _ask(self, request: Request, context: Context, replies: list[Exchange]) -> PageAnswer:
         from uiproof.models.answers import page_in
 
         reply = await context.ask(self.model, request)
-        replies.append(reply)
+        replies.append((request, reply))
         return page_in(reply)
 
     def _request(
-        self, prompt: str, question: Question, *, attempt: Image | None = None, html: str = ""
+        self,
+        prompt: str,
+        question: Question,
+        *,
+        attempt: Image | None = None,
+        html: str = "",
+        differences: Sequence[Mapping[str, Any]] = (),
     ) -> Request:
         """Return a prompt with its pictures and texts in their places."""
         fillings: dict[str, str | Image | None] = {
@@ -276,6 +295,7 @@ class Prompted(Method[Question, PageSource]):
             "attempt": attempt,
             "texts": "\n".join(" ".join(text.split()) for text in question.texts),
             "html": html,
+            "differences": _listed(differences),
         }
         parts: list[str | Image] = [""]
         # Filled-in text is not expanded again, so a page may hold braces and placeholders.
@@ -293,9 +313,18 @@ class Prompted(Method[Question, PageSource]):
 
 @cache
 def _template(prompt: str) -> str:
-    return (_FOLDER / f"{prompt}.txt").read_text(encoding="utf-8")
+    """Return the words of a prompt, with the part that its option adds."""
+    name, _, option = prompt.partition(":")
+    words = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+    part = (_FOLDER / f"{option}.txt").read_text(encoding="utf-8") if option else ""
+    return words.replace("{option}", part)
 
 
-def _as_json(replies: list[Reply]) -> bytes:
-    answers = [{"text": one.text, "finish": one.finish, "raw": one.raw} for one in replies]
-    return json.dumps(answers, indent=2).encode()
+def _listed(differences: Sequence[Mapping[str, Any]]) -> str:
+    """Return differences for a model, one on each line, the worst first."""
+    lines = [
+        f"{number}. {' '.join(str(one['says']).split())}"
+        + (f" ({one['selector']})" if one.get("selector") else "")
+        for number, one in enumerate(differences[:_MOST_DIFFERENCES], 1)
+    ]
+    return "\n".join(lines) or "None were found."

@@ -39,7 +39,7 @@ GOOD_ENOUGH = 0.9  # score from which no further regions are looked at
 
 
 class _Assisted(Method["Question", Answer]):
-    assisted: ClassVar[bool] = True
+    assisted = True
     _threshold: ClassVar[str]  # the setting that decides whether an element is found
 
     def __init__(

@@ -139,7 +139,7 @@ class Published(Method["Question", Answer]):
 class PublishedBound(Published):
     """A method of a file that chose with the truth in view, such as an oracle."""
 
-    assisted: ClassVar[bool] = True
+    assisted = True
 
 
 def published_methods(predictions: Predictions) -> list[Published]:

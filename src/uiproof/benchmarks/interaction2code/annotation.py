@@ -39,6 +39,7 @@ from uiproof.benchmarks.interaction2code.analyses.labels import (
 )
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
+from uiproof.benchmarks.interaction2code.summary import UNSURE
 from uiproof.browser.snapshots import Action
 from uiproof.labels import Choice, Judgement, LabelGroup, PlacedLabel
 from uiproof.tables import Table
@@ -55,6 +56,23 @@ _HINTS = {
     "i": "only some of the effect is there",
     "j": "it looks alike and does not do it",
 }
+# The same as in docs/interaction2code-verifier.md, which the verifier follows.
+_GUIDELINES = (
+    ("none, d, e", "usable"),
+    ("a, b, h, j", "not usable"),
+    (
+        "c",
+        "usable if the stand-in belongs to the same thing: its label, heading, text; not if it is "
+        "a control with its own meaning or far away",
+    ),
+    ("f", "usable, unless the place is the function"),
+    ("g", "usable if the information or state still arrives"),
+    (
+        "i",
+        "usable if a count, dot, arrow, active mark or the way back is missing; not if the list, "
+        "the window, the field or the button is that the user came for",
+    ),
+)
 _ACTIONS = {
     "click": "Click the marked element",
     "hover": "Move the pointer over the marked element",
@@ -74,6 +92,7 @@ class InteractionAnnotation(Annotation):
     failures: ClassVar[Mapping[str, FailureType]] = {
         letter: FailureType(FAILURES[letter], _HINTS[letter]) for letter in FAILURES
     }
+    guidelines = _GUIDELINES
     unimplemented = frozenset("ab")
     published_baseline = ("gemini", "direct")
     failure_title = "Failures, all labels (Table 7, Fig. 9)"
@@ -96,6 +115,10 @@ class InteractionAnnotation(Annotation):
         if failure in (NONE, *FAILURES):
             return str(failure)
         return "a" if self.usable_score in record.scores else None
+
+    def urgent(self, record: Record) -> bool:
+        """Return whether the verifier is not sure."""
+        return UNSURE in record.flags
 
     def categories(self, record: Record) -> Mapping[str, tuple[str, ...]]:
         """Return tags and visual categories."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,14 @@ from uiproof.browser.source import PageSource
 from uiproof.engine.context import Context
 from uiproof.errors import AnswerError, InputError, UsageError
 from uiproof.geometry import PixelBox
-from uiproof.models.types import Image, Message, Parameters, Reply, Request
+from uiproof.models.types import (
+    Exchange,
+    Image,
+    Message,
+    Parameters,
+    Request,
+    exchanges_as_json,
+)
 from uiproof.prompts import SLOT, PromptFile, Slot, prompt_file
 
 if TYPE_CHECKING:
@@ -172,7 +178,7 @@ class Prompted(Method[Question, Answer]):
 
     async def answer(self, case_id: str, question: Question, context: Context) -> Answer:  # noqa: ARG002
         """Return the page that the model wrote; all its replies are kept in `answer.json`."""
-        replies: list[Reply] = []
+        replies: list[Exchange] = []
         try:
             if self.prompt.rounds:
                 page = await self._by_rounds(question, context, replies)
@@ -182,7 +188,7 @@ class Prompted(Method[Question, Answer]):
                 page = await self._ask(request, question.page, 1, context, replies, facts)
         finally:
             if replies:
-                context.keep("answer.json", _as_json(replies))
+                context.keep("answer.json", exchanges_as_json(replies))
         for flag in page.flags:
             context.flag(flag)
         return Answer(PageSource.from_html(page.html), self.prompt.form)
@@ -201,7 +207,7 @@ class Prompted(Method[Question, Answer]):
         await self.model.close()
 
     async def _by_rounds(
-        self, question: Question, context: Context, replies: list[Reply]
+        self, question: Question, context: Context, replies: list[Exchange]
     ) -> PageAnswer:
         page: PageAnswer | None = None
         failure: AnswerError | None = None
@@ -223,7 +229,7 @@ class Prompted(Method[Question, Answer]):
         page: str,
         number: int,
         context: Context,
-        replies: list[Reply],
+        replies: list[Exchange],
         facts: Mapping[str, float] | None = None,
     ) -> PageAnswer:
         from uiproof.models.answers import page_in
@@ -236,7 +242,7 @@ class Prompted(Method[Question, Answer]):
                 self._renewed.add(asked)
         else:
             reply = await context.ask(self.model, request, facts=facts)
-        replies.append(reply)
+        replies.append((request, reply))
         return page_in(reply)
 
     def _request(self, question: Question, facts: dict[str, float] | None = None) -> Request:
@@ -527,8 +533,3 @@ def _id(number: int) -> str:
 def _ids(count: int) -> str:
     names = [_id(number) for number in range(1, count + 1)]
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _as_json(replies: Sequence[Reply]) -> bytes:
-    answers = [{"text": one.text, "finish": one.finish, "raw": one.raw} for one in replies]
-    return json.dumps(answers, indent=2).encode()

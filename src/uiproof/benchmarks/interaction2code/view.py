@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,14 +11,25 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from uiproof.benchmark import Record, look_up
+from uiproof.benchmarks.interaction2code.drawing import (
+    NO_PICTURE_HEIGHT,
+    cut_height,
+    graph_svg,
+    thumbnail_height,
+)
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
+from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
+from uiproof.benchmarks.interaction2code.summary import UNSURE
+from uiproof.browser.snapshots import Action
 from uiproof.engine.rundir import RunDirectory
 from uiproof.geometry import PixelBox
 from uiproof.markup import Markup, tag
-from uiproof.views.base import Analyses, Leaderboard, shortened
+from uiproof.views.base import Analyses, Leaderboard, safe_json, shortened
 from uiproof.views.cards import CardView, Filter, Group, ShownCase
+from uiproof.views.differences import shown_differences
 from uiproof.views.pictures import Crop, Limits, Pictures, image
 from uiproof.views.requests import requests_of
+from uiproof.views.sources import longest_source, source_texts
 
 FAILED = "failed"  # there was nothing to judge
 OUTCOMES = (NONE, *FAILURES, FAILED)
@@ -38,6 +50,8 @@ CHARTS = {
 _MOST_CASES = 1000  # of a page; the runs share them
 _WHOLE = Limits(pixels=700_000, bytes=60_000, width=900)
 _CHANGE = Limits(pixels=160_000, bytes=20_000)
+_STATE = Limits(pixels=130_000, bytes=8_000)
+_MOST_GRAPHS = 200
 _MARGIN = 24  # pixels around what changed
 _LONGEST = 400
 _SCORES = (
@@ -81,6 +95,7 @@ class InteractionCase(ShownCase):
     """An interaction that has a card."""
 
     panes: tuple[Pane, ...] = ()
+    sources: str = "[]"  # its HTML, prompts and answers, as JSON for scripts
 
     @property
     def failure(self) -> str:
@@ -93,6 +108,11 @@ class InteractionCase(ShownCase):
     def usable(self) -> bool:
         """Return whether a user could work with it."""
         return bool(self.record.scores.get("usable"))
+
+    @property
+    def unsure(self) -> bool:
+        """Return whether the verifier is not sure, so that a person should look."""
+        return UNSURE in self.record.flags
 
     def pictures(self, moment: str) -> list[int | None]:
         """Return pictures of both sides `before` or `after`, or of their `difference`."""
@@ -125,12 +145,55 @@ class Interactions(CardView[InteractionCase]):
         for number, run in enumerate(runs):
             cases = [InteractionCase(number, record) for record in run.records()]
             chosen = _chosen(cases, most)
+            longest = longest_source(most * len(runs))
             shown += [
-                replace(case, panes=tuple(_panes(run, case.record, pictures))) for case in chosen
+                replace(
+                    case,
+                    panes=tuple(_panes(run, case.record, pictures)),
+                    sources=safe_json(source_texts(run, case.record, {"page": "HTML"}, longest)),
+                )
+                for case in chosen
             ]
             counts.append(Counter(case.failure for case in cases))
             self._left_out.append(len(cases) - len(chosen))
+        self._graphs = _graphs(runs)
+        self._pictures = pictures
         super().__init__(board, shown, counts)
+
+    def body(self) -> Iterator[str]:
+        """Yield the cards, and the interaction graphs of pages with several interactions."""
+        yield from super().body()
+        if not self._graphs:
+            return
+        yield '<section aria-labelledby="graphs-title">'
+        yield tag("h2", "Interaction graphs", id="graphs-title")
+        for page, drawn in self._graphs.items():
+            count = f"{len(drawn.graph.interactions)} interactions"
+            label = f"Interaction graph of {page}"
+            yield tag(
+                "details",
+                tag("summary", page, " ", tag("span", count, class_="quiet")),
+                tag(
+                    "div",
+                    graph_svg(drawn.graph, partial(self._thumbnail, drawn), name=f"{drawn.id}-to"),
+                    class_="scroll",
+                    tabindex=0,
+                    role="region",
+                    aria_label=label,
+                ),
+                id=drawn.id,
+                class_="page-graph",
+            )
+        yield "</section>"
+
+    def _thumbnail(self, drawn: _DrawnGraph, node: str) -> tuple[Mapping[str, str | int], int]:
+        path = drawn.states[node]
+        size = self._pictures.size(path)
+        if size is None:
+            return {}, NO_PICTURE_HEIGHT
+        top = Crop(path, PixelBox(0, 0, size[0], cut_height(size)), _STATE)
+        number = self._pictures.add(top)
+        return ({} if number is None else {"data_picture": number}), thumbnail_height(size)
 
     def groups(self) -> Sequence[Group]:
         """Return what is not usable first."""
@@ -168,6 +231,7 @@ class Interactions(CardView[InteractionCase]):
             Filter.of(
                 "Failure", cases, lambda case: [case.failure], order=OUTCOMES, shown=self.label
             ),
+            Filter.of("Verdict", cases, lambda case: [UNSURE if case.unsure else "sure"]),
             Filter.of("Action", cases, listed("action.kind")),
             Filter.of("Element", cases, listed("tags")),
             Filter.of("Effect", cases, listed("visuals")),
@@ -184,22 +248,38 @@ class Interactions(CardView[InteractionCase]):
             f"data_{moment}": " ".join("-" if n is None else str(n) for n in case.pictures(moment))
             for moment in ("before", "after", "difference")
         }
+        numbers |= self._found(case.record)
         return tag(
             "li",
             tag("div", *figures, class_="states") if figures else "",
             tag("div", self._about(case, run), class_="about"),
             _scores(case.record),
             *_requests(case.record),
+            tag("script", Markup(case.sources), type="application/json", class_="sources"),
             **attributes,
             **numbers,
         )
+
+    def _found(self, record: Record) -> dict[str, str]:
+        """Return attributes of a card: its differences, and where its page's graph is."""
+        details = record.details
+        found = shown_differences((details.get("verdict") or {}).get("differences"))
+        sizes = ((details.get(side) or {}).get("size") or [0] for side in SIDES)
+        attributes = {"data_widths": " ".join(str(size[0]) for size in sizes)}
+        if found:
+            attributes["data_differences"] = json.dumps(found)
+        if drawn := self._graphs.get(str(details.get("page"))):
+            attributes["data_graph"] = drawn.id
+            attributes["data_interaction"] = str(details.get("interaction"))
+        return attributes
 
     def _about(self, case: InteractionCase, run: Markup | None) -> Markup:
         record, details = case.record, case.record.details
         verdict = details.get("verdict") or {}
         colour = "bad" if not case.usable else "good" if case.failure == NONE else "warn"
         badge = tag("span", "usable" if case.usable else "not usable", class_=f"badge {colour}")
-        lines = [tag("p", badge, self.label(case.failure), class_="verdict")]
+        unsure = tag("span", "unsure", class_="badge warn") if case.unsure else ""
+        lines = [tag("p", badge, unsure, self.label(case.failure), class_="verdict")]
         sentence = details.get("sentence") or (details.get("action") or {}).get("kind") or ""
         lines.append(tag("p", _short(sentence), class_="instruction", dir="auto"))
         if run is not None:
@@ -213,6 +293,53 @@ class Interactions(CardView[InteractionCase]):
         if evidence:
             lines.append(tag("ul", *evidence, class_="evidence small"))
         return tag("div", *lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _DrawnGraph:
+    """The graph of a page, from what its cases kept."""
+
+    id: str  # of its element
+    graph: Graph
+    states: Mapping[str, Path]  # screenshots by their names
+
+
+def _graphs(runs: Sequence[RunDirectory]) -> dict[str, _DrawnGraph]:
+    """Return the graphs of all pages with several interactions, by page."""
+    edges: dict[str, dict[str, Interaction]] = {}
+    states: dict[str, dict[str, Path]] = {}
+    for run in runs:
+        for record in run.records():
+            details, places = record.details, record.artifacts
+            paths = [places.get(f"reference_{moment}", "") for moment in ("before", "after")]
+            page, number = details.get("page"), str(details.get("interaction"))
+            kept = all(path.startswith("references/") for path in paths)
+            if not kept or not isinstance(page, str):
+                continue
+            ends = [run.artifact(path) for path in paths]
+            for end in ends:
+                states.setdefault(page, {}).setdefault(end.stem, end)
+            edges.setdefault(page, {})[number] = Interaction(
+                number,
+                ends[0].stem,
+                ends[1].stem,
+                Action("click"),
+                _short(details.get("sentence") or (details.get("action") or {}).get("kind") or ""),
+                visuals=tuple(map(_short, details.get("visuals") or ())),
+            )
+    several = [page for page, found in edges.items() if len(found) > 1]
+    return {
+        page: _DrawnGraph(
+            f"graph-{place}",
+            Graph(page, Path(), tuple(sorted(edges[page].values(), key=_number))),
+            states[page],
+        )
+        for place, page in enumerate(several[:_MOST_GRAPHS])
+    }
+
+
+def _number(one: Interaction) -> tuple[int, str]:
+    return len(one.id), one.id
 
 
 def _chosen(cases: Sequence[InteractionCase], most: int) -> list[InteractionCase]:

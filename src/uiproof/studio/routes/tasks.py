@@ -32,6 +32,7 @@ from uiproof.studio.tasks import (
     answered_item,
     answered_value,
     compare_items,
+    first_items,
     item_view,
     judge_items,
     sample,
@@ -252,13 +253,15 @@ def _next_fragment(context: RequestContext, task: Task, person: Annotator) -> di
 
 
 def _next(context: RequestContext, task: Task, person: Annotator) -> dict[str, Any]:
-    item = next_item(context.store, task.id, person.id)
+    first = first_items(context, task)
+    item = next_item(context.store, task.id, person.id, first=first)
     view = None if item is None else item_view(context, task, person, item)
     return {
         "task": task,
         "view": view,
         "progress": view.progress if view else progress(context.store, task.id, person.id),
         "failures": annotation_of(task.benchmark).failures,
+        "guidelines": annotation_of(task.benchmark).guidelines,
     }
 
 

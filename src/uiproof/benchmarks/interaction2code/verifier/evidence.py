@@ -88,9 +88,9 @@ class Difference:
     importance: float  # 0-1
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as records have it."""
+        """Return it as records have it, in the form of all differences (`uiproof.views`)."""
         boxes = (
-            None if one is None else [one.left, one.top, one.right, one.bottom]
+            None if one is None else [one.left, one.top, one.width, one.height]
             for one in (self.reference_box, self.box)
         )
         reference_box, box = boxes
@@ -99,9 +99,9 @@ class Difference:
             "says": self.says,
             "reference_box": reference_box,
             "box": box,
-            "was": self.was,
-            "is": self.is_now,
-            "importance": round(self.importance, 3),
+            "was": self.was or None,
+            "is": self.is_now or None,
+            "impact": round(min(self.importance, 1.0), 3),
         }
 
 
