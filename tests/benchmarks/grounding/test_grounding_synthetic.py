@@ -239,7 +239,7 @@ def test_a_search_button_is_not_absent_where_a_magnifier_is():
 # --- the same bytes
 
 
-def test_a_sample_has_the_same_pixels_with_every_pillow():
+def test_a_sample_has_the_same_pixels_on_every_machine():
     digest = hashlib.sha256()
     for one in plan_samples(6, **SCREENS):
         with Image.open(io.BytesIO(make_sample(42, one)[1])) as picture:
