@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from uiproof.errors import InputError
 from uiproof.files import write_atomic
-from uiproof.labels import LETTERS, NONE, OUTCOMES, Choice, Kind, LabelGroup, LabelValue
+from uiproof.labels import LETTERS, NONE, OUTCOMES, Choice, Kind, LabelGroup, LabelValue, Rating
 
 if TYPE_CHECKING:
     from uiproof.benchmark import Record
@@ -127,6 +128,8 @@ class Annotation:
         """Return a label as files hold it: 0, 1, 2 for win, tie, lose, or `FAILURE/UNUSABLE`."""
         if isinstance(value, Choice):
             return OUTCOMES.index(value.outcome)
+        if isinstance(value, Rating):
+            raise InputError("The published format has no ratings.")
         return f"{(NONE, *LETTERS).index(value.failure)}/{0 if value.usable else 1}"
 
 

@@ -13,7 +13,7 @@ from studio_server import running_studio
 from uiproof.labels import Choice, Judgement
 from uiproof.studio.runs import open_run
 from uiproof.studio.store import labels
-from uiproof.studio.tasks import compare_items, judge_items, result_is_left
+from uiproof.studio.tasks import compare_items, result_is_left, single_items
 
 PAGES = {f"shop/{n}": f"{PAGE}<p>{n}" for n in range(4)}
 GREEDY = (
@@ -44,7 +44,7 @@ def task(studio):
     def make(*names, baseline=None, per_item=2):
         runs = [open_run(studio.studio.runs, name) for name in names]
         if baseline is None:
-            return studio.store.add_task("judge", "Round", judge_items(runs), per_item=per_item)
+            return studio.store.add_task("judge", "Round", single_items(runs), per_item=per_item)
         items = compare_items(runs, open_run(studio.studio.runs, baseline))
         return studio.store.add_task("compare", "Round", items, per_item=per_item)
 
