@@ -24,7 +24,7 @@ from uiproof.files import write_atomic
 from uiproof.labels import LETTERS, NONE, OUTCOMES, Choice, Kind, LabelGroup, LabelValue, Rating
 
 if TYPE_CHECKING:
-    from uiproof.benchmark import Record
+    from uiproof.benchmark import Case, Record
     from uiproof.tables import Table
 
 PixelEdges = tuple[float, float, float, float]  # left, top, right, bottom in pixels of the page
@@ -82,6 +82,13 @@ class Annotation:
             generated=(CasePicture("Screenshot", "generated", page_width(generated)),),
             width=round(page_width(generated) or page_width(reference) or USUAL_WIDTH),
         )
+
+    def reference_files(self, case: Case[Any, Any]) -> Mapping[str, Path]:  # noqa: ARG002
+        """Return files of a data set that show the reference of a case: pictures or pages.
+
+        They are shown, by their labels, where a run has kept no picture, as of a failed case.
+        """
+        return {}
 
     def verdict(self, record: Record) -> str | None:  # noqa: ARG002
         """Return the failure that the judge found, `none`, or None for judges that find none."""

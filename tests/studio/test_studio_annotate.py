@@ -8,13 +8,17 @@ import pytest
 from annotate_runs import PAGE, make_run
 from studio_server import running_studio
 
+from uiproof.benchmark import CaseError, Record
+from uiproof.engine.rundir import encode
 from uiproof.errors import InputError
 from uiproof.labels import Choice, Item, Judgement
+from uiproof.registry import benchmarks, resolve_dataset
 from uiproof.studio.case_media import case_files
 from uiproof.studio.runs import find_runs, open_run
 from uiproof.studio.store import labels, next_item, skip, undo
 from uiproof.studio.tasks import compare_items, result_is_left, sample, single_items
 
+NOTHING = CaseError("answer_empty", "answer", "nothing")
 PAGES = {"shop/1": PAGE, "shop/2": PAGE, "blog/1": None}
 
 
@@ -87,6 +91,31 @@ def test_a_case_without_a_page_says_so_and_takes_its_reference_from_another_run(
     assert (alone.page, alone.reference) == (None, ())
     assert alone.missing == "No page was generated."  # not the error's words, which name a model
     assert len(case_files(runs, "ours-run", "blog/1", ["ours-run", "base-run"]).reference) == 2
+
+
+def test_a_case_that_failed_in_every_run_has_its_reference_from_the_data_set(studio, tmp_path):
+    folder = studio.studio.runs
+    data = resolve_dataset("design2code-demo")[1]
+    page = make_run(folder / "pages", {"docs": PAGE}, benchmark="design2code")
+    told(page.path, dataset_path=str(data))
+    page.journal.write_bytes(encode(Record("docs", "failed", {}, error=NOTHING)))
+    (picture,) = case_files(folder, "pages", "docs").reference
+    assert (picture.label, picture.width) == ("Screenshot", 1280)
+    assert picture.path.read_bytes().startswith(b"\x89PNG")
+    shop = resolve_dataset("interaction2code-shop")[1]
+    case = next(iter(benchmarks()["interaction2code"].cases(shop))).id
+    run = make_run(folder / "acts", {case: None})
+    told(run.path, dataset_path=str(shop))
+    before, after = case_files(folder, "acts", case).reference
+    assert [before.label, after.label] == ["Before", "After"]
+    told(run.path, dataset_path=str(tmp_path / "gone"))
+    assert case_files(folder, "acts", case).reference == ()
+
+
+def told(run, **more):
+    """Write more into the manifest of a run."""
+    manifest = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**manifest, **more}))
 
 
 # Queues
