@@ -37,7 +37,7 @@ THUMBNAIL = (400, 250)  # pixels; twice what is shown, for sharp screens
 _MOST_PIXELS = 40_000_000  # that a browser shows as they are
 _LONGEST_SIDE = 30_000
 _QUALITY = 80
-_MOST_FOLDERS = 200  # of the current folder that are looked at
+_MOST_FOLDERS = 200  # that are suggested
 _FRESH_SECONDS = 2.0  # a page asks for all of its pictures at once
 _COMPRESSED = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".zip", ".woff2", ".mp4"}
 
@@ -123,7 +123,7 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class KnownDataset:
-    """A data set that the registry knows, or a folder of the user."""
+    """A data set that the registry knows."""
 
     name: str
     benchmark: str
@@ -132,29 +132,28 @@ class KnownDataset:
 
 
 def known_datasets() -> list[KnownDataset]:
-    """Return bundled, made and published data sets, and those in the current folder."""
+    """Return bundled and published data sets, and the folders in EVAL_DATASETS_DIR."""
     from uiproof import hub
 
-    known = benchmarks()
     published = [one for one in hub.catalogue().values() if one.kind == "dataset"]
-    found: list[KnownDataset] = []
-    here = sorted(path for path in Path.cwd().iterdir() if path.is_dir() and path.name[0] != ".")
-    own = [
-        (path, one)
-        for path in [*made_datasets(), *here[:_MOST_FOLDERS]]
-        if (one := next((o for o in known.values() if o.recognises(path)), None))
-    ]
-    for benchmark in known.values():
+    made, found = made_datasets(), []
+    for benchmark in benchmarks().values():
+        named: dict[str, Path | None] = dict(benchmark.bundled)
+        named |= {path.name: path for path in made if benchmark.recognises(path)}
+        mine = (one.name for one in published if one.benchmark == benchmark.name)
+        named |= {name: hub.local_path(name) for name in mine}
         editable = type(benchmark).editor is not Benchmark.editor
-        named = dict(benchmark.bundled.items())
-        named |= {str(path): path for path, its in own if its is benchmark}
         found += [KnownDataset(n, benchmark.name, path, editable) for n, path in named.items()]
-        found += [
-            KnownDataset(one.name, benchmark.name, hub.local_path(one.name), editable)
-            for one in published
-            if one.benchmark == benchmark.name
-        ]
     return found
+
+
+def folders_here() -> list[str]:
+    """Return the folders in the current one, as suggestions."""
+    try:
+        found = [path.name for path in Path.cwd().iterdir() if path.is_dir()]
+    except OSError:
+        return []
+    return sorted(name for name in found if not name.startswith((".", "_")))[:_MOST_FOLDERS]
 
 
 def open_dataset(path: Path) -> DatasetEditor:

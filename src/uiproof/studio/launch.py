@@ -19,7 +19,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 
 from uiproof.engine.rundir import is_locked, lock_holder
 from uiproof.errors import InputError, UsageError
@@ -115,6 +115,7 @@ class RunLauncher:
                     start_new_session=True,  # Ctrl-C in the studio's terminal is not meant for it
                 )
             self._started[name] = _Started(process, dataset, method)
+            Thread(target=process.wait, daemon=True).start()  # so that it never stays a zombie
         return name
 
     def stop(self, name: str) -> None:

@@ -28,6 +28,7 @@ from uiproof.remote.store import is_url
 from uiproof.studio.app import Context, RequestContext
 from uiproof.studio.datasets import (
     OpenDataset,
+    folders_here,
     is_huge,
     known_datasets,
     open_dataset,
@@ -62,6 +63,7 @@ def show_datasets(context: Context) -> Response:
         closable=[one.id for one in found if context.studio.library.closable(one.id)],
         known=[one for one in known if one.path not in opened],
         here=Path.cwd() if owner else "",
+        folders=folders_here() if owner else [],
     )
 
 

@@ -25,7 +25,7 @@ from uiproof.models.names import EXAMPLES
 from uiproof.registry import benchmarks
 from uiproof.report.html import media_type, report_file
 from uiproof.studio.app import Context, Id, RequestContext, number_in
-from uiproof.studio.datasets import known_datasets
+from uiproof.studio.datasets import folders_here, known_datasets
 from uiproof.studio.live import RunState
 from uiproof.studio.runs import FoundRun, open_run
 
@@ -35,7 +35,7 @@ _FAST, _SLOW = 2, 10  # seconds between polls: while something runs, and otherwi
 _MANY = 8  # runs; a longer list can be filtered
 
 # Of methods such as `replay:FOLDER`, which cannot be chosen as they are.
-_PLACEHOLDER = re.compile(r"[A-Z]{3,}").search
+_PLACEHOLDER = re.compile(r"[A-Z]{3,}|…").search
 
 Names = Annotated[list[str], Query(alias="run")]
 
@@ -63,7 +63,7 @@ def new_run(context: Context, dataset: str = "") -> Response:
     context.owner_only()
     known = [one for one in known_datasets() if one.path is not None]
     methods = {
-        name: [method for method in one.methods if method.isascii() and not _PLACEHOLDER(method)]
+        name: [method for method in _without_search(one.methods) if not _PLACEHOLDER(method)]
         for name, one in benchmarks().items()
     }
     return context.page(
@@ -75,6 +75,7 @@ def new_run(context: Context, dataset: str = "") -> Response:
         methods=methods,
         models=EXAMPLES[:-1],
         prompts={name: list(one.prompts) for name, one in benchmarks().items() if one.prompts},
+        folders=folders_here(),
         folder=context.studio.runs,
     )
 
@@ -200,6 +201,11 @@ def _listed(context: RequestContext) -> dict[str, Any]:
         "at": _at,
         "folder": context.studio.runs,
     }
+
+
+def _without_search(methods: Iterable[str]) -> list[str]:
+    """Return methods such as `ocr@SEARCH` by the part that can be used alone."""
+    return list(dict.fromkeys(method.partition("@")[0] for method in methods))
 
 
 def _whole(text: str) -> int | None:
