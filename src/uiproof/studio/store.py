@@ -373,8 +373,8 @@ def save_label(
     `nonce` names the attempt: a request that is sent again counts once.
     """
     _, task = store.item(item)
-    _checked(task, value)
-    return _add(store, item, annotator, "label", value, note, seconds, nonce)
+    checked = _checked(task, value)
+    return _add(store, item, annotator, "label", checked, note, seconds, nonce)
 
 
 def skip(store: Store, item: int, annotator: int, *, nonce: str | None = None) -> int:
@@ -388,9 +388,8 @@ def decide(
 ) -> int:
     """Decide an item, whatever the majority says; None withdraws the decision."""
     _, task = store.item(item)
-    if value is not None:
-        _checked(task, value)
-    return _add(store, item, annotator, "decide", value, note, None, None)
+    checked = None if value is None else _checked(task, value)
+    return _add(store, item, annotator, "decide", checked, note, None, None)
 
 
 def undo(store: Store, task: int, annotator: int) -> int | None:
@@ -565,10 +564,12 @@ def _value(task: Task, content: str) -> LabelValue:
     return value_from_json(task.kind, json.loads(content), task.questions)
 
 
-def _checked(task: Task, value: LabelValue) -> None:
-    """Raise `InputError` for a label of another kind of task, or to other questions."""
-    if value_from_json(task.kind, value.as_json(), task.questions) != value:
-        raise InputError("This label does not fit its task.")
+def _checked(task: Task, value: LabelValue) -> LabelValue:
+    """Return a valid label; raise `InputError` for one of another kind, or to other questions."""
+    found = value_from_json(task.kind, value.as_json(), task.questions)
+    if type(found) is not type(value):
+        raise InputError(f"This is not a label for a {task.kind} task.")
+    return found
 
 
 class EditConflictError(UsageError):
