@@ -100,7 +100,7 @@ def test_two_runs_are_chosen_with_the_keyboard_and_compared(look, place):
     expect(names).to_have_text(["other", "blueprint"])
     with page.expect_response(lambda answer: "/runs/pictures/" in answer.url) as loaded:
         page.locator("[data-picture]").first.scroll_into_view_if_needed()
-    assert loaded.value.headers["content-type"] == "image/svg+xml"  # charts come first
+    assert loaded.value.headers["content-type"].startswith("image/")
     picture = page.locator("img[src*='/runs/pictures/']").first
     assert picture.evaluate("(image) => image.decode().then(() => image.naturalWidth)") > 0
 
