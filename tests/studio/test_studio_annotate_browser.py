@@ -330,6 +330,32 @@ def test_own_questions_are_answered_with_digits_and_kept_over_a_reload(studio, r
     expect(page.get_by_role("button", name="colours")).to_have_attribute("aria-pressed", "true")
 
 
+def test_the_owner_makes_a_task_with_pairs_and_questions(studio, look):
+    page = look(studio, "/tasks/new")
+    page.get_by_role("radio", name="Which of two pages is better").check()
+    page.get_by_role("radio", name="All pairs of the runs").check()
+    expect(page.get_by_label("Baseline", exact=True)).to_be_hidden()
+    for name in ("ours", "base"):
+        page.locator(f"input[name=runs][value={name}]").check()
+    expect(page.locator("#count")).to_contain_text("4 items")
+    page.get_by_role("button", name="Add a question").click()
+    rows = page.locator(".question-row")
+    expect(rows).to_have_count(2)
+    for row, ask, kind, options in ((0, "Sure?", "scale", ""), (1, "Which?", "choice", "a, b")):
+        rows.nth(row).get_by_label("Question").fill(ask)
+        rows.nth(row).get_by_label("Answer").select_option(kind)
+        rows.nth(row).get_by_label("Options").fill(options)
+    page.get_by_label("Title").fill("Made in the page")
+    page.get_by_role("button", name="Create task").click()
+    expect(page.locator("article.task").first).to_contain_text("2 questions")
+    task = studio.store.tasks()[0]
+    assert (task.title, task.kind, task.items) == ("Made in the page", "compare", 4)
+    assert [(one.ask, one.kind, one.options) for one in task.questions] == [
+        ("Sure?", "scale", ()),
+        ("Which?", "choice", ("a", "b")),
+    ]
+
+
 def test_a_comparison_with_questions_is_saved_when_all_are_answered(studio, rating, at):
     given = rating(4, "compare")
     page = at(given, "Rae")

@@ -57,7 +57,7 @@ def test_a_rating_goes_from_the_form_to_the_page_and_into_the_results(studio, ru
         "runs": ["a", "b"],
         "per_item": "1",
         "ask": [one["ask"] for one in ASKED] + [""],
-        "form": [one["kind"] for one in ASKED] + ["scale"],
+        "answer": [one["kind"] for one in ASKED] + ["scale"],
         "options": ["far, same", "text, colours", "left over", ""],
     }
     assert "24 items" in owner.post("/tasks/new/count", data=form).text

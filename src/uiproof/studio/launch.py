@@ -91,9 +91,10 @@ class RunLauncher:
                 raise UsageError(
                     f"{_MOST_AT_ONCE} runs are going on already.", remedy="Wait, or stop one."
                 )
-            name = self._free_name(slug(f"{path.name if path.exists() else dataset}-{method}"))
+            given = dataset if dataset in benchmark.bundled else str(path)
+            name = self._free_name(slug(f"{Path(given).name}-{method}"))
             options = {
-                "dataset": dataset if dataset in benchmark.bundled else str(path),
+                "dataset": given,
                 "method": method,
                 "out": str(self._folder / name),
                 "prompt": prompt,
@@ -101,14 +102,14 @@ class RunLauncher:
                 "max-cost": max_cost,
             }
             # `--name=value`: no value is taken for an option.
-            given = [
+            arguments = [
                 f"--{key}={value}" for key, value in options.items() if value not in ("", None)
             ]
             log = self._log(name)
             log.parent.mkdir(parents=True, exist_ok=True)
             with log.open("wb") as out:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "uiproof", "run", "--quiet", *given],
+                    [sys.executable, "-m", "uiproof", "run", "--quiet", *arguments],
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=subprocess.STDOUT,

@@ -62,8 +62,8 @@ class TaskForm(BaseModel):
     runs: list[str] = []
     baseline: str = ""
     pairs: Literal["", "all", "sparse"] = ""
-    ask: list[str] = []  # the questions, with `form` and `options` beside each
-    form: list[str] = []
+    ask: list[str] = []  # the questions, with `answer` and `options` beside each
+    answer: list[str] = []  # kinds; no field may be called `form`, which htmx looks up
     options: list[str] = []  # separated by commas
     per_item: Annotated[int, Field(ge=1, le=10_000)] = 3
     size: str = ""  # of a sample; empty for everything
@@ -327,7 +327,7 @@ def _kind(form: TaskForm) -> Kind:
 
 def _questions(form: TaskForm) -> tuple[Question, ...]:
     """Return the questions of the form; rows without a text do not count."""
-    if not len(form.ask) == len(form.form) == len(form.options):
+    if not len(form.ask) == len(form.answer) == len(form.options):
         raise InputError("The questions of this form are not complete.", remedy="Reload it.")
     questions = questions_from_json(
         [
@@ -336,7 +336,7 @@ def _questions(form: TaskForm) -> tuple[Question, ...]:
                 "kind": kind,
                 "options": _OPTIONS.findall(options) if kind != "text" else [],
             }
-            for ask, kind, options in zip(form.ask, form.form, form.options, strict=True)
+            for ask, kind, options in zip(form.ask, form.answer, form.options, strict=True)
             if ask.strip()
         ]
     )
