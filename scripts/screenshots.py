@@ -35,7 +35,7 @@ from uiproof.registry import resolve_dataset
 from uiproof.report import write_report
 from uiproof.studio.runs import open_run
 from uiproof.studio.store import Store, save_label
-from uiproof.studio.tasks import compare_items, judge_items
+from uiproof.studio.tasks import compare_items, single_items
 
 REPORTS = {
     "report": ("blueprint", "replay"),
@@ -166,7 +166,7 @@ def label(place: Path) -> None:
     store = Store(place / "studio.sqlite3")
     runs = place / "runs"
     people = [store.add_annotator(name) for name in PEOPLE]
-    judged = judge_items([open_run(runs, "interactions")])
+    judged = single_items([open_run(runs, "interactions")])
     store.add_task("judge", "Interactions of the shop", judged, per_item=3)
     compared = compare_items([open_run(runs, "blueprint")], open_run(runs, "replay"))
     store.add_task("compare", "Blueprint against the replay", compared, per_item=3)

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from uiproof.errors import InputError
 from uiproof.files import write_atomic
-from uiproof.labels import LETTERS, NONE, OUTCOMES, Choice, Kind, LabelGroup, LabelValue
+from uiproof.labels import LETTERS, NONE, OUTCOMES, Choice, Kind, LabelGroup, LabelValue, Rating
 
 if TYPE_CHECKING:
-    from uiproof.benchmark import Record
+    from uiproof.benchmark import Case, Record
     from uiproof.tables import Table
 
 PixelEdges = tuple[float, float, float, float]  # left, top, right, bottom in pixels of the page
@@ -84,6 +85,13 @@ class Annotation:
             width=round(page_width(generated) or page_width(reference) or USUAL_WIDTH),
         )
 
+    def reference_files(self, case: Case[Any, Any]) -> Mapping[str, Path]:  # noqa: ARG002
+        """Return files of a data set that show the reference of a case: pictures or pages.
+
+        They are shown, by their labels, where a run has kept no picture, as of a failed case.
+        """
+        return {}
+
     def verdict(self, record: Record) -> str | None:  # noqa: ARG002
         """Return the failure that the judge found, `none`, or None for judges that find none."""
         return None
@@ -133,6 +141,8 @@ class Annotation:
         """Return a label as files hold it: 0, 1, 2 for win, tie, lose, or `FAILURE/UNUSABLE`."""
         if isinstance(value, Choice):
             return OUTCOMES.index(value.outcome)
+        if isinstance(value, Rating):
+            raise InputError("The published format has no ratings.")
         return f"{(NONE, *LETTERS).index(value.failure)}/{0 if value.usable else 1}"
 
 

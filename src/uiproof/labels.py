@@ -1,29 +1,142 @@
 """Labels that people give to results: the types that the studio and benchmarks share.
 
 A *task* is a set of *items* to look at. Its kind decides what is said about an item: a `Judgement`
-(can it be used, and what fails) or a `Choice` (better or worse than the baseline).
+(can it be used, and what fails), a `Choice` (better or worse than another result), or a `Rating`.
+A task may ask `Question`s of its own; every label holds the answers to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from uiproof.errors import InputError
 
-Kind = Literal["judge", "compare"]
+Kind = Literal["judge", "compare", "rate"]
 KINDS: dict[Kind, str] = {
     "judge": "Usable or not, and what fails",
-    "compare": "Better or worse than a baseline",
+    "compare": "Which of two pages is better",
+    "rate": "Your own questions about each page",
 }
 Outcome = Literal["win", "tie", "lose"]
 OUTCOMES: tuple[Outcome, ...] = ("win", "tie", "lose")
 NONE = "none"  # in place of a failure
 LETTERS = "abcdefghij"  # each names a failure; a benchmark says which one
 
-Facet = Literal["usable", "failure", "outcome"]
-FACETS: dict[Kind, tuple[Facet, ...]] = {"judge": ("usable", "failure"), "compare": ("outcome",)}
+# The aspects of a label that are settled item by item; the keys of questions name further ones.
+FACETS: dict[Kind, tuple[str, ...]] = {
+    "judge": ("usable", "failure"),
+    "compare": ("outcome",),
+    "rate": (),
+}
+
+QuestionKind = Literal["choice", "scale", "text"]
+QUESTION_KINDS: dict[QuestionKind, str] = {
+    "choice": "Choice",
+    "scale": "Scale 1 to 7",
+    "text": "Free text",
+}
+SCALE = tuple(range(1, 8))
+Answers = tuple[tuple[str, int | str], ...]  # the key of a question, and what was said
+_MOST_QUESTIONS = 20
+_MOST_OPTIONS = 12
+_LONGEST_ANSWER = 4000
+# Of a table of labels; what was said comes between them.
+COLUMNS = ("case", "model", "prompt", "against", "by", "decision", "note", "at", "seconds")
+_FIELDS = {"key", "ask", "kind", "options"}
+_TAKEN = frozenset({"usable", "failure", "also", "outcome", *COLUMNS})
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question of a task: one of some options, a number from 1 to 7, or free text.
+
+    The options of a scale are what its ends mean. Free text may be left empty.
+    """
+
+    key: str  # names it in files and tables
+    ask: str
+    kind: QuestionKind
+    options: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the question as the store and exported files hold it."""
+        return {"key": self.key, "ask": self.ask, "kind": self.kind, "options": list(self.options)}
+
+    def checked(self, answer: object) -> int | str | None:
+        """Return a valid answer, None for empty text; raise `InputError` for anything else."""
+        if self.kind == "text":
+            if not isinstance(answer, str | None) or len(answer or "") > _LONGEST_ANSWER:
+                raise InputError(f"{self.ask} takes text of at most {_LONGEST_ANSWER} characters.")
+            return (answer or "").strip() or None
+        if self.kind == "scale" and isinstance(answer, int | float) and answer in SCALE:
+            return int(answer)
+        if self.kind == "choice" and isinstance(answer, str) and answer in self.options:
+            return answer
+        of = "a number from 1 to 7" if self.kind == "scale" else f"one of {', '.join(self.options)}"
+        raise InputError(f"Not answered: {self.ask}", remedy=f"Choose {of}.")
+
+
+def questions_from_json(content: object) -> tuple[Question, ...]:
+    """Return the questions of a file or a form; raise `InputError` that says what is wrong.
+
+    Each is an object with `ask`, `kind` and for a choice `options`; `key` is made where it is
+    missing.
+    """
+    if not isinstance(content, Sequence) or isinstance(content, str):
+        raise InputError("Questions are a list of objects.", remedy=_EXAMPLE)
+    if len(content) > _MOST_QUESTIONS:
+        raise InputError(f"A task has at most {_MOST_QUESTIONS} questions.")
+    found: dict[str, Question] = {}
+    for number, one in enumerate(content, start=1):
+        question = _question(one, f"Question {number}", taken=found.keys() | _TAKEN)
+        found[question.key] = question
+    return tuple(found.values())
+
+
+_EXAMPLE = (
+    'For example: [{"ask": "How close is the layout?", "kind": "scale", "options": ["far off", '
+    '"identical"]}, {"ask": "What is worst?", "kind": "choice", "options": ["text", "colours"]}].'
+)
+
+
+def _question(one: object, where: str, *, taken: Iterable[str]) -> Question:
+    if not isinstance(one, Mapping) or not isinstance(one.get("ask"), str) or set(one) - _FIELDS:
+        raise InputError(f"{where} is not an object with ask, kind and options.", remedy=_EXAMPLE)
+    ask, kind, options = " ".join(one["ask"].split()), one.get("kind"), one.get("options") or ()
+    if not 0 < len(ask) <= 300 or kind not in QUESTION_KINDS:
+        raise InputError(
+            f"{where} needs a text of at most 300 characters and a kind.",
+            remedy=f"The kinds are {', '.join(QUESTION_KINDS)}.",
+        )
+    words = isinstance(options, Sequence) and all(isinstance(word, str) for word in options)
+    if isinstance(options, str) or not words:
+        raise InputError(f"The options of {ask!r} are not a list of texts.")
+    options = tuple(dict.fromkeys(word for text in options if (word := " ".join(text.split()))))
+    fits = {
+        "choice": 2 <= len(options) <= _MOST_OPTIONS,
+        "scale": len(options) in (0, 2),
+        "text": not options,
+    }
+    if not fits[kind] or any(len(word) > 100 for word in options):
+        raise InputError(
+            f"The options of {ask!r} do not fit.",
+            remedy=f"A choice has 2 to {_MOST_OPTIONS} different ones, a scale none or what its "
+            "two ends mean, a text none.",
+        )
+    given = one.get("key")
+    key = given or re.sub(r"\W+", "_", ask.casefold()).strip("_")[:40].strip("_") or "question"
+    if not isinstance(key, str) or not re.fullmatch(r"\w{1,60}", key):
+        raise InputError(f"{given!r} cannot name a question.", remedy="Use letters, digits and _.")
+    if given and key in taken:
+        raise InputError(f"Two columns would be called {key!r}.", remedy="Use another key.")
+    plain, number = key, 1
+    while key in taken:
+        number += 1
+        key = f"{plain}_{number}"
+    return Question(key, ask, kind, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +146,7 @@ class Judgement:
     usable: bool
     failure: str = NONE  # `none`, or one of `LETTERS`
     also: tuple[str, ...] = ()
+    answers: Answers = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.usable, bool) or self.failure not in (NONE, *LETTERS):
@@ -45,14 +159,16 @@ class Judgement:
 
     def as_json(self) -> dict[str, Any]:
         """Return the label as the store and exported files hold it."""
-        return {"usable": self.usable, "failure": self.failure, "also": list(self.also)}
+        base = {"usable": self.usable, "failure": self.failure, "also": list(self.also)}
+        return {**base, **_answers_json(self.answers)}
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A label: better, equal or worse than the baseline, independent of the side shown."""
+    """A label: better, equal or worse than the other result, independent of the side shown."""
 
     outcome: Outcome
+    answers: Answers = ()
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:
@@ -60,39 +176,67 @@ class Choice:
 
     def as_json(self) -> dict[str, Any]:
         """Return the label as the store and exported files hold it."""
-        return {"outcome": self.outcome}
+        return {"outcome": self.outcome, **_answers_json(self.answers)}
 
 
-LabelValue = Judgement | Choice
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """A label that holds nothing but the answers to a task's own questions."""
+
+    answers: Answers = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the label as the store and exported files hold it."""
+        return _answers_json(self.answers)
 
 
-def value_from_json(kind: Kind, content: Mapping[str, Any]) -> LabelValue:
-    """Return the label that `as_json` wrote; raise `InputError` for anything else."""
+LabelValue = Judgement | Choice | Rating
+
+
+def _answers_json(answers: Answers) -> dict[str, Any]:
+    return {"answers": dict(answers)} if answers else {}
+
+
+def value_from_json(
+    kind: Kind, content: Mapping[str, Any], questions: Sequence[Question] = ()
+) -> LabelValue:
+    """Return the label that `as_json` wrote; raise `InputError` for anything else.
+
+    Answers to questions that the task does not ask are refused; missing ones stay missing.
+    """
     if not isinstance(content, Mapping):
         raise InputError("A label must be an object.")
+    given = content.get("answers") or {}
+    known = {question.key: question for question in questions}
+    if not isinstance(given, Mapping) or not given.keys() <= known.keys():
+        raise InputError("This label has answers to other questions than its task.")
+    said = ((key, known[key].checked(given[key])) for key in known if key in given)
+    answers = tuple((key, answer) for key, answer in said if answer is not None)
     try:
+        if kind == "rate":
+            return Rating(answers)
         if kind == "compare":
-            return Choice(content["outcome"])
-        return Judgement(
-            content["usable"], content.get("failure", NONE), tuple(content.get("also") or ())
-        )
+            return Choice(content["outcome"], answers)
+        also = tuple(content.get("also") or ())
+        return Judgement(content["usable"], content.get("failure", NONE), also, answers)
     except (KeyError, TypeError) as error:
         raise InputError(f"Not a label for a {kind} task: {dict(content)!r}.") from error
 
 
-def facet_of(value: LabelValue, facet: Facet) -> Hashable:
-    """Return one aspect of a label."""
-    if isinstance(value, Judgement):
-        return value.usable if facet == "usable" else value.failure
-    return value.outcome
+def facet_of(value: LabelValue, facet: str) -> Hashable:
+    """Return one aspect of a label: one of `FACETS`, or the answer to a question."""
+    if facet in ("usable", "failure", "outcome"):
+        return getattr(value, facet, None)
+    return dict(value.answers).get(facet)
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One result of one model to look at; in a comparison beside the baseline's.
+    """One result of one model to look at; in a comparison beside another one.
 
     `run` and `baseline` name run directories below the studio's folder of runs. Both are None for
-    labels that were imported without their runs.
+    labels that were imported without their runs. Where any two methods are compared, `against` is
+    the method of the other result; it is empty where all are compared with one baseline.
     """
 
     case: str  # the id in the run: `page/interaction` or a page
@@ -100,7 +244,13 @@ class Item:
     prompt: str = ""
     run: str | None = None
     baseline: str | None = None
+    against: str = ""
     id: int = 0  # given by the store
+
+    @property
+    def method(self) -> str:
+        """Return what answered: the model with its prompt."""
+        return f"{self.model} {self.prompt}".strip()
 
     @property
     def page(self) -> str:
@@ -124,6 +274,7 @@ class Task:
     created: str
     items: int  # how many
     benchmark: str | None = None  # None: not known, as in files of earlier versions
+    questions: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,8 +261,7 @@ def make_method(
     benchmark.check_protocol(protocol)
     if isinstance(name, Method):
         return name
-    built_in = {re.split("[:@]", known)[0] for known in benchmark.methods}
-    if not isinstance(name, str) or not (is_model_name(name) or name.split(":")[0] in built_in):
+    if not isinstance(name, str) or not (is_model_name(name) or is_built_in(benchmark, name)):
         from uiproof.functions import FunctionMethod, imported
 
         if not isinstance(name, str):
@@ -284,6 +283,11 @@ def make_method(
         protocol=protocol,
         settings=settings,
     )
+
+
+def is_built_in(benchmark: Benchmark, name: str) -> bool:
+    """Return whether a name is that of a method of the benchmark, with or without arguments."""
+    return name.split(":")[0] in {re.split("[:@]", known)[0] for known in benchmark.methods}
 
 
 def slug(text: str) -> str:

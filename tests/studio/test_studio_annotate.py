@@ -8,13 +8,17 @@ import pytest
 from annotate_runs import PAGE, make_run
 from studio_server import running_studio
 
+from uiproof.benchmark import CaseError, Record
+from uiproof.engine.rundir import encode
 from uiproof.errors import InputError
 from uiproof.labels import Choice, Item, Judgement
+from uiproof.registry import benchmarks, resolve_dataset
 from uiproof.studio.case_media import case_files
 from uiproof.studio.runs import find_runs, open_run
 from uiproof.studio.store import labels, next_item, skip, undo
-from uiproof.studio.tasks import compare_items, judge_items, result_is_left, sample
+from uiproof.studio.tasks import compare_items, result_is_left, sample, single_items
 
+NOTHING = CaseError("answer_empty", "answer", "nothing")
 PAGES = {"shop/1": PAGE, "shop/2": PAGE, "blog/1": None}
 
 
@@ -44,7 +48,7 @@ def shown(answer):
 
 
 def test_every_case_is_an_item_also_one_without_a_page(runs):
-    items = judge_items(opened(runs, "ours-run"))
+    items = single_items(opened(runs, "ours-run"))
     assert {(item.case, item.model, item.prompt, item.run) for item in items} == {
         (case, "secret-model", "secret-prompt", "ours-run") for case in PAGES
     }
@@ -62,7 +66,7 @@ def test_a_comparison_has_the_cases_that_both_runs_have_and_never_the_baseline_i
 def test_runs_that_people_do_not_judge_this_way_are_refused(runs):
     make_run(runs / "pages", {"home": PAGE}, benchmark="design2code")
     with pytest.raises(InputError, match="design2code"):
-        judge_items(opened(runs, "pages"))
+        single_items(opened(runs, "pages"))
     with pytest.raises(InputError, match="other runs are not"):
         compare_items(opened(runs, "ours-run"), open_run(runs, "pages"))
 
@@ -70,7 +74,7 @@ def test_runs_that_people_do_not_judge_this_way_are_refused(runs):
 def test_two_runs_of_one_model_and_prompt_are_refused_instead_of_dropping_one(runs):
     make_run(runs / "again", PAGES)
     with pytest.raises(InputError, match="same model and prompt"):
-        judge_items(opened(runs, "ours-run", "again"))
+        single_items(opened(runs, "ours-run", "again"))
 
 
 def test_a_sample_has_the_same_cases_of_every_run_and_is_the_same_for_a_seed():
@@ -89,11 +93,36 @@ def test_a_case_without_a_page_says_so_and_takes_its_reference_from_another_run(
     assert len(case_files(runs, "ours-run", "blog/1", ["ours-run", "base-run"]).reference) == 2
 
 
+def test_a_case_that_failed_in_every_run_has_its_reference_from_the_data_set(studio, tmp_path):
+    folder = studio.studio.runs
+    data = resolve_dataset("design2code-demo")[1]
+    page = make_run(folder / "pages", {"docs": PAGE}, benchmark="design2code")
+    told(page.path, dataset_path=str(data))
+    page.journal.write_bytes(encode(Record("docs", "failed", {}, error=NOTHING)))
+    (picture,) = case_files(folder, "pages", "docs").reference
+    assert (picture.label, picture.width) == ("Screenshot", 1280)
+    assert picture.path.read_bytes().startswith(b"\x89PNG")
+    shop = resolve_dataset("interaction2code-shop")[1]
+    case = next(iter(benchmarks()["interaction2code"].cases(shop))).id
+    run = make_run(folder / "acts", {case: None})
+    told(run.path, dataset_path=str(shop))
+    before, after = case_files(folder, "acts", case).reference
+    assert [before.label, after.label] == ["Before", "After"]
+    told(run.path, dataset_path=str(tmp_path / "gone"))
+    assert case_files(folder, "acts", case).reference == ()
+
+
+def told(run, **more):
+    """Write more into the manifest of a run."""
+    manifest = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**manifest, **more}))
+
+
 # Queues
 
 
 def test_after_an_undo_that_item_is_shown_although_another_one_was_on_screen(studio, runs):
-    task = studio.store.add_task("judge", "t", judge_items(opened(runs, "ours-run")), per_item=1)
+    task = studio.store.add_task("judge", "t", single_items(opened(runs, "ours-run")), per_item=1)
     ann = studio.store.add_annotator("Ann").id
     first = next_item(studio.store, task.id, ann)
     skip(studio.store, first.id, ann)
@@ -103,7 +132,7 @@ def test_after_an_undo_that_item_is_shown_although_another_one_was_on_screen(stu
 
 
 def test_skipping_goes_round(studio, runs):
-    task = studio.store.add_task("judge", "t", judge_items(opened(runs, "ours-run")), per_item=1)
+    task = studio.store.add_task("judge", "t", single_items(opened(runs, "ours-run")), per_item=1)
     ann = studio.store.add_annotator("Ann").id
     seen = []
     for _ in range(6):
@@ -117,7 +146,7 @@ def test_skipping_goes_round(studio, runs):
 def test_what_the_judge_is_not_sure_about_is_offered_first_to_everybody(studio, runs):
     pages = {f"p/{number}": PAGE for number in range(12)}
     make_run(runs / "doubtful", pages, model="third-model", unsure=("p/4", "p/9"))
-    items = judge_items(opened(runs, "doubtful"))
+    items = single_items(opened(runs, "doubtful"))
     task = studio.store.add_task("judge", "t", items, per_item=2, benchmark="interaction2code")
     for name in ("Ann", "Ben"):
         person = studio.client(studio.store.add_annotator(name).token)
@@ -150,7 +179,7 @@ def test_the_owner_makes_a_task_and_sees_before_how_much_work_it_is(studio, runs
 
 
 def test_one_person_types_a_name_once_and_labels(studio, runs):
-    task = studio.store.add_task("judge", "t", judge_items(opened(runs, "ours-run")), per_item=1)
+    task = studio.store.add_task("judge", "t", single_items(opened(runs, "ours-run")), per_item=1)
     owner = studio.client()
     assert "Your name" in owner.get(f"/tasks/{task.id}").text
     owner.post("/people/me", data={"name": "Ann"})
@@ -166,7 +195,7 @@ def test_one_person_types_a_name_once_and_labels(studio, runs):
 
 
 def test_an_answer_that_arrives_twice_counts_once(studio, runs):
-    task = studio.store.add_task("judge", "t", judge_items(opened(runs, "ours-run")), per_item=1)
+    task = studio.store.add_task("judge", "t", single_items(opened(runs, "ours-run")), per_item=1)
     ann = studio.client(studio.store.add_annotator("Ann").token)
     item = shown(ann.get(f"/tasks/{task.id}"))
     answer = {"item": item["key"], "usable": True, "failure": "none", "nonce": "n"}
@@ -177,7 +206,7 @@ def test_an_answer_that_arrives_twice_counts_once(studio, runs):
 
 
 def test_answers_that_make_no_sense_are_refused_in_words(studio, runs):
-    task = studio.store.add_task("judge", "t", judge_items(opened(runs, "ours-run")), per_item=1)
+    task = studio.store.add_task("judge", "t", single_items(opened(runs, "ours-run")), per_item=1)
     ann = studio.client(studio.store.add_annotator("Ann").token)
     item = shown(ann.get(f"/tasks/{task.id}"))
     for wrong in (
@@ -196,7 +225,7 @@ def test_answers_that_make_no_sense_are_refused_in_words(studio, runs):
 
 
 def test_nobody_can_answer_for_somebody_else_or_with_a_made_up_key(studio, runs):
-    task = studio.store.add_task("judge", "t", judge_items(opened(runs, "ours-run")), per_item=1)
+    task = studio.store.add_task("judge", "t", single_items(opened(runs, "ours-run")), per_item=1)
     ann, ben = (studio.client(studio.store.add_annotator(name).token) for name in ("Ann", "Ben"))
     item = shown(ann.get(f"/tasks/{task.id}"))
     good = {"usable": True, "failure": "none"}
@@ -229,7 +258,7 @@ def test_sides_are_shuffled_by_item_and_person_and_stay(studio, runs):
 def test_nothing_that_an_annotator_gets_says_what_it_comes_from(studio, runs):
     base, other = opened(runs, "base-run", "ours-run")
     tasks = [
-        studio.store.add_task("judge", "Round 1", judge_items([base, other]), per_item=2),
+        studio.store.add_task("judge", "Round 1", single_items([base, other]), per_item=2),
         studio.store.add_task("compare", "Round 2", compare_items([other], base), per_item=2),
     ]
     ann = studio.client(studio.store.add_annotator("Ann").token)
@@ -256,7 +285,7 @@ def test_nothing_that_an_annotator_gets_says_what_it_comes_from(studio, runs):
 
 
 def test_annotators_see_their_own_progress_and_nothing_of_runs_results_or_people(studio, runs):
-    task = studio.store.add_task("judge", "t", judge_items(opened(runs, "ours-run")), per_item=2)
+    task = studio.store.add_task("judge", "t", single_items(opened(runs, "ours-run")), per_item=2)
     studio.store.add_annotator("Ben")
     ann = studio.client(studio.store.add_annotator("Ann").token)
     item = shown(ann.get(f"/tasks/{task.id}"))
@@ -288,7 +317,7 @@ def test_what_comes_from_runs_and_people_is_text_and_nothing_else(tmp_path):
     with running_studio(tmp_path / "runs") as studio:
         folder = studio.studio.runs
         make_run(folder / "run", {f"{attack}/1": PAGE}, sentence=attack, model=attack)
-        studio.store.add_task("judge", attack, judge_items(find_runs(folder)), per_item=1)
+        studio.store.add_task("judge", attack, single_items(find_runs(folder)), per_item=1)
         studio.store.add_annotator(attack)
         owner = studio.client()
         item = shown(owner.get("/tasks/1"))

@@ -10,10 +10,10 @@ from annotate_runs import PAGE, make_run
 from playwright.sync_api import expect
 from studio_server import running_studio
 
-from uiproof.labels import Choice, Judgement
+from uiproof.labels import Choice, Judgement, Rating, questions_from_json
 from uiproof.studio.runs import open_run
-from uiproof.studio.store import labels
-from uiproof.studio.tasks import compare_items, judge_items, result_is_left
+from uiproof.studio.store import labels, save_label
+from uiproof.studio.tasks import compare_items, make_items, result_is_left, single_items
 
 PAGES = {f"shop/{n}": f"{PAGE}<p>{n}" for n in range(4)}
 GREEDY = (
@@ -22,6 +22,13 @@ GREEDY = (
 )
 EAGER = f"{PAGE}<input id=grab><script>grab.focus(); grab.dataset.tried = 1</script>"
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+QUESTIONS = questions_from_json(
+    [
+        {"ask": "How close?", "kind": "scale", "options": ["far off", "the same"]},
+        {"ask": "What?", "kind": "choice", "options": ["text", "colours"]},
+        {"ask": "Why?", "kind": "text"},
+    ]
+)
 WIDTHS = ((390, 844), (1280, 800), (1920, 1080))
 
 
@@ -44,9 +51,24 @@ def task(studio):
     def make(*names, baseline=None, per_item=2):
         runs = [open_run(studio.studio.runs, name) for name in names]
         if baseline is None:
-            return studio.store.add_task("judge", "Round", judge_items(runs), per_item=per_item)
+            return studio.store.add_task("judge", "Round", single_items(runs), per_item=per_item)
         items = compare_items(runs, open_run(studio.studio.runs, baseline))
         return studio.store.add_task("compare", "Round", items, per_item=per_item)
+
+    return make
+
+
+@pytest.fixture
+def rating(studio):
+    """A new task with questions."""
+
+    def make(items, kind="rate"):
+        names = ["ours", "base"]
+        options = {"rate": {}, "compare": {"pairs": "all"}}[kind]
+        made, benchmark = make_items(studio.studio.runs, kind, names, **options)
+        return studio.store.add_task(
+            kind, "Own", made[:items], per_item=2, benchmark=benchmark, questions=QUESTIONS
+        )
 
     return make
 
@@ -285,9 +307,79 @@ def test_where_no_page_was_generated_people_see_that_and_can_say_what_it_is_wort
     assert [one.value for one in labels(studio.store, given.id)] == [Judgement(False, "a")]
 
 
+def test_own_questions_are_answered_with_digits_and_kept_over_a_reload(studio, rating, at):
+    page = at(rating(4), "Rae")
+    press(page, "Enter")
+    expect(page.get_by_role("alert")).to_have_text("Not answered: How close?")
+    press(page, "6", "2")  # each answer marks the next question
+    expect(page.locator(".question.marked .ask")).to_have_text("Why?")
+    press(page, "q", "q", "q")
+    expect(page.locator(".question.marked textarea")).to_be_focused()
+    page.keyboard.type("1 2 n")
+    page.reload()
+    expect(page.locator(".question textarea")).to_have_value("1 2 n")
+    expect(page.get_by_role("button", name="6", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    page.get_by_role("button", name="7", exact=True).click()
+    answer(page, "Enter")
+    expect(page.locator(".picks [aria-pressed=true]")).to_have_count(0)
+    (label,) = labels(studio.store, int(page.locator("#item-view").get_attribute("data-task")))
+    assert dict(label.value.answers) == {"how_close": 7, "what": "colours", "why": "1 2 n"}
+    answer(page, "u")
+    expect(page.get_by_role("button", name="colours")).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_owner_makes_a_task_with_pairs_and_questions(studio, look):
+    page = look(studio, "/tasks/new")
+    page.get_by_role("radio", name="Which of two pages is better").check()
+    page.get_by_role("radio", name="All pairs of the runs").check()
+    expect(page.get_by_label("Baseline", exact=True)).to_be_hidden()
+    for name in ("ours", "base"):
+        page.locator(f"input[name=runs][value={name}]").check()
+    expect(page.locator("#count")).to_contain_text("4 items")
+    page.get_by_role("button", name="Add a question").click()
+    rows = page.locator(".question-row")
+    expect(rows).to_have_count(2)
+    for row, ask, kind, options in ((0, "Sure?", "scale", ""), (1, "Which?", "choice", "a, b")):
+        rows.nth(row).get_by_label("Question").fill(ask)
+        rows.nth(row).get_by_label("Answer").select_option(kind)
+        rows.nth(row).get_by_label("Options").fill(options)
+    page.get_by_label("Title").fill("Made in the page")
+    page.get_by_role("button", name="Create task").click()
+    expect(page.locator("article.task").first).to_contain_text("2 questions")
+    task = studio.store.tasks()[0]
+    assert (task.title, task.kind, task.items) == ("Made in the page", "compare", 4)
+    assert [(one.ask, one.kind, one.options) for one in task.questions] == [
+        ("Sure?", "scale", ()),
+        ("Which?", "choice", ("a", "b")),
+    ]
+
+
+def test_a_comparison_with_questions_is_saved_when_all_are_answered(studio, rating, at):
+    given = rating(4, "compare")
+    page = at(given, "Rae")
+    press(page, "1", "Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Not answered")
+    page.get_by_role("button", name="3", exact=True).click()
+    page.get_by_role("button", name="text").click()
+    answer(page, "Enter")
+    (label,) = labels(studio.store, given.id)
+    assert label.value.outcome in ("win", "lose")
+    assert dict(label.value.answers) == {"how_close": 3, "what": "text"}
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_pages_fit_every_window_and_everybody_can_use_them(studio, task, at, theme):
+def test_pages_fit_every_window_and_everybody_can_use_them(studio, task, rating, at, theme):
     judge, compare = task("ours"), task("ours", baseline="base")
+    rate, pairs = rating(4), rating(4, "compare")
+    people = [studio.store.add_annotator(name).id for name in ("Zoe", "Yan")]
+    said = (("how_close", 5), ("what", "text"), ("why", "long words " * 30))
+    for person in people:
+        for item in studio.store.items(rate.id)[:3]:
+            save_label(studio.store, item.id, person, Rating(said))
+        for item in studio.store.items(pairs.id)[:3]:
+            save_label(studio.store, item.id, person, Choice("win", said))
     page = at(judge, "Zoe", color_scheme=theme)
     press(page, "n", "a", "g")
     found = []
@@ -295,12 +387,19 @@ def test_pages_fit_every_window_and_everybody_can_use_them(studio, task, at, the
     for address in (
         f"/tasks/{judge.id}",
         f"/tasks/{compare.id}",
+        f"/tasks/{rate.id}",
+        f"/tasks/{pairs.id}",
         f"/tasks?{owner}",
         "/tasks/new",
+        f"/tasks/{rate.id}/results",
+        f"/tasks/{pairs.id}/results",
         "/people",
+        "/runs/new",
+        "/data",
     ):
         if address != f"/tasks/{judge.id}":
             page.goto(studio.url + address)
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         page.evaluate(AXE.read_text("utf-8"))
         result = page.evaluate("axe.run(document, {iframes: false})")
         found += [

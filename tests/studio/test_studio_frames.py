@@ -17,7 +17,7 @@ from uiproof.studio.frames import (
     unseal,
 )
 from uiproof.studio.runs import open_run
-from uiproof.studio.tasks import judge_items
+from uiproof.studio.tasks import single_items
 
 SECRETS = (".env", ".env.html", ".ssh/id_rsa", ".git/config", ".git/x.css", "id_rsa")
 SECRETS += ("secrets.yaml", "key.pem", "answer.txt", "a/.b/c.png", "dump.sql", "README")
@@ -44,7 +44,7 @@ def served(tmp_path_factory):
         (beside / "folder").symlink_to(folder)
         (folder / "run" / "secret.css").write_text("p {}")
         task = studio.store.add_task(
-            "judge", "t", judge_items([open_run(folder, "run")]), per_item=1
+            "judge", "t", single_items([open_run(folder, "run")]), per_item=1
         )
         items = {item.case: item.id for item in studio.store.items(task.id)}
         ann = studio.store.add_annotator("Ann").id
@@ -138,7 +138,7 @@ def test_a_journal_that_names_a_secret_as_a_page_or_picture_shows_nothing(tmp_pa
             (beside / "link.html").symlink_to(beside / ".env")
             lines[number] = lines[number].replace("page.html", name)
         run.journal.write_text("\n".join(lines) + "\n")
-        items = judge_items([open_run(folder, "run")])
+        items = single_items([open_run(folder, "run")])
         task = studio.store.add_task("judge", "t", items, per_item=1)
         client, ann = studio.client(), studio.store.add_annotator("Ann").id
         for item in studio.store.items(task.id):

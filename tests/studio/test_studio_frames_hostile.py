@@ -21,7 +21,7 @@ from uiproof.labels import Judgement
 from uiproof.studio.frames import headers, page_policy
 from uiproof.studio.runs import open_run
 from uiproof.studio.store import labels
-from uiproof.studio.tasks import judge_items
+from uiproof.studio.tasks import single_items
 
 
 class Attacker:
@@ -211,7 +211,7 @@ def studio(tmp_path_factory, attacker):
         folder = server.studio.runs
         for name, html in pages.items():
             make_run(folder / name, {"shop/1": html})
-            items = judge_items([open_run(folder, name)])
+            items = single_items([open_run(folder, name)])
             server.store.add_task("judge", name, items, per_item=1)
         yield server
 

@@ -16,7 +16,7 @@ from studio_server import running_studio
 from uiproof.studio.datasets import dataset_id
 from uiproof.studio.routes import ROUTERS
 from uiproof.studio.runs import open_run
-from uiproof.studio.tasks import judge_items
+from uiproof.studio.tasks import single_items
 
 NUMBERS = [2**63, 2**64, -(2**63) - 1, 10**400, 10**5000, -(10**30)]
 TEXTS = ["\ud800", "a\udfffb", "\0", "x" * 100_000]
@@ -28,7 +28,7 @@ def served(tmp_path_factory):
     sets = (screenshots(folder / "shots"), interactions(folder / "pages"))
     with running_studio(folder / "runs", sets) as studio:
         make_run(studio.studio.runs / "run", {"shop/1": PAGE})
-        items = judge_items([open_run(studio.studio.runs, "run")])
+        items = single_items([open_run(studio.studio.runs, "run")])
         studio.store.add_task("judge", "t", items, per_item=1)
         studio.store.add_annotator("Ann")
         names = {"shots": dataset_id(sets[0]), "pages": dataset_id(sets[1])}

@@ -176,7 +176,7 @@ class Stage:
         self._evaluate("uiproof.take()")
 
     def _settle(self, *, least: int) -> None:
-        # How far a restless page comes must not depend on how busy the machine is, so this is ample.
+        # Ample: how far a restless page comes must not depend on how busy the machine is.
         until = time.monotonic() + self._limits.step_seconds
         ran = quiet = 0
         something = False

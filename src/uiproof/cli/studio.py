@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,11 +27,28 @@ studio_app = group(
       uiproof studio --runs results --dataset screenshots/
       uiproof studio --runs s3://bucket/runs --store studio.sqlite3
       uiproof studio --host 0.0.0.0 --annotator Ann --annotator Ben --annotator Cleo
+      uiproof studio task demo/blueprint --questions questions.json
       uiproof studio import human_evaluation/             published labels, or an export
       uiproof studio results                              rates and agreement in the terminal
       uiproof studio export labels/                       all tasks as files
     """
 )
+
+
+class TaskKind(StrEnum):
+    """The kinds of tasks."""
+
+    JUDGE = "judge"
+    COMPARE = "compare"
+    RATE = "rate"
+
+
+class Pairs(StrEnum):
+    """Which pairs of runs are compared."""
+
+    ALL = "all"
+    SPARSE = "sparse"
+
 
 RunsFolder = Annotated[
     str, typer.Option("--runs", metavar="DIR|URL", help="Folder with run directories.")
@@ -120,6 +138,7 @@ def import_(
 
     \b
     Examples:
+      uiproof studio task demo/blueprint --questions questions.json
       uiproof studio import human_evaluation/
       uiproof studio import ann/ --annotator Ann
       uiproof studio import labels.zip --store other.sqlite3
@@ -142,6 +161,80 @@ def import_(
         raise typer.Exit(EXIT_FAILED_CASES)
 
 
+@studio_app.command("task")
+def add_task(
+    context: typer.Context,
+    names: Annotated[
+        list[str], typer.Argument(metavar="RUN", help="Runs, as they are called below --runs.")
+    ],
+    kind: Annotated[
+        TaskKind,
+        typer.Option(help="What people say: usable and what fails, the better one, or ratings."),
+    ] = TaskKind.RATE,
+    questions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Your own questions: a JSON list; see docs/studio.md."),
+    ] = None,
+    baseline: Annotated[
+        str, typer.Option(metavar="RUN", help="The run that others are compared with.")
+    ] = "",
+    pairs: Annotated[
+        Pairs | None,
+        typer.Option(help="Compare the runs with each other: all pairs, or a balanced part."),
+    ] = None,
+    title: Annotated[str, typer.Option(help="What annotators see; do not name models.")] = "",
+    per_item: Annotated[int, typer.Option(min=1, help="How many people label each item.")] = 3,
+    size: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="At most so many items. [default: all]")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed draws the same items.")] = 0,
+    runs: RunsAgain = None,
+    store: StoreFile = None,
+) -> None:
+    """Make a task for annotators from runs, as the page New task does.
+
+    \b
+    Examples:
+      uiproof studio task demo/blueprint --questions questions.json
+      uiproof studio task gpt claude gemini qwen --kind compare --pairs sparse
+      uiproof studio task gpt claude --kind compare --baseline gemini --size 100
+    """
+    from uiproof.errors import InputError, MissingDependencyError
+    from uiproof.labels import KINDS
+
+    try:
+        from uiproof.studio.tasks import make_items, read_questions
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"The studio needs {error.name}.", remedy="pip install 'uiproof[studio]'"
+        ) from error
+    asked = () if questions is None else read_questions(questions)
+    if kind is not TaskKind.COMPARE and (baseline or pairs):
+        raise InputError("Only comparisons have a baseline or pairs.", remedy="--kind compare")
+    folder, opened = _opened(context, runs, store)
+    try:
+        items, benchmark = make_items(
+            folder,
+            kind.value,
+            names,
+            baseline=baseline,
+            pairs=pairs.value if pairs else "",
+            size=size,
+            seed=seed,
+        )
+        task = opened.add_task(
+            kind.value,
+            title.strip() or KINDS[kind.value],
+            items,
+            per_item=per_item,
+            benchmark=benchmark,
+            questions=asked,
+        )
+    finally:
+        opened.close()
+    typer.echo(f"Task {task.id}, {task.title}: {task.items:,} items, {per_item} people each")
+
+
 @studio_app.command()
 def export(
     context: typer.Context,
@@ -150,7 +243,7 @@ def export(
     runs: RunsAgain = None,
     store: StoreFile = None,
 ) -> None:
-    """Write labels as files: what counts, what each person said, and everything.
+    """Write labels as files: a table (labels.csv), published formats, and everything.
 
     Each task gets a folder task-N of its own in DIR; a single --task goes into DIR itself.
 
@@ -255,7 +348,10 @@ def _opened(context: typer.Context, runs: str | None, store: Path | None) -> tup
     given = context.parent.params if context.parent else {}
     file = store or given.get("store")
     folder = runs_folder(runs or given.get("runs") or "runs", file)
-    if context.command.name != "import" and not (file or folder / STORE_NAME).is_file():
+    if (
+        context.command.name not in ("import", "task")
+        and not (file or folder / STORE_NAME).is_file()
+    ):
         raise InputError(
             f"There is no studio file {file or folder / STORE_NAME}.",
             remedy="Name the folder of runs with --runs, or the file with --store.",

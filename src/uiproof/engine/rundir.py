@@ -515,9 +515,15 @@ def _take(file: IO[bytes]) -> None:
     return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def _holder(path: Path) -> str:
+def lock_holder(path: Path) -> tuple[int, str] | None:
+    """Return the process that holds or held a lock file, and its host; None if it is not known."""
     try:
         holder = json.loads(path.read_text("utf-8"))
-        return f"process {holder['pid']} on {holder['host']}"
+        return int(holder["pid"]), str(holder["host"])
     except (OSError, ValueError, KeyError, TypeError):
-        return "another process"  # it has the lock but has not yet said who it is, or not to us
+        return None  # it has the lock but has not yet said who it is, or not to us
+
+
+def _holder(path: Path) -> str:
+    holder = lock_holder(path)
+    return "another process" if holder is None else f"process {holder[0]} on {holder[1]}"

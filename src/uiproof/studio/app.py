@@ -23,6 +23,7 @@ from uiproof.labels import Annotator
 from uiproof.sockets import HostNames
 from uiproof.stats.intervals import bounds_text
 from uiproof.studio.datasets import Library
+from uiproof.studio.launch import RunLauncher
 from uiproof.studio.live import RunMonitor
 from uiproof.studio.runs import Reports
 from uiproof.studio.security import YEAR, AccessControl, Security, Visitor, cookie_name
@@ -43,6 +44,7 @@ class Studio:
     allowed_hosts: tuple[str, ...] = ()
     access: AccessControl = field(init=False)
     library: Library = field(init=False)
+    launcher: RunLauncher = field(init=False)
     monitor: RunMonitor = field(init=False, default_factory=RunMonitor)
     reports: Reports = field(init=False, default_factory=Reports)
     results: dict[tuple[int, str], tuple[object, Any]] = field(init=False, default_factory=dict)
@@ -50,7 +52,8 @@ class Studio:
     def __post_init__(self) -> None:
         names = HostNames.of(self.host, self.allowed_hosts)
         object.__setattr__(self, "access", AccessControl(self.store, names))
-        object.__setattr__(self, "library", Library(self.datasets))
+        object.__setattr__(self, "library", Library(self.datasets, self.store.datasets))
+        object.__setattr__(self, "launcher", RunLauncher(self.runs))
 
 
 @dataclass(frozen=True, slots=True)

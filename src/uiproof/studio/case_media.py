@@ -5,22 +5,32 @@ Nothing here names the model. Errors are put in our own words, since their messa
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from threading import Lock
+from typing import Any, NamedTuple
 
 from uiproof.annotation import USUAL_WIDTH, Annotation, CaseMedia, CasePicture, PixelEdges
-from uiproof.benchmark import Record
-from uiproof.browser.source import is_page_asset
+from uiproof.benchmark import Case, Record
+from uiproof.browser.renderer import Renderer
+from uiproof.browser.source import PageSource, is_page_asset
 from uiproof.engine.rundir import RunDirectory
-from uiproof.errors import InputError
+from uiproof.errors import InputError, UiproofError
+from uiproof.files import BoundedCache
 from uiproof.labels import Item
 from uiproof.registry import benchmarks
+from uiproof.settings import Settings
 from uiproof.studio.runs import FoundRun, open_run
 
 _RUNS_KEPT = 8
+_MOST_CACHED = 256 * 2**20  # bytes of references that were rendered
+_PAGES = (".html", ".htm")
+_RENDERING = Lock()
 _WIDELY = 0.6  # of a picture: larger changes are not outlined
 _WHY_NO_PAGE = {
     "load": "This case could not be read, so there is no page.",
@@ -79,8 +89,8 @@ def annotation_of(benchmark: str | None) -> Annotation:
 def case_files(folder: Path, run: str | None, case: str, others: Iterable[str] = ()) -> CaseFiles:
     """Return the files of a case of a run below `folder`.
 
-    `others` are runs on the same data. The reference is taken from them if this run has none, as
-    for a case that failed.
+    `others` are runs on the same data. The reference is taken from them, or from the data set, if
+    this run has none, as for a case that failed.
     """
     found = _of_run(folder, run, case)
     for other in others:
@@ -88,7 +98,58 @@ def case_files(folder: Path, run: str | None, case: str, others: Iterable[str] =
             break
         also = _of_run(folder, other, case)
         found = replace(found, sentence=also.sentence, reference=also.reference, width=also.width)
+    if run is not None and not found.reference:
+        found = replace(found, reference=_of_dataset(folder, run, case))
     return found
+
+
+def _of_dataset(folder: Path, run: str, case: str) -> tuple[Picture, ...]:
+    """Return the reference of a case from the data set of a run, if it is still there."""
+    try:
+        manifest = open_run(folder, run).manifest
+        dataset = Path(str(manifest["dataset_path"])).resolve()
+        known = _dataset_cases(str(manifest["benchmark"]), dataset)
+        named = annotation_of(manifest["benchmark"]).reference_files(known[case])
+        inside = dataset if dataset.is_dir() else dataset.parent
+        named = {label: path.resolve() for label, path in named.items()}
+        if not all(is_page_asset(str(path.relative_to(inside))) for path in named.values()):
+            return ()
+    except (UiproofError, OSError, ValueError, LookupError):
+        return ()
+    files = {label: shown for label, path in named.items() if (shown := _as_png(path))}
+    sizes = {label: _pixels(path) for label, path in files.items()}
+    return tuple(Picture(label, files[label], *size) for label, size in sizes.items())
+
+
+@lru_cache(maxsize=_RUNS_KEPT)
+def _dataset_cases(benchmark: str, path: Path) -> Mapping[str, Case[Any, Any]]:
+    cases = benchmarks()[benchmark].cases(path)
+    return {case.id: case for case in cases if isinstance(case, Case)}
+
+
+def _as_png(path: Path) -> Path | None:
+    """Return a PNG file of a picture, or of what a browser shows of a page."""
+    from PIL import Image
+
+    if path.suffix.lower() == ".png":
+        return path if _pixels(path)[0] else None
+    try:
+        status = path.stat()
+        identity = f"{path}\0{status.st_mtime_ns}\0{status.st_size}"
+        name = f"{hashlib.sha256(os.fsencode(identity)).hexdigest()[:32]}.png"
+        cache = BoundedCache(Settings.from_environment().cache_dir / "studio", _MOST_CACHED)
+        with _RENDERING:  # several pictures of an item are asked for at once
+            if cache.read(name) is None:
+                if path.suffix.lower() in _PAGES:
+                    with Renderer() as renderer, renderer.open(PageSource.from_file(path)) as page:
+                        cache.write(name, page.screenshot())
+                else:
+                    out = BytesIO()
+                    Image.open(path).convert("RGB").save(out, "PNG")
+                    cache.write(name, out.getvalue())
+    except (UiproofError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None
+    return cache.folder / name
 
 
 class _Case(NamedTuple):

@@ -15,17 +15,18 @@ import hashlib
 import os
 import shutil
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from uiproof.benchmark import Benchmark
 from uiproof.dataset_editor import DatasetEditor, ExportFile
 from uiproof.errors import InputError, UiproofError, UsageError
 from uiproof.files import access
-from uiproof.registry import benchmarks, resolve_dataset
+from uiproof.registry import benchmarks, made_datasets, resolve_dataset
 from uiproof.remote.mirror import name_of
 from uiproof.studio.store import Store, edits
 
@@ -36,6 +37,7 @@ THUMBNAIL = (400, 250)  # pixels; twice what is shown, for sharp screens
 _MOST_PIXELS = 40_000_000  # that a browser shows as they are
 _LONGEST_SIDE = 30_000
 _QUALITY = 80
+_MOST_FOLDERS = 200  # that are suggested
 _FRESH_SECONDS = 2.0  # a page asks for all of its pictures at once
 _COMPRESSED = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".zip", ".woff2", ".mp4"}
 
@@ -64,10 +66,21 @@ class OpenDataset:
 class Library:
     """The data sets of a studio, read again when they change."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = tuple(dict.fromkeys(paths))
+    def __init__(
+        self, paths: Sequence[Path], opened_later: Callable[[], Sequence[Path]] = tuple
+    ) -> None:
+        self._named, self._opened_later = tuple(paths), opened_later
         self._opened: dict[Path, tuple[OpenDataset, float, object]] = {}
         self._ids: dict[Path, str] = {}
+
+    @property
+    def _paths(self) -> Iterable[Path]:
+        return dict.fromkeys((*self._named, *self._opened_later()))
+
+    def closable(self, id: str) -> Path | None:
+        """Return the path of a data set that was opened in the page; None for all others."""
+        later = (path for path in self._opened_later() if path not in self._named)
+        return next((path for path in later if self._id(path) == id), None)
 
     def datasets(self) -> list[OpenDataset]:
         """Return all data sets in the order they were named."""
@@ -82,7 +95,8 @@ class Library:
                     raise found.error
                 return found
         raise InputError(
-            "There is no such data set.", remedy="Name it with --dataset when you start the studio."
+            "There is no such data set.",
+            remedy="Open it under Data sets, or name it with --dataset when you start the studio.",
         )
 
     def _id(self, path: Path) -> str:
@@ -105,6 +119,41 @@ class Library:
         found = OpenDataset(self._id(path), path.name, result)
         self._opened[path] = found, monotonic(), stamp
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDataset:
+    """A data set that the registry knows."""
+
+    name: str
+    benchmark: str
+    path: Path | None  # None: it has to be fetched first
+    editable: bool  # whether its benchmark has an editor
+
+
+def known_datasets() -> list[KnownDataset]:
+    """Return bundled and published data sets, and the folders in EVAL_DATASETS_DIR."""
+    from uiproof import hub
+
+    published = [one for one in hub.catalogue().values() if one.kind == "dataset"]
+    made, found = made_datasets(), []
+    for benchmark in benchmarks().values():
+        named: dict[str, Path | None] = dict(benchmark.bundled)
+        named |= {path.name: path for path in made if benchmark.recognises(path)}
+        mine = (one.name for one in published if one.benchmark == benchmark.name)
+        named |= {name: hub.local_path(name) for name in mine}
+        editable = type(benchmark).editor is not Benchmark.editor
+        found += [KnownDataset(n, benchmark.name, path, editable) for n, path in named.items()]
+    return found
+
+
+def folders_here() -> list[str]:
+    """Return the folders in the current one, as suggestions."""
+    try:
+        found = [path.name for path in Path.cwd().iterdir() if path.is_dir()]
+    except OSError:
+        return []
+    return sorted(name for name in found if not name.startswith((".", "_")))[:_MOST_FOLDERS]
 
 
 def open_dataset(path: Path) -> DatasetEditor:

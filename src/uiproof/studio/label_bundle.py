@@ -4,8 +4,9 @@
     export_task(store, done.tasks[0].task, Path("export"))
 
 An export has the settled labels (`majority/`) and those of each person (`annotators/NAME/`) as
-published label files, and `labels.jsonl`, which holds everything and can be imported exactly. Its
-first line is the task, then come its items, the current labels, and the decisions:
+published label files where that format can hold them, all labels as a table (`labels.csv`), and
+`labels.jsonl`, which holds everything and can be imported exactly. Its first line is the task, then
+come its items, the current labels, and the decisions:
 
     {"format": 1, "task": {"key": "…", "kind": "judge", "title": "…", "per_item": 3, "created": …}}
     {"item": 1, "case": "12/3", "model": "gpt", "prompt": "cot", "run": null, "baseline": null}
@@ -19,6 +20,7 @@ same files again adds nothing.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import json
@@ -44,13 +46,16 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, Va
 from uiproof.errors import InputError
 from uiproof.files import access, write_atomic
 from uiproof.labels import (
+    COLUMNS,
     FACETS,
     Item,
     Kind,
     Label,
     LabelGroup,
     LabelValue,
+    Question,
     facet_of,
+    questions_from_json,
     value_from_json,
 )
 from uiproof.studio.case_media import all_annotations, annotation_of
@@ -67,6 +72,7 @@ from uiproof.studio.runs import FoundRun, find_runs
 from uiproof.studio.store import Store, insert_annotator, insert_items, insert_task, now
 
 NAME = "labels.jsonl"
+TABLE = "labels.csv"
 FORMAT = 1
 PUBLISHED = "published labels"
 MOST_BYTES = 64 * 1024 * 1024  # of one upload, and of all that is in a zip file
@@ -76,6 +82,7 @@ _TITLES: dict[Kind, str] = {
     "compare": "Imported labels: against the baseline",
 }
 _NAMES_SHOWN = 5
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LONGEST_WORD = 100  # bytes; two of them and some more must fit into the name of a file
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # on Windows
@@ -106,6 +113,7 @@ class LabelBundle:
     decisions: tuple[BundleLabel, ...] = ()
     created: str | None = None  # None: when it is imported
     benchmark: str | None = None
+    questions: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +172,52 @@ def export_task(store: Store, task: int, folder: Path) -> list[Path]:
         if any(folder.iterdir()):
             raise InputError(f"{folder} is not empty.", remedy="Name another folder.")
         write_atomic(folder / NAME, "".join(_lines(said, _key_of(store, task))))
-        files = [folder / NAME, *_write_groups(said, settled_items(said), folder / "majority")]
+        write_atomic(folder / TABLE, labels_csv(said))
+        files = [folder / NAME, folder / TABLE]
+        if said.task.kind == "rate" or said.in_pairs:
+            return files  # the published format has neither answers nor pairs
+        files += _write_groups(said, settled_items(said), folder / "majority")
         taken: set[str] = set()
         for name in said.people:
             own = folder / "annotators" / safe_word(name, taken)
             files += _write_groups(said, _labels_of(said, name), own)
     return files
+
+
+def labels_csv(said: TaskLabels) -> str:
+    """Return all labels and decisions of a task as a table, a row for each.
+
+    A spreadsheet would run text that begins like a formula, so such text has a ' before it.
+    """
+    kind, asked = said.task.kind, [question.key for question in said.task.questions]
+    own = {"judge": ["usable", "failure", "also"], "compare": ["outcome"], "rate": []}[kind]
+    out = io.StringIO()
+    split = COLUMNS.index("by") + 2
+    header = [*COLUMNS[:split], *own, *asked, *COLUMNS[split:]]
+    table = csv.DictWriter(out, header, lineterminator="\n")
+    table.writeheader()
+    for item in said.items:
+        given = [*said.labels.get(item.id, {}).values(), said.decisions.get(item.id)]
+        for label in (label for label in given if label is not None):
+            value = label.value.as_json()
+            row = {
+                **{name: getattr(item, name) for name in ("case", "model", "prompt", "against")},
+                "by": said.names[label.annotator],
+                "decision": label is given[-1],
+                **{name: value[name] for name in own},
+                **value.get("answers", {}),
+                **{name: getattr(label, name) for name in ("note", "at", "seconds")},
+            }
+            if "also" in row:
+                row["also"] = " ".join(row["also"])
+            table.writerow({name: _cell(one) for name, one in row.items()})
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
 
 
 def safe_word(name: str, taken: set[str], otherwise: str = "unnamed") -> str:
@@ -203,14 +251,17 @@ def zipped(folder: Path) -> bytes:
 def _lines(said: TaskLabels, key: str) -> Iterator[str]:
     task = said.task
     about = {name: getattr(task, name) for name in ("kind", "title", "per_item", "created")}
-    known = {"benchmark": task.benchmark} if task.benchmark else {}
+    known: dict[str, Any] = {"benchmark": task.benchmark} if task.benchmark else {}
+    if task.questions:
+        known["questions"] = [question.as_json() for question in task.questions]
     yield _line({"format": FORMAT, "task": {"key": key, **about, **known}})
     numbers = {item.id: number for number, item in enumerate(said.items, start=1)}
     for item in said.items:
         fields = {
             name: getattr(item, name) for name in ("case", "model", "prompt", "run", "baseline")
         }
-        yield _line({"item": numbers[item.id], **fields})
+        against = {"against": item.against} if item.against else {}
+        yield _line({"item": numbers[item.id], **fields, **against})
 
     def fields_of(label: Label) -> dict[str, Any]:
         by, value = said.names[label.annotator], label.value.as_json()
@@ -443,6 +494,7 @@ class _TaskFields(_Strict):
     per_item: Annotated[int, Field(ge=1, le=10_000)]
     created: _Time
     benchmark: _ShortText | None = None
+    questions: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
 
 
 class _TaskLine(_Strict):
@@ -457,6 +509,7 @@ class _ItemLine(_Strict):
     prompt: _ShortText
     run: _ShortText | None = None
     baseline: _ShortText | None = None
+    against: _ShortText = ""
 
 
 class _LabelLine(_Strict):
@@ -477,6 +530,7 @@ def read_bundle(path: Path) -> LabelBundle:
         content = path.read_bytes()
     lines = content.decode("utf-8", "surrogateescape").split("\n")
     task: _TaskFields | None = None
+    questions: tuple[Question, ...] = ()
     items: dict[int, Item] = {}
     indices: dict[int, int] = {}
     said: dict[str, list[BundleLabel]] = {"label": [], "decision": []}
@@ -492,19 +546,23 @@ def read_bundle(path: Path) -> LabelBundle:
                     remedy="Import the labels.jsonl of an export; newer ones need a newer uiproof.",
                 )
             task = _parsed(_TaskLine, fields, where).task
+            try:
+                questions = questions_from_json(task.questions)
+            except InputError as error:
+                raise _wrong(where, error.message.rstrip(".")) from error
         elif "item" in fields:
             line = _parsed(_ItemLine, fields, where)
             if line.item in items:
                 raise _wrong(where, f"item {line.item} is there twice")
             indices[line.item] = len(items)
             run, baseline = line.run or None, line.baseline or None
-            items[line.item] = Item(line.case, line.model, line.prompt, run, baseline)
+            items[line.item] = Item(line.case, line.model, line.prompt, run, baseline, line.against)
         elif kind := next((name for name in said if name in fields), None):
             label = _parsed(_LabelLine, {**fields, "number": fields[kind]}, where)
             if label.number not in indices:
                 raise _wrong(where, f"there is no item {label.number} above it")
             try:
-                value = value_from_json(task.kind, label.value)
+                value = value_from_json(task.kind, label.value, questions)
             except InputError as error:
                 raise _wrong(where, error.message.rstrip(".")) from error
             index = indices[label.number]
@@ -525,6 +583,7 @@ def read_bundle(path: Path) -> LabelBundle:
         decisions=tuple(said["decision"]),
         created=task.created,
         benchmark=task.benchmark,
+        questions=questions,
     )
 
 
@@ -559,7 +618,9 @@ def _wrong(where: str, problem: str) -> InputError:
 
 def _add(db: sqlite3.Connection, bundle: LabelBundle, into: int | None) -> ImportedTask:
     if into is not None:
-        row = db.execute("SELECT id, kind, title FROM tasks WHERE id = ?", (into,)).fetchone()
+        row = db.execute(
+            "SELECT id, kind, title, questions FROM tasks WHERE id = ?", (into,)
+        ).fetchone()
         if row is None or row[1] != bundle.kind:
             raise InputError(
                 f"There is no task {into} for such labels: they are of the kind {bundle.kind}.",
@@ -567,14 +628,20 @@ def _add(db: sqlite3.Connection, bundle: LabelBundle, into: int | None) -> Impor
             )
     else:
         row = db.execute(
-            "SELECT tasks.id, kind, title FROM tasks JOIN task_keys ON task = tasks.id "
+            "SELECT tasks.id, kind, title, questions FROM tasks JOIN task_keys ON task = tasks.id "
             "WHERE key = ? AND kind = ?",
             (bundle.key, bundle.kind),
         ).fetchone()
     title = bundle.title if row is None else str(row[2])
+    asked = {one.key: one for one in questions_from_json(json.loads(row[3] or "[]"))} if row else {}
+    if row and any(asked.get(one.key) != one for one in bundle.questions):
+        raise InputError(
+            f"{title!r} asks other questions than these labels answer.",
+            remedy="Name another task, or none to make a new one.",
+        )
     if row is None and not bundle.items:
         raise InputError(f"There is nothing in {title!r}.", remedy="Nothing was imported.")
-    for text in (title, *(t for i in bundle.items for t in (i.case, i.model, i.prompt))):
+    for text in (title, *(t for i in bundle.items for t in (i.case, i.model, i.prompt, i.against))):
         check_text(text, "The import")
     task = (
         int(row[0])
@@ -586,22 +653,25 @@ def _add(db: sqlite3.Connection, bundle: LabelBundle, into: int | None) -> Impor
             bundle.per_item,
             bundle.created or now(),
             bundle.benchmark,
+            bundle.questions,
         )
     )
     db.execute("INSERT OR IGNORE INTO task_keys (key, task) VALUES (?, ?)", (bundle.key, task))
     before = len(_numbers(db, task))
     insert_items(db, task, bundle.items)
     items = _numbers(db, task)
-    numbers = [items[item.case, item.model, item.prompt] for item in bundle.items]
+    numbers = [items[i.case, i.model, i.prompt, i.against] for i in bundle.items]
     added = _add_labels(db, task, bundle.labels, numbers, "label")
     added += _add_labels(db, task, bundle.decisions, numbers, "decide")
     total = len(bundle.labels) + len(bundle.decisions)
     return ImportedTask(task, title, row is None, len(items) - before, added, total - added)
 
 
-def _numbers(db: sqlite3.Connection, task: int) -> dict[tuple[str, str, str], int]:
-    rows = db.execute('SELECT "case", model, prompt, id FROM items WHERE task = ?', (task,))
-    return {(case, model, prompt): number for case, model, prompt, number in rows}
+def _numbers(db: sqlite3.Connection, task: int) -> dict[tuple[str, ...], int]:
+    rows = db.execute(
+        'SELECT "case", model, prompt, against, id FROM items WHERE task = ?', (task,)
+    )
+    return {tuple(names): number for *names, number in rows}
 
 
 def _add_labels(

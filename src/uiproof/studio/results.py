@@ -1,8 +1,8 @@
 """The results of a task: agreement of people, rates by model, and the judge beside the people.
 
     said = gather(store, task=1)
-    for facet in FACETS[said.task.kind]:
-        print(agreement(said, facet).fleiss)
+    for one in agreements(said):
+        print(one.name, one.alpha)
     facts = read_facts(Path("runs"), said.items)
     print(task_results(said, facts).usability, machine_agreement(said, facts).metrics)
 
@@ -14,11 +14,12 @@ tie is open. Scores are read from the journals of runs, never computed again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from math import isfinite
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple, cast
 
 from uiproof.annotation import Annotation
@@ -28,8 +29,8 @@ from uiproof.labels import (
     FACETS,
     NONE,
     OUTCOMES,
+    SCALE,
     Choice,
-    Facet,
     Item,
     Judgement,
     Label,
@@ -37,6 +38,7 @@ from uiproof.labels import (
     LabelValue,
     Outcome,
     PlacedLabel,
+    Question,
     Task,
     facet_of,
 )
@@ -57,13 +59,15 @@ from uiproof.stats.intervals import (
     clustered_mean,
     clustered_rate,
     percent,
+    share,
 )
+from uiproof.stats.ranking import Ranked, bradley_terry
 from uiproof.studio.case_media import annotation_of
 from uiproof.studio.runs import FoundRun, open_run
 from uiproof.studio.store import Store, decision_labels, labels
 from uiproof.tables import MISSING, Table
 
-FACET_NAMES: Mapping[Facet, str] = {
+FACET_NAMES: Mapping[str, str] = {
     "usable": "usable or not",
     "failure": "main failure",
     "outcome": "win, tie or lose",
@@ -71,6 +75,12 @@ FACET_NAMES: Mapping[Facet, str] = {
 WHOLE_PAGE = "0"  # the number of the interaction for whole pages
 _WORST_TO_BEST = ("lose", "tie", "win")
 _STEPS = {"lose": -1, "tie": 0, "win": 1}
+PRIOR_TIES = 0.5  # of every pair: keeps the strength of a method that won everything finite
+RANKING_NOTE = (
+    "Strengths are log odds with a mean of 0. An item is one comparison, a tie half a win for "
+    "each. Every pair counts half a tie more, so that a method that won everything has a finite "
+    "strength. 95 % intervals: bootstrap over pages, none for fewer than eight."
+)
 _RESAMPLED = 1_000_000  # values drawn for the interval of each of many correlations
 
 
@@ -91,6 +101,11 @@ class TaskLabels:
         return sorted(found, key=lambda name: (name.casefold(), name))
 
     @property
+    def in_pairs(self) -> bool:
+        """Return whether any two methods are compared, instead of all with one baseline."""
+        return any(item.against for item in self.items)
+
+    @property
     def n_labels(self) -> int:
         """Return the number of current labels."""
         return sum(map(len, self.labels.values()))
@@ -101,7 +116,7 @@ class SettledItem:
     """The result of one item; None for aspects on which people are tied."""
 
     item: Item
-    answers: Mapping[Facet, Hashable | None]
+    answers: Mapping[str, Hashable | None]
     decided: bool
 
     @property
@@ -187,26 +202,29 @@ class Pair(NamedTuple):
 class FacetAgreement:
     """The agreement on one aspect of labels; intervals are over pages."""
 
-    facet: Facet
+    facet: str  # one of `FACETS`, or the key of a question
+    name: str
     items: int  # with two or more labels
     split: int  # of these, with different labels
     percent: Interval | None  # of pairs of labels of one item that are the same
-    fleiss: Agreement
-    alpha: Agreement
+    fleiss: Agreement | None  # None for scales, whose labels differ by more or less
+    alpha: Agreement | None
     ordinal: Agreement | None  # win and lose are further apart than either is from a tie
-    pairs: tuple[Pair, ...]
+    pairs: tuple[Pair, ...]  # weighted by the squared distance for scales
 
     def as_json(self) -> dict[str, Any]:
         """Return the coefficients for other programs."""
-        coefficients = {"fleiss_kappa": self.fleiss, "krippendorff_alpha": self.alpha}
-        if self.ordinal is not None:
-            coefficients["krippendorff_alpha_ordinal"] = self.ordinal
+        coefficients = {
+            "fleiss_kappa": self.fleiss,
+            "krippendorff_alpha": self.alpha,
+            "krippendorff_alpha_ordinal": self.ordinal,
+        }
         return {
             "facet": self.facet,
             "items": self.items,
             "split": self.split,
             "percent": None if self.percent is None else self.percent._asdict(),
-            **{name: value._asdict() for name, value in coefficients.items()},
+            **{name: one._asdict() for name, one in coefficients.items() if one is not None},
             "cohen_kappa": [
                 {"annotators": [pair.first, pair.second], **pair.kappa._asdict()}
                 for pair in self.pairs
@@ -214,32 +232,48 @@ class FacetAgreement:
         }
 
 
-def agreement(said: TaskLabels, facet: Facet) -> FacetAgreement:
-    """Return the coefficients for one aspect, over all items with two or more labels."""
+def agreements(said: TaskLabels) -> list[FacetAgreement]:
+    """Return the agreement on every aspect and on every question but free text."""
+    asked = [question.key for question in said.task.questions if question.kind != "text"]
+    return [agreement(said, facet) for facet in (*FACETS[said.task.kind], *asked)]
+
+
+def agreement(said: TaskLabels, facet: str) -> FacetAgreement:
+    """Return the coefficients for one aspect, over all items with two or more labels of it."""
+    question = next((one for one in said.task.questions if one.key == facet), None)
+    scale = question is not None and question.kind == "scale"
     pages = {item.id: item.page for item in said.items}
-    shared = {item: by for item, by in said.labels.items() if len(by) > 1}
-    rows = [[facet_of(label.value, facet) for label in by.values()] for by in shared.values()]
+    given = {
+        item: {name: facet_of(label.value, facet) for name, label in by.items()}
+        for item, by in said.labels.items()
+    }
+    given = {item: {n: v for n, v in by.items() if v is not None} for item, by in given.items()}
+    shared = {item: by for item, by in given.items() if len(by) > 1}
+    rows = [list(by.values()) for by in shared.values()]
     clusters = [pages[item] for item in shared]
     by_person = {
-        name: {item: facet_of(by[name].value, facet) for item, by in shared.items() if name in by}
-        for name in said.people
+        name: {item: by[name] for item, by in shared.items() if name in by} for name in said.people
     }
+    order = SCALE if scale else _WORST_TO_BEST if facet == "outcome" else None
     ordinal = None
-    if facet == "outcome":
-        ordinal = krippendorff_alpha(rows, level="ordinal", order=_WORST_TO_BEST, clusters=clusters)
+    if order is not None:
+        ordinal = krippendorff_alpha(rows, level="ordinal", order=order, clusters=clusters)
+    kappas = pairwise_kappa(
+        by_person,
+        weights="quadratic" if scale else None,
+        order=SCALE if scale else None,
+        clusters=pages,
+    )
     return FacetAgreement(
         facet=facet,
+        name=FACET_NAMES[facet] if question is None else question.ask,
         items=len(rows),
         split=sum(len(set(row)) > 1 for row in rows),
         percent=_same_pairs(rows, clusters),
-        fleiss=fleiss_kappa(rows, clusters=clusters),
-        alpha=krippendorff_alpha(rows, clusters=clusters),
+        fleiss=None if scale else fleiss_kappa(rows, clusters=clusters),
+        alpha=None if scale else krippendorff_alpha(rows, clusters=clusters),
         ordinal=ordinal,
-        pairs=tuple(
-            Pair(*names, kappa)
-            for names, kappa in pairwise_kappa(by_person, clusters=pages).items()
-            if kappa.n
-        ),
+        pairs=tuple(Pair(*names, kappa) for names, kappa in kappas.items() if kappa.n),
     )
 
 
@@ -294,6 +328,53 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranking:
+    """Methods that were compared in pairs, ranked; `problem` says why they cannot be."""
+
+    ranked: tuple[Ranked[str], ...] = ()
+    pairs: Mapping[tuple[str, str], tuple[float, int]] = field(default_factory=dict)  # wins, n
+    problem: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the ranking for other programs."""
+        return {
+            "methods": [one._asdict() for one in self.ranked],
+            "pairs": [
+                {"methods": list(names), "wins": wins, "n": n}
+                for names, (wins, n) in self.pairs.items()
+            ],
+            "problem": self.problem,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionResults:
+    """What was answered to one question, by model and prompt.
+
+    A scale has the mean of its items, a choice the share of each option. Every item weighs the
+    same, however many people have answered.
+    """
+
+    question: Question
+    means: Mapping[tuple[str, str], Mapping[str, Interval]]  # by model and prompt; "mean" or option
+    texts: tuple[tuple[Item, str, str], ...] = ()  # item, person and words
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the answers for other programs; shares are fractions."""
+        return {
+            **self.question.as_json(),
+            "answers": [
+                {"model": model, "prompt": prompt, **{k: v._asdict() for k, v in of.items()}}
+                for (model, prompt), of in self.means.items()
+            ],
+            "texts": [
+                {"case": item.case, "model": item.model, "prompt": item.prompt, "by": by, "text": t}
+                for item, by, t in self.texts
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class TaskResults:
     """The tables of one task; those without data are empty."""
 
@@ -304,6 +385,8 @@ class TaskResults:
     failures: Table | None = None
     categories: tuple[Table, ...] = ()
     published: tuple[Table, ...] = ()  # beside published figures, if these are such labels
+    ranking: Ranking | None = None
+    questions: tuple[QuestionResults, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the tables for other programs; rates are fractions."""
@@ -315,6 +398,8 @@ class TaskResults:
             },
             "failures": None if self.failures is None else asdict(self.failures),
             "categories": [asdict(table) for table in self.categories],
+            "ranking": None if self.ranking is None else self.ranking.as_json(),
+            "questions": [one.as_json() for one in self.questions],
         }
 
 
@@ -331,10 +416,16 @@ def task_results(said: TaskLabels, facts: Facts | None = None) -> TaskResults:
         disputed=len(disagreements(said, found)),
         settled=sum(one.decided for one in found),
     )
+    questions = question_results(said)
+    if said.task.kind == "rate":
+        return TaskResults(counts, questions=questions)
+    if said.in_pairs:
+        return TaskResults(counts, ranking=ranking(said), questions=questions)
     if said.task.kind == "compare":
         groups = label_groups(said.task, found, annotation)
         return TaskResults(
             counts,
+            questions=questions,
             comparisons=tuple(
                 rate
                 for group in groups
@@ -346,6 +437,7 @@ def task_results(said: TaskLabels, facts: Facts | None = None) -> TaskResults:
     groups = label_groups(said.task, found, annotation)
     return TaskResults(
         counts,
+        questions=questions,
         usability=_rates(label_groups(said.task, found, annotation, partly=True), _is_usable),
         implemented=_rates(groups, lambda value: value.failure not in annotation.unimplemented)
         if annotation.unimplemented
@@ -356,9 +448,91 @@ def task_results(said: TaskLabels, facts: Facts | None = None) -> TaskResults:
     )
 
 
+def ranking(said: TaskLabels) -> Ranking:
+    """Return the Bradley-Terry ranking of methods that were compared in pairs.
+
+    An item is one comparison: its decision, or the mean of its labels with a tie as half a win.
+    """
+    rows: list[tuple[str, str, float, str]] = []
+    pairs: dict[tuple[str, str], tuple[float, int]] = {}
+    for item in said.items:
+        decision, by = said.decisions.get(item.id), said.labels.get(item.id, {})
+        given = [decision] if decision is not None else list(by.values())
+        steps = [_STEPS[str(facet_of(label.value, "outcome"))] for label in given]
+        if not steps:
+            continue
+        score = (1 + sum(steps) / len(steps)) / 2
+        rows.append((item.method, item.against, score, item.page))
+        names = (item.method, item.against)
+        for key, points in ((names, score), (names[::-1], 1 - score)):
+            wins, n = pairs.get(key, (0.0, 0))
+            pairs[key] = wins + points, n + 1
+    try:
+        ranked = bradley_terry(
+            [row[0] for row in rows],
+            [row[1] for row in rows],
+            [row[2] for row in rows],
+            prior=PRIOR_TIES,
+            clusters=[row[3] for row in rows] or None,
+        )
+    except ValueError as error:
+        return Ranking(pairs=pairs, problem=f"There is no ranking yet: {error}.")
+    order = {one.name: place for place, one in enumerate(ranked)}
+    ordered = dict(sorted(pairs.items(), key=lambda one: [order[name] for name in one[0]]))
+    return Ranking(tuple(ranked), ordered)
+
+
+def question_results(said: TaskLabels) -> tuple[QuestionResults, ...]:
+    """Return the answers to each question of a task, by model and prompt."""
+    annotation = annotation_of(said.task.benchmark)
+    groups: dict[tuple[str, str], list[Item]] = {}
+    for item in said.items:
+        groups.setdefault((item.model, item.prompt), []).append(item)
+    ordered = sorted(groups.items(), key=lambda group: annotation.order(*group[0]))
+    found = []
+    for question in said.task.questions:
+        given = {
+            item: [
+                (name, answer)
+                for name, label in by.items()
+                if (answer := facet_of(label.value, question.key)) is not None
+            ]
+            for item, by in said.labels.items()
+        }
+        means: dict[tuple[str, str], Mapping[str, Interval]] = {}
+        for names, items in ordered if question.kind != "text" else ():
+            some = [(item.page, given[item.id]) for item in items if given.get(item.id)]
+            if some:
+                means[names] = dict(_answer_means(question, some))
+        texts = [
+            (item, by, str(text))
+            for item in (said.items if question.kind == "text" else ())
+            for by, text in given.get(item.id, ())
+        ]
+        found.append(QuestionResults(question, means, tuple(texts)))
+    return tuple(found)
+
+
+def _answer_means(
+    question: Question, items: Sequence[tuple[str, Sequence[tuple[str, Any]]]]
+) -> Iterator[tuple[str, Interval]]:
+    """Yield the mean of a scale, or the share of each option; intervals are over pages."""
+    pages = [page for page, _ in items]
+    wanted: tuple[str | None, ...] = question.options if question.kind == "choice" else (None,)
+    for option in wanted:
+        values = [
+            fmean(float(said) if option is None else float(said == option) for _, said in given)
+            for _, given in items
+        ]
+        within = (SCALE[0], SCALE[-1]) if option is None else (0.0, 1.0)
+        interval = clustered_mean(values, pages, within=within)
+        if interval is not None:
+            yield option or "mean", interval
+
+
 def category_tables(said: TaskLabels, facts: Facts) -> tuple[Table, ...]:
     """Return usability by category, as far as the records of runs have categories."""
-    if said.task.kind == "compare":
+    if said.task.kind != "judge":
         return ()
     annotation = annotation_of(said.task.benchmark)
     categories = {
@@ -376,7 +550,7 @@ def results_json(said: TaskLabels, facts: Facts | None = None) -> dict[str, Any]
     return {
         "task": {"id": task.id, "kind": task.kind, "title": task.title, "people": said.people},
         **task_results(said, facts).as_json(),
-        "agreement": [agreement(said, facet).as_json() for facet in FACETS[task.kind]],
+        "agreement": [one.as_json() for one in agreements(said)],
     }
 
 
@@ -565,8 +739,10 @@ def cases_of(run: FoundRun) -> Mapping[str, CaseFacts]:
 
 def machine_agreement(said: TaskLabels, facts: Facts) -> MachineAgreement:
     """Return the judge's verdicts and every metric beside the settled items of a task."""
+    if said.task.kind == "rate":
+        return _ratings_beside_metrics(said, facts)
     compare = said.task.kind == "compare"
-    facet: Facet = "outcome" if compare else "usable"
+    facet = "outcome" if compare else "usable"
     known = [one for one in settled_items(said) if one.answers[facet] is not None]
     linked = [one for one in known if one.item.run and (one.item.baseline or not compare)]
     there = [
@@ -587,6 +763,53 @@ def machine_agreement(said: TaskLabels, facts: Facts) -> MachineAgreement:
         verifier=None if compare else _verifier(there, facts),
         metrics=tuple(metrics),
     )
+
+
+def _ratings_beside_metrics(said: TaskLabels, facts: Facts) -> MachineAgreement:
+    """Return every metric beside the mean of an item's scales."""
+    scales = [question.key for question in said.task.questions if question.kind == "scale"]
+    rated = []
+    for item in said.items:
+        given = [
+            float(cast(int, answer))
+            for label in said.labels.get(item.id, {}).values()
+            for key in scales
+            if (answer := facet_of(label.value, key)) is not None
+        ]
+        if given:
+            rated.append((item, fmean(given)))
+    linked = [one for one in rated if one[0].run]
+    there = [(item, mean, known) for item, mean in linked if (known := facts.of(item)) is not None]
+    metrics = []
+    for metric in facts.metrics:
+        rows = [
+            (known.scores[metric.key], m, i.page)
+            for i, m, known in there
+            if metric.key in known.scores
+        ]
+        if rows:
+            values, means, pages = zip(*rows, strict=True)
+            metrics.append(MetricAgreement(metric, len(rows), *_correlations(values, means, pages)))
+    return MachineAgreement(
+        items=len(rated),
+        unlinked=len(rated) - len(linked),
+        gone=len(linked) - len(there),
+        gone_runs=facts.gone,
+        verifier=None,
+        metrics=tuple(metrics),
+    )
+
+
+def _correlations(
+    values: Sequence[float], answers: Sequence[float], pages: Sequence[str]
+) -> tuple[Correlation | None, Correlation | None]:
+    """Return Spearman's and Kendall's correlation."""
+    resamples = min(max(_RESAMPLED // len(values), 200), 1000)
+    spearman, kendall = (
+        rank_correlation(values, answers, kind=kind, clusters=pages, resamples=resamples)
+        for kind in ("spearman", "kendall")
+    )
+    return spearman, kendall
 
 
 def _verifier(found: Sequence[SettledItem], facts: Facts) -> Verifier | None:
@@ -627,11 +850,7 @@ def _metric(
         pages.append(one.item.page)
     if not values:
         return None
-    resamples = min(max(_RESAMPLED // len(values), 200), 1000)
-    spearman, kendall = (
-        rank_correlation(values, answers, kind=kind, clusters=pages, resamples=resamples)
-        for kind in ("spearman", "kendall")
-    )
+    spearman, kendall = _correlations(values, answers, pages)
     if spearman is None and len(values) < len(found):
         return None  # nothing but the zeros of cases without a page
     if not compare:
@@ -690,20 +909,23 @@ def _json(value: Any) -> Any:
 def result_tables(said: TaskLabels, facts: Facts, machine: MachineAgreement) -> list[Table]:
     """Return every table of a task that has data."""
     found = task_results(said, facts)
-    tables = [_usability_table(found, said)]
+    tables = [_counts_table(found, said)]
     if found.comparisons:
         tables.append(_comparison_table(found.comparisons))
     if found.failures is not None:
         tables.append(found.failures)
     tables += found.categories
     tables += found.published
-    tables += [_agreement_table(agreement(said, facet)) for facet in FACETS[said.task.kind]]
+    if found.ranking is not None:
+        tables += ranking_tables(found.ranking)
+    tables += [question_table(one) for one in found.questions]
+    tables += [_agreement_table(one) for one in agreements(said)]
     if machine.verifier or machine.metrics:
         tables.append(_machine_table(machine))
     return tables
 
 
-def _usability_table(found: TaskResults, said: TaskLabels) -> Table:
+def _counts_table(found: TaskResults, said: TaskLabels) -> Table:
     counts = found.counts
     rows = tuple(
         (*one.name, f"{one.n:,}", percent(one.interval, 2), bounds(one.interval))
@@ -713,9 +935,10 @@ def _usability_table(found: TaskResults, said: TaskLabels) -> Table:
     people = "1 person" if counts.people == 1 else f"{counts.people} people"
     note = (
         f"{counts.labels:,} labels of {people} for {counts.labelled:,} of {counts.items:,} items. "
-        f"People differ on {counts.disputed:,}; {counts.settled:,} are decided, {counts.open:,} "
-        "are tied and in no table."
     )
+    if said.task.kind != "rate":
+        note += f"People differ on {counts.disputed:,}; {counts.settled:,} are decided"
+        note += "." if said.in_pairs else f", {counts.open:,} are tied and in no table."
     title = f"Task {said.task.id}: {said.task.title}"
     return Table(title, header if rows else (), rows, (note,), 2)
 
@@ -736,19 +959,75 @@ def _comparison_table(rates: Iterable[Rate]) -> Table:
     return Table("Against the baseline", ("Model", "Prompt", "n", *columns), rows, (), 2)
 
 
+def ranking_tables(found: Ranking) -> list[Table]:
+    """Return the ranking, and how often each method won against each."""
+    if found.problem or not found.ranked:
+        return [Table("Ranking", (), (), (found.problem or "No labels yet.",))]
+    names = [one.name for one in found.ranked]
+    ranked = Table(
+        "Ranking (Bradley-Terry)",
+        ("Method", "strength", "95 %", "beats average %", "won", "n"),
+        tuple(
+            (
+                one.name,
+                f"{one.strength:+.2f}",
+                bounds_text(one.low, one.high, 2, "+") or MISSING,
+                f"{100 * one.beats_average:.1f}",
+                f"{one.wins:.1f}",
+                f"{one.n:,}",
+            )
+            for one in found.ranked
+        ),
+        (RANKING_NOTE,),
+    )
+    cells = {pair: f"{100 * wins / n:.0f} ({n:,})" for pair, (wins, n) in found.pairs.items()}
+    against = Table(
+        "Won % against (comparisons)",
+        ("Method", *names),
+        tuple((one, *(cells.get((one, other), MISSING) for other in names)) for one in names),
+    )
+    return [ranked, against]
+
+
+def question_table(found: QuestionResults) -> Table:
+    """Return the answers to a question by model and prompt."""
+    question = found.question
+    if question.kind == "text":
+        n = len(found.texts)
+        return Table(question.ask, (), (), (f"{n:,} texts; they are in the export.",))
+    if question.kind == "choice":
+        rows = [
+            (*names, f"{next(iter(of.values())).n:,}", *(share(one) for one in of.values()))
+            for names, of in found.means.items()
+        ]
+        header = ("Model", "Prompt", "n", *(f"{option} %" for option in question.options))
+        return Table(question.ask, header, tuple(rows), (), 2)
+    rows = []
+    for names, of in found.means.items():
+        mean = of["mean"]
+        reach = bounds_text(mean.low, mean.high, 2) or MISSING
+        rows.append((*names, f"{mean.n:,}", f"{mean.mean:.2f}", reach))
+    ends = " to ".join(question.options)
+    notes = (f"1 to 7: {ends}.",) if ends else ("1 to 7.",)
+    return Table(question.ask, ("Model", "Prompt", "n", "mean", "95 %"), tuple(rows), notes, 2)
+
+
 def _agreement_table(found: FacetAgreement) -> Table:
     rows: list[tuple[str, ...]] = [
         ("same label, pairs %", percent(found.percent), bounds(found.percent), f"{found.items:,}"),
-        ("Fleiss' kappa", *_numbers(found.fleiss)),
-        ("Krippendorff's alpha", *_numbers(found.alpha)),
     ]
-    if found.ordinal is not None:
-        rows.append(("Krippendorff's alpha, ordinal", *_numbers(found.ordinal)))
+    coefficients = (
+        ("Fleiss' kappa", found.fleiss),
+        ("Krippendorff's alpha", found.alpha),
+        ("Krippendorff's alpha, ordinal", found.ordinal),
+    )
+    rows += [(name, *_numbers(one)) for name, one in coefficients if one is not None]
+    weighted = ", squared weights" if found.fleiss is None else ""
     rows += [
-        (f"Cohen's kappa, {pair.first} and {pair.second}", *_numbers(pair.kappa))
+        (f"Cohen's kappa{weighted}, {pair.first} and {pair.second}", *_numbers(pair.kappa))
         for pair in found.pairs
     ]
-    title = f"Agreement: {FACET_NAMES[found.facet]}"
+    title = f"Agreement: {found.name}"
     if not found.items:
         return Table(title, (), (), ("No item has labels of two people.",))
     return Table(title, ("", "value", "95 %", "n"), tuple(rows))

@@ -20,35 +20,47 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from uiproof.errors import InputError, UsageError
 from uiproof.files import access
-from uiproof.labels import KINDS, Annotator, Item, Kind, Label, LabelValue, Task, value_from_json
+from uiproof.labels import (
+    KINDS,
+    Annotator,
+    Item,
+    Kind,
+    Label,
+    LabelValue,
+    Question,
+    Task,
+    questions_from_json,
+    value_from_json,
+)
 
 VERSION = 1
 _BUSY_SECONDS = 30
 _LEASE_SECONDS = 30 * 60  # an item that is being looked at is reserved this long
 _LONGEST_NOTE = 4000
-_SCHEMA = """
+_ITEM_COLUMNS = """(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, task INTEGER NOT NULL REFERENCES tasks,
+  "case" TEXT NOT NULL, model TEXT NOT NULL, prompt TEXT NOT NULL, run TEXT, baseline TEXT,
+  against TEXT NOT NULL DEFAULT '', UNIQUE (task, "case", model, prompt, against)
+)"""
+_SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS annotators (
   id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE, token TEXT NOT NULL UNIQUE,
   at TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS tasks (
   id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, title TEXT NOT NULL,
-  per_item INTEGER NOT NULL, at TEXT NOT NULL, benchmark TEXT
+  per_item INTEGER NOT NULL, at TEXT NOT NULL, benchmark TEXT, questions TEXT
 );
-CREATE TABLE IF NOT EXISTS items (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, task INTEGER NOT NULL REFERENCES tasks,
-  "case" TEXT NOT NULL, model TEXT NOT NULL, prompt TEXT NOT NULL, run TEXT, baseline TEXT,
-  UNIQUE (task, "case", model, prompt)
-);
+CREATE TABLE IF NOT EXISTS items {_ITEM_COLUMNS};
 CREATE TABLE IF NOT EXISTS task_keys (
   key TEXT PRIMARY KEY, task INTEGER NOT NULL REFERENCES tasks
 );
@@ -69,6 +81,18 @@ CREATE TABLE IF NOT EXISTS edits (
 );
 CREATE INDEX IF NOT EXISTS edits_of_entry ON edits (dataset, entry);
 CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS datasets (path TEXT PRIMARY KEY, at TEXT NOT NULL);
+"""
+# For files of earlier versions, which can read what this makes of them.
+_NEW_ITEMS = f"""
+PRAGMA foreign_keys = OFF;
+BEGIN IMMEDIATE;
+CREATE TABLE new_items {_ITEM_COLUMNS};
+INSERT INTO new_items SELECT id, task, "case", model, prompt, run, baseline, '' FROM items;
+DROP TABLE items;
+ALTER TABLE new_items RENAME TO items;
+COMMIT;
+PRAGMA foreign_keys = ON;
 """
 
 _LAST = """
@@ -78,9 +102,9 @@ WHERE action IN ('label', 'skip') AND item IN (SELECT id FROM items WHERE task =
 """
 _CURRENT = f"{_LAST} GROUP BY item, annotator ORDER BY max(id)"
 _CURRENT_OF_ONE = f"{_LAST} AND annotator = ? GROUP BY item"
-_ITEMS = 'SELECT "case", model, prompt, run, baseline, id FROM items'
+_ITEMS = 'SELECT "case", model, prompt, run, baseline, against, id FROM items'
 _TASKS = (
-    "SELECT tasks.id, kind, title, per_item, tasks.at, count(items.id), benchmark "
+    "SELECT tasks.id, kind, title, per_item, tasks.at, count(items.id), benchmark, questions "
     "FROM tasks LEFT JOIN items ON items.task = tasks.id"
 )
 
@@ -110,8 +134,11 @@ class Store:
                 )
             connection.executescript(_SCHEMA)
             columns = [row[1] for row in connection.execute("PRAGMA table_info(tasks)")]
-            if "benchmark" not in columns:  # a file of an earlier version; older ones can read it
-                connection.execute("ALTER TABLE tasks ADD COLUMN benchmark TEXT")
+            for name in ("benchmark", "questions"):
+                if name not in columns:
+                    connection.execute(f"ALTER TABLE tasks ADD COLUMN {name} TEXT")
+            if "against" not in [row[1] for row in connection.execute("PRAGMA table_info(items)")]:
+                connection.executescript(_NEW_ITEMS)
             connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute(
                 "INSERT OR IGNORE INTO secrets (name, value) VALUES ('order', ?)",
@@ -179,12 +206,15 @@ class Store:
         *,
         per_item: int,
         benchmark: str | None = None,
+        questions: Sequence[Question] = (),
     ) -> Task:
         """Add a task. Duplicate items are kept once, and `Item.id` is assigned."""
         if kind not in KINDS or not title.strip() or per_item < 1:
             raise InputError("A task needs a kind, a title and at least one annotator per item.")
+        if kind == "rate" and not questions:
+            raise InputError("There is nothing to rate.", remedy="Add at least one question.")
         with self.writing() as db:
-            task = insert_task(db, kind, title.strip()[:200], per_item, now(), benchmark)
+            task = insert_task(db, kind, title.strip()[:200], per_item, now(), benchmark, questions)
             insert_items(db, task, items)
             if not db.execute("SELECT 1 FROM items WHERE task = ?", (task,)).fetchone():
                 raise InputError("There is nothing to label in this task.")
@@ -194,7 +224,7 @@ class Store:
         """Return all tasks, the newest first."""
         with self.reading() as db:
             rows = db.execute(_TASKS + " GROUP BY tasks.id ORDER BY tasks.id DESC")
-            return [Task(*row) for row in rows]
+            return [_task(row) for row in rows]
 
     def task(self, id: int) -> Task:
         """Return one task; raise `InputError` if there is none."""
@@ -202,7 +232,7 @@ class Store:
             row = db.execute(_TASKS + " WHERE tasks.id = ? GROUP BY tasks.id", (id,)).fetchone()
         if row is None:
             raise InputError(f"There is no task {id}.")
-        return Task(*row)
+        return _task(row)
 
     def items(self, task: int) -> list[Item]:
         """Return the items of a task in the order they were added."""
@@ -227,6 +257,23 @@ class Store:
                 (task, case),
             ).fetchall()
         return list(dict.fromkeys(run for row in rows for run in row if run is not None))
+
+    def datasets(self) -> list[Path]:
+        """Return the data sets that were opened in the page, in that order."""
+        with self.reading() as db:
+            return [Path(row[0]) for row in db.execute("SELECT path FROM datasets ORDER BY rowid")]
+
+    def open_dataset(self, path: Path) -> None:
+        """Remember a data set that was opened in the page."""
+        with self.writing() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO datasets (path, at) VALUES (?, ?)", (str(path), now())
+            )
+
+    def close_dataset(self, path: Path) -> None:
+        """Forget a data set that was opened in the page; its corrections stay."""
+        with self.writing() as db:
+            db.execute("DELETE FROM datasets WHERE path = ?", (str(path),))
 
     def renew_token(self, annotator: int) -> None:
         """Replace the token of an annotator; the old one stops working."""
@@ -263,12 +310,20 @@ def insert_annotator(db: sqlite3.Connection, name: str) -> Annotator:
 
 
 def insert_task(
-    db: sqlite3.Connection, kind: Kind, title: str, per_item: int, at: str, benchmark: str | None
+    db: sqlite3.Connection,
+    kind: Kind,
+    title: str,
+    per_item: int,
+    at: str,
+    benchmark: str | None,
+    questions: Sequence[Question] = (),
 ) -> int:
     """Add a task without items; return its number."""
+    asked = json.dumps([one.as_json() for one in questions]) if questions else None
     added = db.execute(
-        "INSERT INTO tasks (kind, title, per_item, at, benchmark) VALUES (?, ?, ?, ?, ?)",
-        (kind, title, per_item, at, benchmark),
+        "INSERT INTO tasks (kind, title, per_item, at, benchmark, questions) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (kind, title, per_item, at, benchmark, asked),
     )
     return int(added.lastrowid or 0)
 
@@ -276,11 +331,17 @@ def insert_task(
 def insert_items(db: sqlite3.Connection, task: int, items: Iterable[Item]) -> None:
     """Add items to a task; known ones are only linked to runs that they lack."""
     db.executemany(
-        'INSERT INTO items (task, "case", model, prompt, run, baseline) VALUES (?, ?, ?, ?, ?, ?) '
+        'INSERT INTO items (task, "case", model, prompt, run, baseline, against) '
+        "VALUES (?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT DO UPDATE SET run = coalesce(run, excluded.run), "
         "baseline = coalesce(baseline, excluded.baseline)",
-        ((task, i.case, i.model, i.prompt, i.run, i.baseline) for i in items),
+        ((task, i.case, i.model, i.prompt, i.run, i.baseline, i.against) for i in items),
     )
+
+
+def _task(row: Sequence[Any]) -> Task:
+    asked = questions_from_json(json.loads(row[7])) if row[7] else ()
+    return replace(Task(*row[:7]), questions=asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +373,8 @@ def save_label(
     `nonce` names the attempt: a request that is sent again counts once.
     """
     _, task = store.item(item)
-    value_from_json(task.kind, value.as_json())  # a choice cannot answer a judge task
-    return _add(store, item, annotator, "label", value, note, seconds, nonce)
+    checked = _checked(task, value)
+    return _add(store, item, annotator, "label", checked, note, seconds, nonce)
 
 
 def skip(store: Store, item: int, annotator: int, *, nonce: str | None = None) -> int:
@@ -327,9 +388,8 @@ def decide(
 ) -> int:
     """Decide an item, whatever the majority says; None withdraws the decision."""
     _, task = store.item(item)
-    if value is not None:
-        value_from_json(task.kind, value.as_json())
-    return _add(store, item, annotator, "decide", value, note, None, None)
+    checked = None if value is None else _checked(task, value)
+    return _add(store, item, annotator, "decide", checked, note, None, None)
 
 
 def undo(store: Store, task: int, annotator: int) -> int | None:
@@ -357,11 +417,11 @@ def undo(store: Store, task: int, annotator: int) -> int | None:
 
 def labels(store: Store, task: int) -> list[Label]:
     """Return the current labels of a task, oldest first."""
-    kind = store.task(task).kind
+    about = store.task(task)
     with store.reading() as db:
         rows = db.execute(_CURRENT, (task,)).fetchall()
     return [
-        Label(item, annotator, _value(kind, value), note, at, seconds)
+        Label(item, annotator, _value(about, value), note, at, seconds)
         for item, annotator, action, value, note, at, seconds, _ in rows
         if action == "label"
     ]
@@ -369,7 +429,7 @@ def labels(store: Store, task: int) -> list[Label]:
 
 def decision_labels(store: Store, task: int) -> list[Label]:
     """Return the current decisions of a task."""
-    kind = store.task(task).kind
+    about = store.task(task)
     with store.reading() as db:
         rows = db.execute(
             "SELECT item, annotator, value, note, at, max(id) FROM events WHERE action = 'decide' "
@@ -377,7 +437,7 @@ def decision_labels(store: Store, task: int) -> list[Label]:
             (task,),
         ).fetchall()
     return [
-        Label(item, annotator, _value(kind, value), note, at)
+        Label(item, annotator, _value(about, value), note, at)
         for item, annotator, value, note, at, _ in rows
         if value is not None
     ]
@@ -419,7 +479,7 @@ def former_label(store: Store, item: int, annotator: int) -> Label | None:
             "AND action = 'label' ORDER BY id DESC LIMIT 1",
             (item, annotator),
         ).fetchone()
-    return None if row is None else Label(item, annotator, _value(task.kind, row[0]), *row[1:])
+    return None if row is None else Label(item, annotator, _value(task, row[0]), *row[1:])
 
 
 def progress(store: Store, task: int, annotator: int) -> Progress:
@@ -512,8 +572,16 @@ def _add(
         return int(added.lastrowid or 0)
 
 
-def _value(kind: Kind, content: str) -> LabelValue:
-    return value_from_json(kind, json.loads(content))
+def _value(task: Task, content: str) -> LabelValue:
+    return value_from_json(task.kind, json.loads(content), task.questions)
+
+
+def _checked(task: Task, value: LabelValue) -> LabelValue:
+    """Return a valid label; raise `InputError` for one of another kind, or to other questions."""
+    found = value_from_json(task.kind, value.as_json(), task.questions)
+    if type(found) is not type(value):
+        raise InputError(f"This is not a label for a {task.kind} task.")
+    return found
 
 
 class EditConflictError(UsageError):

@@ -1,6 +1,6 @@
 """Annotation tasks made from runs, and one item as an annotator sees it.
 
-    store.add_task("judge", "Round 1", sample(judge_items(runs), 90, seed=1), per_item=3)
+    store.add_task("judge", "Round 1", sample(single_items(runs), 90, seed=1), per_item=3)
 
 Every case of a run becomes an item, including failed ones: annotators see that there is no page, so
 nothing is missing from a rate. An item view is blind: its addresses are sealed, the sides of a
@@ -9,13 +9,28 @@ comparison are shuffled by item and person, and nothing names a model, a prompt,
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from uiproof.errors import InputError
-from uiproof.labels import Annotator, Choice, Item, Judgement, Kind, LabelValue, Task
+from uiproof.files import access
+from uiproof.labels import (
+    Annotator,
+    Choice,
+    Item,
+    Judgement,
+    Kind,
+    LabelValue,
+    Question,
+    Task,
+    questions_from_json,
+    value_from_json,
+)
+from uiproof.stats.ranking import paired_design
 from uiproof.studio.app import RequestContext
 from uiproof.studio.case_media import (
     CaseFiles,
@@ -26,15 +41,15 @@ from uiproof.studio.case_media import (
     urgent_items,
 )
 from uiproof.studio.frames import FrameKey, Part, seal, unseal
-from uiproof.studio.runs import FoundRun
+from uiproof.studio.runs import FoundRun, open_run
 from uiproof.studio.store import Progress, Store, former_label, outlook
 
 _SIDES = ("left", "equal", "right")
 
 
-def judge_items(runs: Sequence[FoundRun]) -> list[Item]:
-    """Return every case of these runs, to be judged by itself; ordered by case."""
-    _check_runs(runs, "judge")
+def single_items(runs: Sequence[FoundRun], kind: Kind = "judge") -> list[Item]:
+    """Return every case of these runs, to be judged or rated by itself; ordered by case."""
+    _check_runs(runs, kind)
     return [
         Item(case, run.model, run.prompt, run.name)
         for case, with_it in _by_case(runs).items()
@@ -65,6 +80,73 @@ def compare_items(runs: Sequence[FoundRun], baseline: FoundRun) -> list[Item]:
     return items
 
 
+def pair_items(
+    runs: Sequence[FoundRun], *, dense: bool = True, size: int | None = None, seed: int = 0
+) -> list[Item]:
+    """Return pairs of these runs for every case that two of them have; ordered by case.
+
+    With `dense` these are all pairs. Otherwise those of a ring, which connects all runs of a case,
+    balanced over cases. At most `size` items, from as many random cases as that takes.
+    """
+    _check_runs(runs, "compare")
+    if len(runs) < 2:
+        raise InputError("A comparison needs at least two runs.", remedy="Choose another run.")
+    cases = {case: some for case, some in _by_case(runs).items() if len(some) > 1}
+    if not cases:
+        raise InputError("These runs have no case in common.")
+    drawn = sorted(cases)
+    random.Random(seed).shuffle(drawn)  # the design is balanced over those that a sample keeps
+    known = {run.name: run for run in runs}
+    design = paired_design(
+        [[run.name for run in cases[case]] for case in drawn], dense=dense, seed=seed
+    )
+    items = [
+        Item(case, known[one].model, known[one].prompt, one, other, known[other].method)
+        for case, pairs in zip(drawn, design, strict=True)
+        for one, other in pairs
+    ]
+    place = {case: number for number, case in enumerate(cases)}
+    return sorted(items[:size], key=lambda item: place[item.case])
+
+
+def make_items(
+    folder: Path,
+    kind: Kind,
+    names: Sequence[str],
+    *,
+    baseline: str = "",
+    pairs: str = "",
+    size: int | None = None,
+    seed: int = 0,
+) -> tuple[list[Item], str]:
+    """Return the items of a new task about runs below a folder, and their benchmark.
+
+    A comparison is with a `baseline`, or its `pairs` are "all" or "sparse".
+    """
+    runs = [open_run(folder, name) for name in dict.fromkeys(names)]
+    if kind == "compare" and pairs:
+        items = pair_items(runs, dense=pairs == "all", size=size, seed=seed)
+    elif kind == "compare":
+        if not baseline:
+            raise InputError("Choose the baseline.", remedy="Or compare all pairs of runs.")
+        items = compare_items(runs, open_run(folder, baseline))
+    else:
+        items = single_items(runs, kind)
+    if size is not None:
+        items = sample(items, size, seed=seed)
+    return items, runs[0].benchmark
+
+
+def read_questions(path: Path) -> tuple[Question, ...]:
+    """Return the questions in a JSON file."""
+    try:
+        with access(path, "read"):
+            content = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON: {error}.") from error
+    return questions_from_json(content)
+
+
 def sample(items: Sequence[Item], size: int, *, seed: int = 0) -> list[Item]:
     """Return at most `size` random items, the same ones for the same seed.
 
@@ -91,7 +173,8 @@ def _by_case(runs: Sequence[FoundRun]) -> dict[str, list[FoundRun]]:
 def _check_runs(runs: Sequence[FoundRun], kind: Kind) -> None:
     if not runs:
         raise InputError("Choose at least one run.")
-    allowed = [name for name, one in all_annotations().items() if kind in one.kinds]
+    known = all_annotations().items()
+    allowed = [name for name, one in known if kind == "rate" or kind in one.kinds]
     named: dict[tuple[str, str], str] = {}
     for run in runs:
         if run.benchmark not in allowed:
@@ -142,7 +225,7 @@ def item_view(context: RequestContext, task: Task, person: Annotator, item: Item
     sealed = _SealedItem(context, person, item)
     own = sealed.files(item.run)
     left = result_is_left(context.store, person, item)
-    if task.kind == "judge":
+    if task.kind != "compare":
         panes = [sealed.pane("Generated", of_baseline=False)]
     else:
         panes = [sealed.pane("Left", of_baseline=not left), sealed.pane("Right", of_baseline=left)]
@@ -200,19 +283,24 @@ def answered_item(
 
 def answered_value(task: Task, answer: Mapping[str, Any], *, result_left: bool) -> LabelValue:
     """Return the label that the page's script sent."""
-    if task.kind == "judge":
+    content = dict(answer)
+    if task.kind == "compare":
+        side = answer.get("side")
+        if side not in _SIDES:
+            raise InputError("Choose the better side.")
+        won = "win" if (side == "left") == result_left else "lose"
+        content["outcome"] = "tie" if side == "equal" else won
+    elif task.kind == "judge":
         also = answer.get("also", [])
         if not isinstance(also, list) or not all(isinstance(one, str) for one in also):
             raise InputError("Other failures must be a list of letters.")
-        value = Judgement(answer.get("usable"), str(answer.get("failure")), tuple(also))  # type: ignore[arg-type]
-        check_failures(task, value)
-        return value
-    side = answer.get("side")
-    if side not in _SIDES:
-        raise InputError("Choose the better side.")
-    if side == "equal":
-        return Choice("tie")
-    return Choice("win" if (side == "left") == result_left else "lose")
+        content |= {"usable": answer.get("usable"), "failure": str(answer.get("failure"))}
+    said = answer.get("answers") or {}
+    for question in task.questions:  # every one but free text must be answered
+        question.checked(said.get(question.key) if isinstance(said, Mapping) else None)
+    value = value_from_json(task.kind, content, task.questions)
+    check_failures(task, value)
+    return value
 
 
 def check_failures(task: Task, value: LabelValue) -> None:
@@ -227,12 +315,11 @@ def check_failures(task: Task, value: LabelValue) -> None:
 
 def _as_answered(value: LabelValue, *, result_left: bool) -> Mapping[str, Any]:
     """Return the answer that makes a label: the reverse of `answered_value`."""
-    if isinstance(value, Judgement):
+    if not isinstance(value, Choice):
         return value.as_json()
-    if value.outcome == "tie":
-        return {"side": "equal"}
     won = value.outcome == "win"
-    return {"side": "left" if won == result_left else "right"}
+    side = "equal" if value.outcome == "tie" else "left" if won == result_left else "right"
+    return {"side": side, **{k: v for k, v in value.as_json().items() if k != "outcome"}}
 
 
 def _ahead(context: RequestContext, person: Annotator, item: Item | None) -> tuple[str, ...]:

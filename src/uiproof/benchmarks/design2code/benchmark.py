@@ -249,9 +249,9 @@ class Design2Code(Benchmark):
 
     def annotation(self) -> Annotation:
         """Return the comparison of whole pages."""
-        from uiproof.annotation import Annotation
+        from uiproof.benchmarks.design2code.cases import PageAnnotation
 
-        return Annotation()
+        return PageAnnotation()
 
     def fingerprint(self, options: JudgeOptions) -> Mapping[str, Any]:
         """Return the browser, the fonts, the frozen web, the screens and the weights of CLIP.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
+from uiproof.annotation import Annotation
 from uiproof.benchmark import Case
 from uiproof.errors import InputError
 
@@ -128,6 +129,14 @@ def beside(page: Path) -> Path | None:
     """Return the screenshot that lies beside a page under its name."""
     found = (page.with_suffix(suffix) for suffix in PICTURES)
     return next((picture for picture in found if picture.is_file()), None)
+
+
+class PageAnnotation(Annotation):
+    """Whole pages, compared or rated."""
+
+    def reference_files(self, case: Design2CodeCase) -> Mapping[str, Path]:
+        """Return the screenshot beside a page, or the page."""
+        return {"Screenshot": beside(case.truth.page) or case.truth.page}
 
 
 def cases(path: Path) -> Iterable[Design2CodeCase]:

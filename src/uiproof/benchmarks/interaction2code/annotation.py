@@ -37,6 +37,7 @@ from uiproof.benchmarks.interaction2code.analyses.labels import (
     read_failures,
     write_failures,
 )
+from uiproof.benchmarks.interaction2code.cases import InteractionCase
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
 from uiproof.benchmarks.interaction2code.summary import UNSURE
@@ -107,6 +108,15 @@ class InteractionAnnotation(Annotation):
             generated=_pictures(record, "generated"),
             width=round(widths[0] or widths[1] or USUAL_WIDTH),
         )
+
+    def reference_files(self, case: InteractionCase) -> Mapping[str, Path]:
+        """Return the screenshots before and after, with marks where there are some."""
+        graph, interaction = case.truth.graph, case.truth.interaction
+        nodes = {"Before": interaction.source, "After": interaction.target}
+        return {
+            label: marked if (marked := graph.marked(node)).is_file() else graph.screenshot(node)
+            for label, node in nodes.items()
+        }
 
     def verdict(self, record: Record) -> str | None:
         """Return the verifier's failure; a case without a page misses its element."""

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Form, Query
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
@@ -19,15 +19,19 @@ from uiproof.dataset_editor import (
     DatasetEditor,
     Edges,
     EntrySummary,
-    Form,
     check_inside,
     picture_type,
 )
+from uiproof.dataset_editor import Form as EditorForm
 from uiproof.errors import InputError
+from uiproof.remote.store import is_url
 from uiproof.studio.app import Context, RequestContext
 from uiproof.studio.datasets import (
     OpenDataset,
+    folders_here,
     is_huge,
+    known_datasets,
+    open_dataset,
     picture_version,
     scaled_down,
     thumbnail,
@@ -48,7 +52,44 @@ def show_datasets(context: Context) -> Response:
     found = context.studio.library.datasets()
     rows = [(one, one.editor, _summaries(context, one)) for one in found if one.error is None]
     broken = [one for one in found if one.error is not None]
-    return context.page("data.html", section="data", rows=rows, broken=broken)
+    owner = context.visitor.owner
+    opened = {one.editor.path for one, *_ in rows}
+    known = known_datasets() if owner else []
+    return context.page(
+        "data.html",
+        section="data",
+        rows=rows,
+        broken=broken,
+        closable=[one.id for one in found if context.studio.library.closable(one.id)],
+        known=[one for one in known if one.path not in opened],
+        here=Path.cwd() if owner else "",
+        folders=folders_here() if owner else [],
+    )
+
+
+@router.post("/open")
+def open_set(context: Context, path: Annotated[str, Form()] = "") -> Response:
+    """Open a data set: a name that the registry knows, or a folder."""
+    context.owner_only()
+    given = path.strip()
+    if not given or is_url(given):
+        raise InputError("Name a folder of this machine, or a data set of the list.")
+    wanted = Path(given).expanduser()
+    wanted = wanted.absolute() if wanted.exists() else Path(given)
+    open_dataset(wanted)
+    context.store.open_dataset(wanted)
+    return Response(headers={"HX-Refresh": "true"})
+
+
+@router.post("/{set_id}/close")
+def close_set(context: Context, set_id: str) -> Response:
+    """Close a data set that was opened here; corrections stay in the studio's file."""
+    context.owner_only()
+    path = context.studio.library.closable(set_id)
+    if path is None:
+        raise InputError("This data set was not opened here.", remedy="It was named at the start.")
+    context.store.close_dataset(path)
+    return Response(headers={"HX-Refresh": "true"})
 
 
 @router.get("/{set_id}")
@@ -192,7 +233,7 @@ def read_text(context: Context, set_id: str, region: PictureRegion) -> dict[str,
     return {"text": " ".join(line.text.strip() for line in lines)}
 
 
-def _edit(context: RequestContext, set_id: str, form: Form, name: str) -> Response:
+def _edit(context: RequestContext, set_id: str, form: EditorForm, name: str) -> Response:
     editor = _editor(context, set_id, form)
     edit = edits(context.store, set_id).get(name)
     view = editor.view(name, None if edit is None else edit.content)
@@ -214,7 +255,7 @@ def _edit(context: RequestContext, set_id: str, form: Form, name: str) -> Respon
     )
 
 
-def _save(context: RequestContext, set_id: str, form: Form, change: Change) -> JSONResponse:
+def _save(context: RequestContext, set_id: str, form: EditorForm, change: Change) -> JSONResponse:
     """Save a valid state; answer 409 with the newer one if there is one."""
     content = _editor(context, set_id, form).checked(change.name, change.content)
     person = context.named_person()
@@ -249,7 +290,7 @@ def _summaries(context: RequestContext, data_set: OpenDataset) -> list[EntrySumm
     return [editor.summary(name, made.get(name)) for name in editor.names()]
 
 
-def _editor(context: RequestContext, set_id: str, form: Form) -> DatasetEditor:
+def _editor(context: RequestContext, set_id: str, form: EditorForm) -> DatasetEditor:
     editor = context.studio.library.get(set_id).editor
     if editor.form != form:
         held = "pages with interactions" if editor.form == "page" else "screenshots with boxes"

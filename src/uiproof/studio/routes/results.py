@@ -21,7 +21,7 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect
 
 from uiproof.errors import InputError
-from uiproof.labels import FACETS, NONE, OUTCOMES, LabelValue, value_from_json
+from uiproof.labels import NONE, OUTCOMES, LabelValue, value_from_json
 from uiproof.studio import label_bundle
 from uiproof.studio.app import Context, Count, Id, RequestContext, number_in
 from uiproof.studio.case_media import annotation_of
@@ -31,6 +31,7 @@ from uiproof.studio.label_bundle import (
     check_text,
     export_task,
     import_labels,
+    labels_csv,
     safe_word,
     zipped,
 )
@@ -38,11 +39,12 @@ from uiproof.studio.results import (
     Disagreement,
     SettledItem,
     TaskLabels,
-    agreement,
+    agreements,
     category_tables,
     disagreements,
     gather,
     machine_agreement,
+    ranking_tables,
     read_facts,
     results_json,
     task_results,
@@ -135,7 +137,8 @@ def look_again(context: Context, task: Id, item: Id) -> Response:
     if its_task.kind == "compare":
         left = result_is_left(context.store, person, shown)
         result, baseline = view.panes if left else view.panes[::-1]
-        panes = [replace(result, title="Result"), replace(baseline, title="Baseline")]
+        other = "Other result" if shown.against else "Baseline"
+        panes = [replace(result, title="Result"), replace(baseline, title=other)]
     return context.page("look.html", section="tasks", task=its_task, view=view, panes=panes)
 
 
@@ -178,6 +181,16 @@ def export(context: Context, task: Id) -> Response:
         content = zipped(Path(folder))
     headers = {"Content-Disposition": f'attachment; filename="{ascii_name}.zip"'}
     return Response(content, media_type="application/zip", headers=headers)
+
+
+@router.get("/tasks/{task}/labels.csv")
+def labels_table(context: Context, task: Id) -> Response:
+    """Serve all labels of a task as a table."""
+    context.owner_only()
+    headers = {"Content-Disposition": f'attachment; filename="labels-{task}.csv"'}
+    # The mark at the beginning lets spreadsheets read it as UTF-8.
+    content = "\ufeff" + labels_csv(gather(context.store, task))
+    return Response(content.encode("utf-8", "replace"), media_type="text/csv", headers=headers)
 
 
 @router.get("/import")
@@ -274,7 +287,7 @@ def _value(
         content = {"outcome": outcome}
     else:
         return None
-    found = value_from_json(task.kind, content)
+    found = value_from_json(task.kind, content, task.questions)
     check_failures(task, found)
     return found
 
@@ -286,13 +299,12 @@ def _vocabulary(said: TaskLabels) -> dict[str, Any]:
 
 def _results(context: RequestContext, task: int) -> dict[str, Any]:
     stamp, said = _labels(context, task)
-    facets = FACETS[said.task.kind]
+    found = _kept(context, task, "results", stamp, lambda: task_results(said))
     return {
         "said": said,
-        "found": _kept(context, task, "results", stamp, lambda: task_results(said)),
-        "agreements": _kept(
-            context, task, "agreement", stamp, lambda: [agreement(said, facet) for facet in facets]
-        ),
+        "found": found,
+        "agreements": _kept(context, task, "agreement", stamp, lambda: agreements(said)),
+        "tables": ranking_tables(found.ranking) if found.ranking is not None else [],
         "stamp": stamp,
         "opened": stamp,
         "unimplemented": sorted(annotation_of(said.task.benchmark).unimplemented),

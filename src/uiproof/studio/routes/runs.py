@@ -10,17 +10,22 @@ so that the studio's content security policy holds for it too, and polls `/runs/
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from itertools import groupby
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Form, Query
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from pydantic import BaseModel
 
 from uiproof.errors import InputError
+from uiproof.models.names import EXAMPLES
+from uiproof.registry import benchmarks
 from uiproof.report.html import media_type, report_file
-from uiproof.studio.app import Context, Id, RequestContext
+from uiproof.studio.app import Context, Id, RequestContext, number_in
+from uiproof.studio.datasets import folders_here, known_datasets
 from uiproof.studio.live import RunState
 from uiproof.studio.runs import FoundRun, open_run
 
@@ -28,6 +33,9 @@ router = APIRouter(prefix="/runs")
 
 _FAST, _SLOW = 2, 10  # seconds between polls: while something runs, and otherwise
 _MANY = 8  # runs; a longer list can be filtered
+
+# Of methods such as `replay:FOLDER`, which cannot be chosen as they are.
+_PLACEHOLDER = re.compile(r"[A-Z]{3,}|…").search
 
 Names = Annotated[list[str], Query(alias="run")]
 
@@ -37,6 +45,74 @@ def all_runs(context: Context) -> Response:
     """List all runs."""
     context.owner_only()
     return context.page("runs.html", section="runs", **_listed(context))
+
+
+class RunForm(BaseModel):
+    """The form for a new run."""
+
+    dataset: str = ""
+    method: str = ""
+    prompt: str = ""
+    limit: str = ""
+    max_cost: str = ""
+
+
+@router.get("/new")
+def new_run(context: Context, dataset: str = "") -> Response:
+    """Show the form that starts a run."""
+    context.owner_only()
+    known = [one for one in known_datasets() if one.path is not None]
+    methods = {
+        name: [method for method in _without_search(one.methods) if not _PLACEHOLDER(method)]
+        for name, one in benchmarks().items()
+    }
+    return context.page(
+        "run_new.html",
+        section="runs",
+        datasets=known,
+        opened=[one.editor.path for one in context.studio.library.datasets() if not one.error],
+        chosen=dataset,
+        methods=methods,
+        models=EXAMPLES[:-1],
+        prompts={name: list(one.prompts) for name, one in benchmarks().items() if one.prompts},
+        folders=folders_here(),
+        folder=context.studio.runs,
+    )
+
+
+@router.post("/new")
+def start_run(context: Context, form: Annotated[RunForm, Form()]) -> Response:
+    """Start a run, and go to the list."""
+    context.owner_only()
+    dataset = form.dataset.strip()
+    if not dataset:
+        raise InputError("Choose a data set.", remedy="A name of the list, or a folder.")
+    context.studio.launcher.start(
+        dataset,
+        form.method.strip(),
+        prompt=form.prompt.strip(),
+        limit=_whole(form.limit),
+        max_cost=_dollars(form.max_cost),
+    )
+    return Response(headers={"HX-Redirect": "/runs"})
+
+
+@router.post("/stop")
+def stop_run(context: Context, run: Annotated[str, Form()] = "") -> Response:
+    """Stop a run as Ctrl-C does."""
+    context.owner_only()
+    if run not in {one.name for one in context.studio.launcher.started()}:
+        open_run(context.studio.runs, run)  # nothing outside of the folder
+    context.studio.launcher.stop(run)
+    return news(context)
+
+
+@router.post("/dismiss")
+def dismiss(context: Context, run: Annotated[str, Form()] = "") -> Response:
+    """Take a run that could not be started from the list."""
+    context.owner_only()
+    context.studio.launcher.dismiss(run)
+    return news(context)
 
 
 @router.get("/live")
@@ -106,13 +182,17 @@ def _listed(context: RequestContext) -> dict[str, Any]:
         for benchmark, members in groupby(states, lambda one: one.run.benchmark)
         if benchmark
     }
+    started = context.studio.launcher.started()
     running = sum(one.state == "running" for one in states)
+    starting = any(not one.problem for one in started)
     return {
+        "started": started,
+        "is_stopping": context.studio.launcher.is_stopping,
         "groups": groups,
         "damaged": damaged,
         "states": states,
         "running": running,
-        "seconds": _FAST if running else _SLOW,
+        "seconds": _FAST if running or starting else _SLOW,
         "many": len(states) > _MANY,
         "key": _key(states),
         "anchor": _anchor,
@@ -121,6 +201,30 @@ def _listed(context: RequestContext) -> dict[str, Any]:
         "at": _at,
         "folder": context.studio.runs,
     }
+
+
+def _without_search(methods: Iterable[str]) -> list[str]:
+    """Return methods such as `ocr@SEARCH` by the part that can be used alone."""
+    return list(dict.fromkeys(method.partition("@")[0] for method in methods))
+
+
+def _whole(text: str) -> int | None:
+    number = number_in(text.strip())
+    if text.strip() and not number:
+        raise InputError("The limit is not a number.", remedy="Use 1 or more, or leave it empty.")
+    return number
+
+
+def _dollars(text: str) -> float | None:
+    try:
+        dollars = float(text) if text.strip() else None
+    except ValueError:
+        dollars = -1.0
+    if dollars is not None and not 0 < dollars < 1e6:
+        raise InputError(
+            "The most dollars are not a number.", remedy="Leave it empty for no limit."
+        )
+    return dollars
 
 
 def _key(states: Iterable[RunState]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Form, Request
@@ -12,7 +13,17 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from pydantic import BaseModel, Field
 
 from uiproof.errors import InputError
-from uiproof.labels import KINDS, Annotator, Item, Kind, Task
+from uiproof.labels import (
+    KINDS,
+    QUESTION_KINDS,
+    SCALE,
+    Annotator,
+    Item,
+    Kind,
+    Question,
+    Task,
+    questions_from_json,
+)
 from uiproof.studio.app import Context, Id, RequestContext, Studio, number_in
 from uiproof.studio.case_media import CaseFiles, all_annotations, annotation_of, case_files
 from uiproof.studio.frames import (
@@ -26,21 +37,20 @@ from uiproof.studio.frames import (
     page_policy,
     unseal,
 )
-from uiproof.studio.runs import find_runs, open_run
+from uiproof.studio.runs import find_runs
 from uiproof.studio.store import labels, next_item, progress, save_label, skip, undo
 from uiproof.studio.tasks import (
     answered_item,
     answered_value,
-    compare_items,
     first_items,
     item_view,
-    judge_items,
-    sample,
+    make_items,
 )
 
 router = APIRouter()
 Answer = Annotated[dict[str, Any], Body()]
 _LONGEST_SECONDS = 24 * 3600
+_OPTIONS = re.compile(r"[^,;\n]+")
 # Keys are made at every start and name one file, so browsers can cache what they open.
 _CACHED = {"Cache-Control": "private, max-age=3600"}
 
@@ -52,6 +62,10 @@ class TaskForm(BaseModel):
     kind: str = ""
     runs: list[str] = []
     baseline: str = ""
+    pairs: Literal["", "all", "sparse"] = ""
+    ask: list[str] = []  # the questions, with `answer` and `options` beside each
+    answer: list[str] = []  # kinds; no field may be called `form`, which htmx looks up
+    options: list[str] = []  # separated by commas
     per_item: Annotated[int, Field(ge=1, le=10_000)] = 3
     size: str = ""  # of a sample; empty for everything
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] = 0
@@ -120,9 +134,26 @@ def new_task(context: Context) -> Response:
     known = all_annotations()
     runs = [run for run in find_runs(context.studio.runs) if run.benchmark in known]
     judged = [name for name, one in known.items() if "judge" in one.kinds]
+    compared = [name for name, one in known.items() if "compare" in one.kinds]
+    allowed: dict[Kind, list[str]] = {"judge": judged, "compare": compared, "rate": list(known)}
+    usual = (kind for kind in KINDS if any(run.benchmark in allowed[kind] for run in runs))
     return context.page(
-        "task_new.html", section="tasks", runs=runs, kinds=KINDS, judged=judged, names=list(known)
+        "task_new.html",
+        section="tasks",
+        runs=runs,
+        kinds=KINDS,
+        allowed=allowed,
+        first=next(usual, "judge"),
+        names=list(known),
+        forms=QUESTION_KINDS,
     )
+
+
+@router.get("/tasks/new/question")
+def new_question(context: Context) -> Response:
+    """Answer with the fields of one more question."""
+    context.owner_only()
+    return context.page("task_question.html", forms=QUESTION_KINDS)
 
 
 @router.post("/tasks/new")
@@ -130,9 +161,15 @@ def add_task(context: Context, form: Annotated[TaskForm, Form()]) -> Response:
     """Add a task and go to the list."""
     context.owner_only()
     items, benchmark = _chosen(context, form)
-    kind: Kind = "compare" if form.kind == "compare" else "judge"
-    title = form.title.strip() or KINDS[kind]
-    context.store.add_task(kind, title, items, per_item=form.per_item, benchmark=benchmark)
+    kind = _kind(form)
+    context.store.add_task(
+        kind,
+        form.title.strip() or KINDS[kind],
+        items,
+        per_item=form.per_item,
+        benchmark=benchmark,
+        questions=_questions(form),
+    )
     return Response(headers={"HX-Redirect": "/tasks"})
 
 
@@ -142,6 +179,7 @@ def count_items(context: Context, form: Annotated[TaskForm, Form()]) -> Response
     context.owner_only()
     try:
         items, _ = _chosen(context, form)
+        _questions(form)
     except InputError as error:
         return context.page("task_count.html", problem=f"{error.message} {error.remedy}", count=0)
     return context.page("task_count.html", problem="", count=len(items), per_item=form.per_item)
@@ -262,27 +300,52 @@ def _next(context: RequestContext, task: Task, person: Annotator) -> dict[str, A
         "progress": view.progress if view else progress(context.store, task.id, person.id),
         "failures": annotation_of(task.benchmark).failures,
         "guidelines": annotation_of(task.benchmark).guidelines,
+        "scale": SCALE,
     }
 
 
 def _chosen(context: RequestContext, form: TaskForm) -> tuple[list[Item], str]:
     """Return the items that the form asks for, and their benchmark."""
-    opened = [open_run(context.studio.runs, name) for name in form.runs]
-    if form.kind == "compare":
-        if not form.baseline:
-            raise InputError("Choose the baseline.")
-        items = compare_items(opened, open_run(context.studio.runs, form.baseline))
-    elif form.kind == "judge":
-        items = judge_items(opened)
-    else:
-        raise InputError("Choose a kind of task.")
     size = form.size.strip()
-    if size:
-        number = number_in(size)
-        if number is None:
-            raise InputError("The size of the sample is not a number.")
-        items = sample(items, number, seed=form.seed)
-    return items, opened[0].benchmark
+    number = number_in(size)
+    if size and not number:
+        raise InputError("The size of the sample is not a number.", remedy="Use 1 or more.")
+    return make_items(
+        context.studio.runs,
+        _kind(form),
+        form.runs,
+        baseline=form.baseline,
+        pairs=form.pairs,
+        size=number,
+        seed=form.seed,
+    )
+
+
+def _kind(form: TaskForm) -> Kind:
+    kind = next((kind for kind in KINDS if kind == form.kind), None)
+    if kind is None:
+        raise InputError("Choose a kind of task.")
+    return kind
+
+
+def _questions(form: TaskForm) -> tuple[Question, ...]:
+    """Return the questions of the form; rows without a text do not count."""
+    if not len(form.ask) == len(form.answer) == len(form.options):
+        raise InputError("The questions of this form are not complete.", remedy="Reload it.")
+    questions = questions_from_json(
+        [
+            {
+                "ask": ask,
+                "kind": kind,
+                "options": _OPTIONS.findall(options) if kind != "text" else [],
+            }
+            for ask, kind, options in zip(form.ask, form.answer, form.options, strict=True)
+            if ask.strip()
+        ]
+    )
+    if form.kind == "rate" and not questions:
+        raise InputError("There is nothing to rate.", remedy="Add at least one question.")
+    return questions
 
 
 def _seconds(value: object) -> float | None:

@@ -14,10 +14,13 @@ let busy = false;
 let since = 0;
 let taken = 0;
 let settled = 0; // when the page has had its time to load
+let marked = null; // the question that digits answer
 let intended = false; // the person has put the keyboard into the page
 
 const item = () => document.getElementById("item");
 const field = () => area.querySelector("textarea[name=note]");
+const questions = () => [...area.querySelectorAll(".question")];
+const isAnswered = (one) => one.dataset.kind === "text" || said.answers[one.dataset.question] !== undefined;
 const frames = () => [...area.querySelectorAll("iframe")];
 
 /** Begin with the item that is shown. */
@@ -35,11 +38,17 @@ function begin() {
     nothing: former.failure === "none",
     failures: [former.failure, ...(former.also ?? [])].filter((letter) => letter && letter !== "none"),
     side: former.side ?? null,
+    answers: former.answers ?? {},
     note: field().value,
   };
   const kept = localStorage.getItem(`draft.${item().dataset.draft}`);
   if (kept) Object.assign(said, JSON.parse(kept));
   field().value = said.note;
+  for (const one of questions()) {
+    if (one.dataset.kind === "text") one.querySelector("[data-answer]").value = said.answers[one.dataset.question] ?? "";
+  }
+  marked = null;
+  mark(questions().find((one) => !isAnswered(one)) ?? questions()[0]);
   for (const stage of area.querySelectorAll(".stage")) sizes.observe(stage);
   show();
   lookAtMarks();
@@ -60,9 +69,22 @@ function show() {
   press("[data-act=side]", (side) => said.side === side);
   press("[data-act=view]", (view) => area.dataset.view === view);
   press("[data-act=shown]", (shown) => area.dataset.shown === shown);
-  for (const mark of area.querySelectorAll("em.main")) {
-    mark.hidden = said.failures.length < 2 || mark.closest("button").dataset.value !== said.failures[0];
+  for (const main of area.querySelectorAll("em.main")) {
+    main.hidden = said.failures.length < 2 || main.closest("button").dataset.value !== said.failures[0];
   }
+  for (const one of questions()) {
+    for (const button of one.querySelectorAll("[data-act=pick]")) {
+      button.setAttribute("aria-pressed", String(String(said.answers[one.dataset.question]) === button.dataset.value));
+    }
+  }
+}
+
+/** Mark the question that digits answer. */
+function mark(question) {
+  marked?.classList.remove("marked");
+  marked = question ?? null;
+  marked?.classList.add("marked");
+  marked?.scrollIntoView({ block: "nearest" });
 }
 
 /** Keep and show a change of the answer. */
@@ -115,7 +137,15 @@ const acts = {
     said.nothing = false;
     changed();
   },
-  side(side) { said.side = side; changed(); save(); },
+  side(side) { said.side = side; changed(); if (!questions().length) save(); },
+  pick(value, button) {
+    const one = button.closest(".question");
+    said.answers[one.dataset.question] = one.dataset.kind === "scale" ? Number(value) : value;
+    changed();
+    const all = questions();
+    const after = all.slice(all.indexOf(one) + 1);
+    mark(after.find((other) => !isAnswered(other)) ?? all.find((other) => !isAnswered(other)) ?? after[0] ?? one);
+  },
   undo() { go("undo", {}, false); },
   skip() { if (item()) go("skip", { item: item().dataset.key }); },
   help() { if (help.open) help.close(); else help.showModal(); },
@@ -150,10 +180,16 @@ function save() {
     if (said.usable === null) return void trouble("Is it usable? Press y or n.");
     if (!said.nothing && said.failures.length === 0) return void trouble("What fails? Press a letter, or 0 if nothing does.");
     Object.assign(answer, { usable: said.usable, failure: said.failures[0] ?? "none", also: said.failures.slice(1) });
-  } else {
+  } else if (area.dataset.kind === "compare") {
     if (said.side === null) return void trouble("Which is better? Press 1, 2 or 3.");
     answer.side = said.side;
   }
+  const open = questions().find((one) => !isAnswered(one));
+  if (open) {
+    mark(open);
+    return void trouble(`Not answered: ${open.querySelector(".ask").textContent}`);
+  }
+  if (questions().length) answer.answers = said.answers;
   go("answer", answer);
 }
 
@@ -219,8 +255,17 @@ function press(event) {
   if (judge && (key === "y" || key === "n")) return acts.usable(key === "y" ? "yes" : "no");
   if (judge && key === "0") return acts.none();
   if (judge && /^[a-j]$/.test(key) && area.querySelector(`[data-act=failure][data-value=${key}]`)) return acts.failure(key, event.shiftKey);
+  if (key === "q" && marked) {
+    const all = questions();
+    mark(all[(all.indexOf(marked) + 1) % all.length]);
+    return marked.querySelector("textarea")?.focus();
+  }
+  if (area.dataset.kind === "rate" && /^[1-9]$/.test(key)) {
+    const button = marked?.querySelectorAll("[data-act=pick]")[Number(key) - 1];
+    return button ? acts.pick(button.dataset.value, button) : false;
+  }
   const side = { 1: "left", arrowleft: "left", 2: "equal", arrowdown: "equal", 3: "right", arrowright: "right" }[key];
-  if (!judge && side) return acts.side(side);
+  if (area.dataset.kind === "compare" && side) return acts.side(side);
   return false;
 }
 
@@ -247,13 +292,22 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-act]");
   if (!button) return;
   const { act, value } = button.dataset;
-  if (["large", "reload"].includes(act)) acts[act](value, button);
+  if (["large", "reload", "pick"].includes(act)) acts[act](value, button);
   else acts[act](value);
   // After a mouse click Enter saves, instead of pressing the same button again.
   if (event.detail > 0) button.blur();
 });
 area.addEventListener("submit", (event) => { event.preventDefault(); save(); });
-area.addEventListener("input", () => { said.note = field().value; changed(); });
+area.addEventListener("input", (event) => {
+  const question = event.target.closest(".question");
+  if (question) said.answers[question.dataset.question] = event.target.value;
+  said.note = field().value;
+  changed();
+});
+area.addEventListener("focusin", (event) => {
+  const question = event.target.closest(".question");
+  if (question) mark(question);
+});
 window.addEventListener("beforeunload", (event) => { if (busy) event.preventDefault(); });
 
 // Inside a frame keys belong to the page. If the page grabs the focus by itself, while it loads or
