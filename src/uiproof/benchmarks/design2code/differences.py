@@ -45,6 +45,7 @@ READ_COLOUR = 6.0  # the same for letters of which only a picture is known
 SEEN_WIDTH = 0.035  # of the width of a text, by which letters of another font differ
 SEEN_PICTURE = 6.0  # mean levels of 0-255 by which the pixels of two pictures differ
 SEEN_SHARP = 40  # levels of single pixels, beyond what antialiasing does
+OUTER = 8.0  # times the area of a thing: what is larger is not marked for it
 LONGEST_TEXT = 60  # characters of a text in a sentence
 
 
@@ -271,16 +272,17 @@ class _Comparison:
         for node in self.texts:
             other = node.partner
             assert other is not None
-            (w, h), (v, g) = node.box[2:], other.box[2:]
             if node.text != other.text or self._looks_the_same(node):
                 continue
-            if h > 1.5 * g or g > 1.5 * h or min(h, g) > 2.2 * max(w, v) / max(len(node.text), 1):
-                ratio = sqrt(w * h / max(v * g, 1))  # several lines, which may break elsewhere
-                if abs(ratio - 1) <= 2 * SEEN_WIDTH:
-                    continue
-            else:
-                ratio = w / max(v, 1)
-            if abs(ratio - 1) > SEEN_WIDTH and abs(w * h - v * g) > 2 * SEEN_WIDTH * v * g / 2:
+            lines = _lines(self.ours.rgb, node.box), _lines(self.theirs.rgb, other.box)
+            ratio = node.box[2] / max(other.box[2], 1)
+            least = SEEN_WIDTH
+            if max(map(len, lines)) > 1:  # which may break elsewhere
+                a, b = (float(sum(one)) for one in lines)
+                ratio, least = a / max(b, 1.0), 2 * SEEN_WIDTH
+                if len(lines[0]) != len(lines[1]):
+                    self.unsteady.add(node)
+            if abs(ratio - 1) > least and abs(node.box[2] - other.box[2]) > 1.5:
                 groups[round(log(ratio) * 20)].append(node)
                 self.unsteady.add(node)
         found = []
@@ -557,11 +559,16 @@ class _Comparison:
             )
             area = max(area, _ink(node))
         impact = _bounded(severity * sqrt(area / self.total))
+        box, reference_box, selector = node.box, other.box, node.selector
+        if first.kind != "resized" and (outer := _moving(node)) is not None:
+            box, selector = outer.box, outer.selector
+            reference_box = box[0] + other.box[0] - node.box[0], box[1] + other.box[1] - node.box[1]
+            reference_box = (*reference_box, *box[2:])
         return Difference(
             first.kind,
-            box=node.box,
-            reference_box=other.box,
-            selector=node.selector,
+            box=box,
+            reference_box=reference_box,
+            selector=selector,
             was=was,
             is_=is_,
             impact=impact,
@@ -669,6 +676,31 @@ def _shift_key(shift: Shift) -> Any:
     if shift.kind == "resized":
         return shift.kind, node.kind, node.tag, round(shift.dx / 2), round(shift.dy / 2)
     return shift.kind, node.tag, round(shift.dx), round(shift.dy), id(_great_parent(node))
+
+
+def _moving(node: Node) -> Node | None:
+    """Return the element around a thing that is displaced as a whole, and begins with it."""
+    assert node.partner is not None
+    dx, dy = (node.partner.box[axis] - node.box[axis] for axis in (0, 1))
+    found = None
+    most = 0.0
+    for one in node.ancestors():
+        if one.is_drawn or one.tag in ("html", "body"):
+            break
+        area = one.box[2] * one.box[3]
+        most = most or max(OUTER * area, OUTER * node.box[2] * node.box[3])
+        displaced = (
+            (leaf.partner.box[0] - leaf.box[0], leaf.partner.box[1] - leaf.box[1])
+            if leaf.partner is not None
+            else (dx, dy)
+            for leaf in one.leaves()
+        )
+        if area > most or not all(abs(x - dx) <= 2 and abs(y - dy) <= 2 for x, y in displaced):
+            break
+        if min(leaf.box[1] for leaf in one.leaves()) < node.box[1] - 2:
+            break
+        found = one
+    return found
 
 
 def _great_parent(node: Node) -> Node | None:
@@ -820,6 +852,24 @@ def replace_box(node: Node, box: PixelRect) -> Node:
 def _crop(rgb: Rgb, box: PixelRect) -> Rgb:
     x, y, w, h = box
     return rgb[max(round(y), 0) : max(round(y + h), 0), max(round(x), 0) : max(round(x + w), 0)]
+
+
+def _lines(rgb: Rgb, box: PixelRect) -> list[int]:
+    """Return how long the lines of a text are."""
+    part = _crop(rgb, box).astype(np.int16)
+    if not part.size:
+        return [1]
+    apart = np.abs(part - np.median(part.reshape(-1, 3), axis=0)).max(axis=2)
+    shown = apart >= max(0.4 * float(apart.max()), 12)
+    edges = np.flatnonzero(np.diff(shown.any(axis=1), prepend=False, append=False))
+    runs = [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+    most = max((b - a for a, b in runs), default=1)
+    found = []
+    for a, b in runs:
+        if b - a > 0.5 * most:
+            columns = np.flatnonzero(shown[a:b].any(axis=0))
+            found.append(int(columns[-1] - columns[0] + 1))
+    return found or [part.shape[1]]
 
 
 def _pictures_apart(a: Rgb, b: Rgb) -> float:

@@ -21,20 +21,12 @@ MOST_PIECES = 8  # texts of one page that are one text of the other
 MOST_COMPARED = 4_000_000  # leaves of one page times those of the other
 
 
-def pair(generated: Scene, reference: Scene, *, by_place: bool = False) -> set[Node]:
+def pair(generated: Scene, reference: Scene) -> set[Node]:
     """Make partners of the nodes of two pages that are the same thing.
 
-    Returns the nodes of the generated page that stand in another order than their partners. The
-    order is that of the documents, or with `by_place`, for texts alone, that of their places.
+    Returns the nodes of the generated page that stand in another order than their partners.
     """
-    ours, theirs = generated.leaves, reference.leaves
-    if by_place:
-        ours, theirs = (
-            _as_read([one for one in side if one.kind == "text"]) for side in (ours, theirs)
-        )
-    if len(ours) * len(theirs) > MOST_COMPARED:
-        most = int(MOST_COMPARED**0.5)
-        ours, theirs = ours[:most], theirs[:most]
+    ours, theirs = _bounded(generated.leaves, reference.leaves)
     for side, other in ((ours, theirs), (theirs, ours)):
         _join_pieces(side, other)
     ours = [one for one in ours if one.parent is not None]
@@ -57,9 +49,27 @@ def pair(generated: Scene, reference: Scene, *, by_place: bool = False) -> set[N
         if _nearness(node, twin, _shifts([twin], theirs, settled)[0]) < STAYS:
             displaced.add(node)
     _pair_rest(ours, theirs, theirs, similarity, _like_elsewhere)
-    if not by_place:
-        _pair_surfaces(generated, reference)
+    _pair_surfaces(generated, reference)
     return displaced
+
+
+def pair_rest(ours: Sequence[Node], theirs: Sequence[Node]) -> None:
+    """Make partners of texts that have none: those of a page, and those read in a screenshot."""
+    waiting, read = _bounded(
+        *([one for one in side if one.partner is None] for side in (ours, theirs))
+    )
+    for side, other in ((waiting, read), (read, waiting)):
+        _join_pieces(side, other)
+    sequence, similarity = _as_read(theirs), TextSimilarity()
+    for worth in (_in_place, _same_elsewhere, _like_elsewhere):
+        _pair_rest(waiting, read, sequence, similarity, worth)
+
+
+def _bounded(ours: list[Node], theirs: list[Node]) -> tuple[list[Node], list[Node]]:
+    if len(ours) * len(theirs) > MOST_COMPARED:
+        most = int(MOST_COMPARED**0.5)
+        return ours[:most], theirs[:most]
+    return ours, theirs
 
 
 def _as_read(texts: Sequence[Node]) -> list[Node]:
@@ -212,7 +222,8 @@ def _in_place(a: Node, b: Node, near: float, similarity: TextSimilarity) -> floa
     alike = similarity(a.text.lower(), b.text.lower())
     if alike >= SAME_TEXT:
         return 1 + alike + near / 10
-    styled = a.font.split("|")[:2] == b.font.split("|")[:2] or _alike(a, b) > 0.8
+    unknown = b.font_size == 0  # read in a screenshot
+    styled = unknown or a.font.split("|")[:2] == b.font.split("|")[:2] or _alike(a, b) > 0.8
     if near >= IN_PLACE and (styled or alike >= SAME_TEXT / 2):
         return (alike + near) / 2
     return 0.0
