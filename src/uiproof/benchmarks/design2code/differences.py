@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log, sqrt
 from typing import Any
@@ -497,7 +497,7 @@ class _Comparison:
             box, reference_box = _union(nodes), around(leaf.box for leaf in partners)
             if first.parent is not None:
                 self.unordered.update(
-                    one for child in first.parent.children for one in child.walk()
+                    one for child in first.parent.children for one in _not_on_surfaces(child)
                 )
             name = _name_of(first, leaves) if len(nodes) == 1 else _names_of(nodes, leaves)
             says = f"{_capital(name)} {_be(nodes)} in another order than on the reference page."
@@ -562,8 +562,8 @@ class _Comparison:
         box, reference_box, selector = node.box, other.box, node.selector
         if first.kind != "resized" and (outer := _moving(node)) is not None:
             box, selector = outer.box, outer.selector
-            reference_box = box[0] + other.box[0] - node.box[0], box[1] + other.box[1] - node.box[1]
-            reference_box = (*reference_box, *box[2:])
+            x, y = (box[axis] + other.box[axis] - node.box[axis] for axis in (0, 1))
+            reference_box = x, y, box[2], box[3]
         return Difference(
             first.kind,
             box=box,
@@ -648,6 +648,14 @@ def _outermost(nodes: Iterable[Node], belongs: Any) -> list[Node]:
             top = one
         found[id(top)] = top
     return sorted(found.values(), key=lambda one: one.order)
+
+
+def _not_on_surfaces(node: Node) -> Iterator[Node]:
+    """Yield a node and what it holds, but not what stands on a surface of its own."""
+    yield node
+    if not (node.is_drawn and node.partner is not None):
+        for child in node.children:
+            yield from _not_on_surfaces(child)
 
 
 def _by_parent(nodes: Iterable[Node]) -> list[list[Node]]:
