@@ -122,6 +122,11 @@ class _TextSearch:
             if self._is_free(place, node) and self._is_exact(box, place):
                 self._found(node, place)
                 return
+        for dx, dy in shifts:
+            place = box[0] + dx, box[1] + dy
+            if self._is_free(place, node) and self._has_same_letters(box, place):
+                self._found(node, place)
+                return
         for place in self._like(node, shifts):
             if self._is_free(place, node) and self._has_same_letters(box, place):
                 self._found(node, place)
@@ -165,19 +170,12 @@ class _TextSearch:
         if self._is_cut(box, place):
             return False
         ours, theirs = _ink_map(a), _ink_map(b)
-        apart, both = cv2.absdiff(ours, theirs), ours + theirs
-        # Word by word, so that one other word in a long text is seen.
+        # Word by word, so that one other word in a long text is seen; lines may be off by a pixel.
         tile = max(min(box[3], 18), 6)
-        size = max(-(-box[2] // tile), 1), max(-(-box[3] // tile), 1)
-        padded = [
-            cv2.copyMakeBorder(one, 0, size[1] * tile - box[3], 0, size[0] * tile - box[2],
-                               cv2.BORDER_CONSTANT, value=0.0)
-            for one in (apart, both)
-        ]  # fmt: skip
-        sums = [
-            one.reshape(size[1], tile, size[0], tile).sum(axis=(1, 3), dtype=np.float64)
-            for one in padded
-        ]
+        both = _tiles(ours + theirs, tile)
+        shifted = [theirs, np.roll(theirs, 1, axis=0), np.roll(theirs, -1, axis=0)]
+        apart = np.minimum.reduce([_tiles(cv2.absdiff(ours, one), tile) for one in shifted])
+        sums = apart, both
         written = sums[1] > 0.06 * tile * tile
         if not written.any():
             return float(sums[0].sum()) <= OTHER_INK * float(sums[1].sum())
@@ -248,6 +246,15 @@ def _ink_map(gray: Gray) -> npt.NDArray[np.float32]:
     return np.asarray(np.minimum(apart / max(most, 8.0), 1.0), np.float32)
 
 
+def _tiles(values: npt.NDArray[np.float32], tile: int) -> npt.NDArray[np.float64]:
+    """Return the sums over the tiles of a picture."""
+    height, width = values.shape
+    down, across = -(-height // tile), -(-width // tile)
+    padded = np.zeros((down * tile, across * tile), np.float32)
+    padded[:height, :width] = values
+    return padded.reshape(down, tile, across, tile).sum(axis=(1, 3), dtype=np.float64)
+
+
 def _letters_box(picture: Rgb, node: Node) -> PixelRect:
     """Return the box around the letters of a text; that of a field is the field's own."""
     x, y, w, h = node.box
@@ -279,7 +286,7 @@ def _read(ours: Scene, theirs: Scene, lines: Sequence[LegibleText]) -> None:
         part
         for line in lines
         if (part := _unclaimed(theirs.rgb, line, found)) is not None
-        and not _is_in_picture(ours.rgb, theirs.rgb, part[0], shifts)
+        and not _is_in_picture(ours, theirs.rgb, part[0], shifts)
     ]
     read = []
     for box, text, color, _ in [*_at_texts(texts, rest), *paragraphs(rest)]:
@@ -293,14 +300,16 @@ def _read(ours: Scene, theirs: Scene, lines: Sequence[LegibleText]) -> None:
             _settle(ours, theirs, node, texts)
 
 
-def _is_in_picture(ours: Rgb, theirs: Rgb, box: PixelRect, shifts: Sequence[Shift]) -> bool:
+def _is_in_picture(ours: Scene, theirs: Rgb, box: PixelRect, shifts: Sequence[Shift]) -> bool:
     """Return whether the page shows the same without a text of its own: in a picture."""
     x, y, w, h = _whole(box)
-    return any(
-        min(x - dx, y - dy) >= 0
-        and _equal(theirs, ours, box, (float(x - dx), float(y - dy), float(w), float(h)))
-        for dx, dy in shifts[:MOST_SHIFTS]
-    )
+    for dx, dy in shifts[:MOST_SHIFTS]:
+        there = float(x - dx), float(y - dy), float(w), float(h)
+        if min(there) >= 0 and _equal(theirs, ours.rgb, box, there):
+            texts = (leaf.box for leaf in ours.leaves if leaf.kind == "text")
+            if all(overlap(there, one) <= CLAIMED * w * h for one in texts):
+                return True
+    return False
 
 
 def _unclaimed(picture: Rgb, line: LegibleText, found: Sequence[Node]) -> LegibleText | None:
@@ -532,7 +541,11 @@ def _find_again(ours: Scene, theirs: Scene) -> None:
         texts = [leaf for leaf in node.leaves() if leaf.kind == "text"]
         if texts and all(leaf.partner is None for leaf in texts):
             continue  # what it holds is not there either
-        if (box := search.find(node, _expected(node, known))) is None:
+        expected = _expected(node, known)
+        box = search.find(node, expected)
+        if box is None and node.kind == "image" and not node.children:
+            box = search.other_picture(node, expected[0], theirs)
+        if box is None:
             continue
         twin = Node(node.kind, box, node.order, node.tag, parent=theirs.root)
         twin.font, twin.paint = node.font, node.paint
@@ -597,6 +610,16 @@ class _SurfaceSearch:
             ):
                 return float(x + dx), float(y + dy), float(w), float(h)
         return self._by_sides(node, box, visible, fixed, expected)
+
+    def other_picture(self, node: Node, shift: Shift, theirs: Scene) -> PixelRect | None:
+        """Return the place of a picture where the screenshot shows something else in its stead."""
+        x, y, w, h = node.box
+        box = x + shift[0], y + shift[1], w, h
+        part = _part(self.theirs, _whole(box))
+        if part.size < 0.9 * 3 * w * h or int(part.max()) - int(part.min()) < LEFT_OVER:
+            return None
+        claimed = sum(overlap(box, one.box) for one in theirs.root.children if not one.children)
+        return box if claimed <= CLAIMED * w * h else None
 
     def _like(self, box: tuple[int, int, int, int], expected: Sequence[Shift]) -> Shift | None:
         """Return where the same picture is, near to where it is expected."""
