@@ -31,8 +31,20 @@
     const [x, y, w, h] = rect(element);
     return w >= 10 && h >= 8 && x >= 0 && y >= 0 && x + w <= document.documentElement.scrollWidth && style(element).visibility === "visible" && style(element).opacity > 0.5 && style(element).display !== "inline";
   };
+  // Scrolled or hidden by what holds it.
+  const isCut = (element) => {
+    const [x, y, w, h] = rect(element);
+    for (let at = element.parentElement; at && at !== document.body; at = at.parentElement) {
+      if (style(at).overflowX === "visible" && style(at).overflowY === "visible") continue;
+      const [a, b, c, d] = rect(at);
+      const across = Math.min(x + w, a + c) - Math.max(x, a);
+      const down = Math.min(y + h, b + d) - Math.max(y, b);
+      if (across < 0.9 * w || down < 0.9 * h) return true;
+    }
+    return false;
+  };
   const all = [...document.body.querySelectorAll("*")].filter(
-    (one) => !one.closest("svg, noscript, script, style, select, iframe") && one.localName !== "br" && shown(one) && twin(one)?.localName === one.localName,
+    (one) => !one.closest("svg, noscript, script, style, select, iframe") && one.localName !== "br" && shown(one) && !isCut(one) && twin(one)?.localName === one.localName,
   );
   const pageArea = document.documentElement.scrollWidth * document.documentElement.scrollHeight;
   const area = (element) => rect(element)[2] * rect(element)[3];

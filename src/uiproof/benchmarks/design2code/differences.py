@@ -758,8 +758,13 @@ def _name_of(node: Node, leaves: Sequence[Node] | None = None) -> str:
     if role == "page":
         return "the page"
     if texts:
-        return f"the {role} “{_shortened(texts[0], 40)}”"
+        return f"the {role} “{_shortened(_telling(texts), 40)}”"
     return f"the {role} {_place(node)}"
+
+
+def _telling(texts: Sequence[str]) -> str:
+    """Return the first text that is more than a letter or a symbol."""
+    return next((one for one in texts if sum(map(str.isalnum, one)) > 2), texts[0])
 
 
 def _names_of(nodes: Sequence[Node], leaves: Sequence[Node]) -> str:
@@ -768,7 +773,7 @@ def _names_of(nodes: Sequence[Node], leaves: Sequence[Node]) -> str:
     role = "block" if role == "text" and nodes[0].kind == "group" else role
     plural = f"{role[:-1]}ies" if role.endswith("y") else f"{role}s"
     if texts:
-        return f"{len(nodes)} {plural} from “{_shortened(texts[0], 40)}” on"
+        return f"{len(nodes)} {plural} from “{_shortened(_telling(texts), 40)}” on"
     return f"{len(nodes)} {plural} {_place(nodes[0])}"
 
 

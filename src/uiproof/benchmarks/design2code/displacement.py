@@ -21,6 +21,7 @@ TOLERANCE = 2.0  # pixels that nobody sees
 MATES_APART = 12.0  # pixels between the lines that things of one row are aligned by
 MATES = 0.5  # of the height of the lower of two things that stand in one row
 
+OVERLAP = 12.0  # pixels by which things may lie on each other
 MARGIN = 40.0  # pixels that a thing which is gone or came may take beyond its own height
 END_APART = 80.0  # pixels between the end of a surface and of one that reaches down as far
 
@@ -127,6 +128,13 @@ class _Group:
             followers = self._followers(index, back)
             kind: Literal["moved", "spacing"] = "moved" if back else "spacing"
             if back and self.nodes[index] in self.unsteady:
+                continue
+            if not back and was + dy < -OVERLAP <= was:
+                # It is not below what it should be below: nothing is pushed by it.
+                shift = float(self.g[index, TOP] - self.r[index, TOP])
+                area = _area(self.nodes[index])
+                if abs(shift) > TOLERANCE:
+                    found.append(Shift("moved", (self.nodes[index],), dy=shift, area=area))
                 continue
             nodes = (self.nodes[index], *(followers if back else ()))
             area = sum(_area(node) for node in (followers if not back else nodes))

@@ -16,6 +16,7 @@ SAME_TEXT = 0.6  # similarity of two texts, one of which was changed
 NEAR = 150.0  # pixels: farther apart, place says nothing
 IN_PLACE = 0.75  # how near a text must be to one with other words to stand in its place
 STAYS = 0.96  # how near a text must be to the place that its neighbours let expect
+ALIKE = 0.1  # of the area of a picture or a surface, to stand in its place
 SAME_CONTENTS = 0.5  # of what two surfaces hold must be the same
 MOST_PIECES = 8  # texts of one page that are one text of the other
 MOST_COMPARED = 4_000_000  # leaves of one page times those of the other
@@ -217,8 +218,9 @@ def _alike(a: Node, b: Node) -> float:
 
 def _in_place(a: Node, b: Node, near: float, similarity: TextSimilarity) -> float:
     if a.kind != "text":
-        score = (_alike(a, b) + near) / 2
-        return score if score >= 0.5 and near > 0 else 0.0
+        alike = _alike(a, b)
+        score = (alike + near) / 2
+        return score if score >= 0.5 and near > 0 and alike >= ALIKE else 0.0
     alike = similarity(a.text.lower(), b.text.lower())
     if alike >= SAME_TEXT:
         return 1 + alike + near / 10

@@ -31,7 +31,7 @@ LIKE_TEMPLATE = 0.8  # correlation of a text with the place where it may be
 OTHER_INK = 0.45  # of the ink of a part of a text, if it is another text
 NEAR = (60, 120)  # pixels across and down in which a text is looked for first
 FAR = 1200  # pixels down for texts that are long enough to be told from others
-LONG = 5  # letters of such a text
+LONG = 40  # pixels of such a text
 SAME_SIDE = 0.85  # of the pixels along a side of a thing that is found again
 SAME_PICTURE = 0.9  # correlation of a picture with the place where it is
 EDGE_SAMPLES = 48  # pixels of a side that are looked at
@@ -137,7 +137,7 @@ class _TextSearch:
         x, y, w, h = _whole(node.box)
         part = _part(self.gray, (x, y, w, h))
         windows = [(dx, dy, *NEAR) for dx, dy in shifts]
-        if len(node.text) >= LONG:
+        if w >= LONG:
             windows.append((*shifts[0], self.other.shape[1], FAR))
         for dx, dy, across, down in windows:
             left, top = max(x + dx - across, 0), max(y + dy - down, 0)
@@ -597,13 +597,15 @@ class _SurfaceSearch:
         ]
         if not any(visible):
             dx, dy = fixed.get(LEFT, expected[0][0]), fixed.get(TOP, expected[0][1])
-            inside = any(leaf.partner for leaf in node.leaves())
-            return (float(x + dx), float(y + dy), float(w), float(h)) if inside else None
+            held = any(leaf.partner for leaf in node.leaves())
+            return (float(x + dx), float(y + dy), float(w), float(h)) if held else None
         for axis, sides in ((0, (LEFT, RIGHT)), (1, (TOP, BOTTOM))):
             if not any(visible[side] for side in sides) and not set(sides) & set(fixed):
                 by = _shift_of_holder(node)[axis]
                 fixed |= dict.fromkeys(sides, by)
-        for dx, dy in expected:
+        inside = {_shift(leaf) for leaf in node.leaves() if leaf.partner is not None}
+        # What holds things that were found is where those are.
+        for dx, dy in [one for one in expected if one in inside] or expected:
             moved = {LEFT: dx, RIGHT: dx, TOP: dy, BOTTOM: dy}
             if all(moved[side] == value for side, value in fixed.items()) and all(
                 any(self._same(box, side, dx, dy, (0, 1, -1))) for side in range(4) if visible[side]
@@ -671,7 +673,7 @@ class _SurfaceSearch:
         x, y, w, h = box
         left, top = x + found[LEFT], y + found[TOP]
         width, height = x + w + found[RIGHT] - left, y + h + found[BOTTOM] - top
-        if lost > sum(visible) // 3 or width < 4 or height < 4:
+        if (lost > sum(visible) // 3 and len(fixed) < 3) or width < 4 or height < 4:
             return None
         stays = (found[LEFT], found[TOP]) in expected and (width, height) == (w, h)
         there = left, top, width, height
@@ -928,7 +930,11 @@ def _displaced(root: Node) -> set[Node]:
         units = [
             (child, leaves)
             for child in holder.children
-            if (leaves := [leaf for leaf in _paired(child) if counts[leaf.text] == 1])
+            if (
+                leaves := [
+                    one for one in _paired(child) if counts[one.text] == 1 and _plain(one.text)
+                ]
+            )
         ]
         if not 2 <= len(units) <= MOST_SIBLINGS:
             continue
