@@ -29,6 +29,7 @@ from uiproof.benchmarks.design2code.scene import (
     Scene,
     around,
     colour_of,
+    overlap,
     scene_of,
 )
 from uiproof.benchmarks.design2code.screenshots import scenes_of
@@ -155,8 +156,8 @@ class _Comparison:
         # Pixels that show something; differences are told as shares of these.
         self.total = max(_shown_area(ours), _shown_area(theirs), 1.0)
         self.displaced = _outermost(displaced, lambda node: node in displaced)
-        self.missing = _unpaired(theirs)
-        self.extra = _unpaired(ours)
+        self.missing = self._told(_unpaired(theirs), theirs, ours)
+        self.extra = self._told(_unpaired(ours), ours, theirs)
 
     def differences(self) -> list[Difference]:
         found = [
@@ -170,6 +171,22 @@ class _Comparison:
             *self._orders(),
         ]
         return [*found, *self._shifts()]
+
+    @staticmethod
+    def _told(nodes: Sequence[Node], scene: Scene, other: Scene) -> list[Node]:
+        """Return nodes without plain surfaces behind texts that have the same colour there."""
+        texts = [leaf for leaf in scene.leaves if leaf.partner is not None and leaf.kind == "text"]
+        found = []
+        for node in nodes:
+            plain = node.kind == "surface" and not node.children and node.background is not None
+            on_it = [one for one in texts if plain and overlap(one.box, node.box) > 0.6 * _ink(one)]
+            twins = [one.partner for one in on_it if one.partner is not None]
+            if twins:
+                behind = commonest_colour(_crop(other.rgb, around(one.box for one in twins)))
+                if _apart_by([(behind, node.background or behind)])[0] < SEEN_COLOUR:
+                    continue
+            found.append(node)
+        return found
 
     def _impact(self, nodes: Iterable[Node], severity: float) -> float:
         area = sum(_ink(node) for node in nodes)
@@ -386,6 +403,8 @@ class _Comparison:
             if other is None or node.kind not in ("surface", "control", "image"):
                 continue
             if node.paint != other.paint and (change := _paint_change(node, other)):
+                if change[0] == "picture" and self._has_same_ground(node):
+                    continue
                 groups[change].append(node)
         for node, other in self._bodies():
             if (change := _paint_change(node, other)) and change[0] == "colour":
@@ -403,6 +422,15 @@ class _Comparison:
             )
             found.append(self._one("background", nodes, was, is_, severity, says))
         return [*found, *self._lost_surfaces()]
+
+    def _has_same_ground(self, node: Node) -> bool:
+        """Return whether a background picture is not seen, such as one that was not loaded."""
+        other = node.partner
+        assert other is not None
+        a, b = _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
+        if not a.size or not b.size:
+            return True
+        return _apart_by([(commonest_colour(a), commonest_colour(b))])[0] < SEEN_COLOUR
 
     def _bodies(self) -> list[tuple[Node, Node]]:
         """Return the bodies of both pages as if they were surfaces."""

@@ -7,16 +7,21 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from math import hypot
 
+import cv2
 import numpy as np
 
 from uiproof.benchmarks.design2code.matching import TextSimilarity, assign
 from uiproof.benchmarks.design2code.scene import Node, Scene, around
+from uiproof.vision.images import Rgb
 
 SAME_TEXT = 0.6  # similarity of two texts, one of which was changed
 NEAR = 150.0  # pixels: farther apart, place says nothing
 IN_PLACE = 0.75  # how near a text must be to one with other words to stand in its place
 STAYS = 0.96  # how near a text must be to the place that its neighbours let expect
 ALIKE = 0.1  # of the area of a picture or a surface, to stand in its place
+SAME_SHAPE = 0.75  # of the proportions of two pictures that show the same
+SAME_SIGHT = 16.0  # mean levels between them
+MOST_PICTURES = 200
 SAME_CONTENTS = 0.5  # of what two surfaces hold must be the same
 MOST_PIECES = 8  # texts of one page that are one text of the other
 MOST_COMPARED = 4_000_000  # leaves of one page times those of the other
@@ -50,6 +55,7 @@ def pair(generated: Scene, reference: Scene) -> set[Node]:
         if _nearness(node, twin, _shifts([twin], theirs, settled)[0]) < STAYS:
             displaced.add(node)
     _pair_rest(ours, theirs, theirs, similarity, _like_elsewhere)
+    _pair_pictures(generated, reference)
     _pair_surfaces(generated, reference)
     return displaced
 
@@ -266,7 +272,7 @@ def _join_pieces(side: list[Node], other: list[Node]) -> None:
             if side[end].kind != "text":
                 break
             joined += "".join(side[end].text.split())
-            if wanted.get(joined, 0) > have.get(joined, 0):
+            if _wanted(joined, wanted) > have.get(joined, 0):
                 last = end
                 break
         if last is not None:
@@ -281,6 +287,41 @@ def _join_pieces(side: list[Node], other: list[Node]) -> None:
         index += 1
 
 
+def _wanted(joined: str, wanted: dict[str, int]) -> int:
+    """Return how often a text is wanted, with or without what it ends with."""
+    return wanted.get(joined, 0) or wanted.get(joined.rstrip(".:;,"), 0)
+
+
+def _pair_pictures(generated: Scene, reference: Scene) -> None:
+    """Marry pictures that show the same, wherever they are and however large."""
+    ours, theirs = (
+        [one for one in scene.leaves if one.kind == "image" and one.partner is None][:MOST_PICTURES]
+        for scene in (generated, reference)
+    )
+    if not ours or not theirs:
+        return
+    small = [_small(generated.rgb, node) for node in ours]
+    others = [_small(reference.rgb, node) for node in theirs]
+    table = np.zeros((len(ours), len(theirs)))
+    for i, a in enumerate(ours):
+        for j, b in enumerate(theirs):
+            (w, h), (v, g) = a.box[2:], b.box[2:]
+            shape = min(w * g, v * h) / max(w * g, v * h, 1e-9)
+            if shape >= SAME_SHAPE and float(cv2.absdiff(small[i], others[j]).mean()) < SAME_SIGHT:
+                table[i, j] = shape + _alike(a, b)
+    for i, j in zip(*assign(table), strict=True):
+        if table[i, j] > 0:
+            marry(ours[i], theirs[j])
+
+
+def _small(rgb: Rgb, node: Node) -> Rgb:
+    x, y, w, h = (max(round(value), 0) for value in node.box)
+    part = rgb[y : y + h, x : x + w]
+    if not part.size:
+        return np.zeros((8, 8, 3), np.uint8)
+    return np.asarray(cv2.resize(part, (8, 8), interpolation=cv2.INTER_AREA), np.uint8)
+
+
 def _pair_surfaces(generated: Scene, reference: Scene) -> None:
     """Marry surfaces that hold the same things."""
     theirs = {id(node): {id(leaf) for leaf in node.leaves()} for node in _holders(reference)}
@@ -293,7 +334,7 @@ def _pair_surfaces(generated: Scene, reference: Scene) -> None:
             shared.update(one for one in partner.ancestors() if id(one) in theirs)
         for other, count in shared.items():
             alike = count / (len(leaves) + len(theirs[id(other)]) - count)
-            if alike >= SAME_CONTENTS:
+            if alike > SAME_CONTENTS or (alike == SAME_CONTENTS and _alike(node, other) > 0.5):
                 same = (node.kind == other.kind) + (node.tag == other.tag)
                 same += (node.paint == other.paint) + (node.selector == other.selector)
                 candidates.append((alike + _alike(node, other) + same / 2, node, other))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from typing import Any
 
 import cv2
 import numpy as np
@@ -246,13 +247,14 @@ def _ink_map(gray: Gray) -> npt.NDArray[np.float32]:
     return np.asarray(np.minimum(apart / max(most, 8.0), 1.0), np.float32)
 
 
-def _tiles(values: npt.NDArray[np.float32], tile: int) -> npt.NDArray[np.float64]:
+def _tiles(values: npt.NDArray[Any], tile: int) -> npt.NDArray[np.float64]:
     """Return the sums over the tiles of a picture."""
     height, width = values.shape
     down, across = -(-height // tile), -(-width // tile)
     padded = np.zeros((down * tile, across * tile), np.float32)
     padded[:height, :width] = values
-    return padded.reshape(down, tile, across, tile).sum(axis=(1, 3), dtype=np.float64)
+    sums = padded.reshape(down, tile, across, tile).sum(axis=(1, 3))
+    return np.asarray(sums, np.float64)
 
 
 def _letters_box(picture: Rgb, node: Node) -> PixelRect:
