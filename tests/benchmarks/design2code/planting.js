@@ -111,14 +111,16 @@
       const isFree = ([dx, dy]) =>
         x + dx >= 0 && y + dy >= 0 && x + w + dx <= document.documentElement.scrollWidth &&
         others.every(([a, b, c, d]) => a >= x + dx + w || a + c <= x + dx || b >= y + dy + h || b + d <= y + dy);
-      const ways = shuffled([[by, 0], [-by, 0], [0, by], [0, -by]]);
-      const [dx, dy] = ways.find(isFree) ?? [by, 0];
+      // In the same direction whatever the distance, so that sizes can be compared.
+      const ways = shuffled([[1, 0], [-1, 0], [0, 1], [0, -1]]);
+      const way = ways.find(([a, b]) => isFree([48 * a, 48 * b])) ?? ways.find(([a, b]) => isFree([by * a, by * b])) ?? [1, 0];
+      const [dx, dy] = way.map((one) => one * by);
       element.style.position = "relative";
       element.style.left = `${dx}px`;
       element.style.top = `${dy}px`;
     },
     resized: (element, live, size) => {
-      const by = 1 + [0.15, 0.35, 0.7][size] * (random() < 0.5 && size < 2 ? -1 : 1);
+      const by = random() < 0.5 ? [0.85, 0.65, 0.45][size] : [1.15, 1.35, 1.7][size];
       const [, , w, h] = rect(live);
       if (live.localName === "img" && random() < 0.5) {
         element.style.width = `${w * by}px`;
