@@ -31,8 +31,20 @@
     const [x, y, w, h] = rect(element);
     return w >= 10 && h >= 8 && x >= 0 && y >= 0 && x + w <= document.documentElement.scrollWidth && style(element).visibility === "visible" && style(element).opacity > 0.5 && style(element).display !== "inline";
   };
+  // Scrolled or hidden by what holds it.
+  const isCut = (element) => {
+    const [x, y, w, h] = rect(element);
+    for (let at = element.parentElement; at && at !== document.body; at = at.parentElement) {
+      if (style(at).overflowX === "visible" && style(at).overflowY === "visible") continue;
+      const [a, b, c, d] = rect(at);
+      const across = Math.min(x + w, a + c) - Math.max(x, a);
+      const down = Math.min(y + h, b + d) - Math.max(y, b);
+      if (across < 0.9 * w || down < 0.9 * h) return true;
+    }
+    return false;
+  };
   const all = [...document.body.querySelectorAll("*")].filter(
-    (one) => !one.closest("svg, noscript, script, style, select, iframe") && one.localName !== "br" && shown(one) && twin(one)?.localName === one.localName,
+    (one) => !one.closest("svg, noscript, script, style, select, iframe") && one.localName !== "br" && shown(one) && !isCut(one) && twin(one)?.localName === one.localName,
   );
   const pageArea = document.documentElement.scrollWidth * document.documentElement.scrollHeight;
   const area = (element) => rect(element)[2] * rect(element)[3];
@@ -99,14 +111,16 @@
       const isFree = ([dx, dy]) =>
         x + dx >= 0 && y + dy >= 0 && x + w + dx <= document.documentElement.scrollWidth &&
         others.every(([a, b, c, d]) => a >= x + dx + w || a + c <= x + dx || b >= y + dy + h || b + d <= y + dy);
-      const ways = shuffled([[by, 0], [-by, 0], [0, by], [0, -by]]);
-      const [dx, dy] = ways.find(isFree) ?? [by, 0];
+      // In the same direction whatever the distance, so that sizes can be compared.
+      const ways = shuffled([[1, 0], [-1, 0], [0, 1], [0, -1]]);
+      const way = ways.find(([a, b]) => isFree([48 * a, 48 * b])) ?? ways.find(([a, b]) => isFree([by * a, by * b])) ?? [1, 0];
+      const [dx, dy] = way.map((one) => one * by);
       element.style.position = "relative";
       element.style.left = `${dx}px`;
       element.style.top = `${dy}px`;
     },
     resized: (element, live, size) => {
-      const by = 1 + [0.15, 0.35, 0.7][size] * (random() < 0.5 && size < 2 ? -1 : 1);
+      const by = random() < 0.5 ? [0.85, 0.65, 0.45][size] : [1.15, 1.35, 1.7][size];
       const [, , w, h] = rect(live);
       if (live.localName === "img" && random() < 0.5) {
         element.style.width = `${w * by}px`;

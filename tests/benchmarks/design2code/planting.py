@@ -76,7 +76,17 @@ def plant(
         Fault(one["kind"], one["size"], tuple(map(tuple, one["before"])), after.get(index))
         for index, one in enumerate(found["faults"])
     )
+    # Margins that collapse, and sizes that a layout overrules, change nothing.
+    faults = tuple(
+        one
+        for one in faults
+        if one.kind not in ("spacing", "moved", "resized") or not _is_same(one.before[0], one.after)
+    )
     return Planted(clean["html"], found["html"], faults)
+
+
+def _is_same(before: Rect, after: Rect | None) -> bool:
+    return after is not None and all(abs(a - b) < 1 for a, b in zip(before, after, strict=True))
 
 
 def locates(difference: Any, fault: Fault) -> bool:

@@ -190,7 +190,8 @@ def _font(size: int) -> FreeTypeFont | Any:
 
 def _wrapped(font: Any, text: str, width: int) -> list[str]:
     # The font has the Latin alphabet only; the list that goes with a picture has the whole text.
-    words = "".join(char if char < "\u0250" or char in "“”’…×–" else "·" for char in text).split()
+    text = text.replace("×", "x")
+    words = "".join(char if char < "\u0250" or char in "“”’…–" else "·" for char in text).split()
     lines = [""]
     for word in words:
         longer = f"{lines[-1]} {word}".strip()

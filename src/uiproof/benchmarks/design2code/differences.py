@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log, sqrt
 from typing import Any
@@ -29,6 +29,7 @@ from uiproof.benchmarks.design2code.scene import (
     Scene,
     around,
     colour_of,
+    overlap,
     scene_of,
 )
 from uiproof.benchmarks.design2code.screenshots import scenes_of
@@ -45,6 +46,7 @@ READ_COLOUR = 6.0  # the same for letters of which only a picture is known
 SEEN_WIDTH = 0.035  # of the width of a text, by which letters of another font differ
 SEEN_PICTURE = 6.0  # mean levels of 0-255 by which the pixels of two pictures differ
 SEEN_SHARP = 40  # levels of single pixels, beyond what antialiasing does
+OUTER = 8.0  # times the area of a thing: what is larger is not marked for it
 LONGEST_TEXT = 60  # characters of a text in a sentence
 
 
@@ -158,8 +160,8 @@ class _Comparison:
         # Pixels that show something; differences are told as shares of these.
         self.total = max(_shown_area(ours), _shown_area(theirs), 1.0)
         self.displaced = _outermost(displaced, lambda node: node in displaced)
-        self.missing = _unpaired(theirs)
-        self.extra = _unpaired(ours)
+        self.missing = self._told(_unpaired(theirs), theirs, ours)
+        self.extra = self._told(_unpaired(ours), ours, theirs)
 
     def differences(self) -> list[Difference]:
         found = [
@@ -173,6 +175,22 @@ class _Comparison:
             *self._orders(),
         ]
         return [*found, *self._shifts()]
+
+    @staticmethod
+    def _told(nodes: Sequence[Node], scene: Scene, other: Scene) -> list[Node]:
+        """Return nodes without plain surfaces behind texts that have the same colour there."""
+        texts = [leaf for leaf in scene.leaves if leaf.partner is not None and leaf.kind == "text"]
+        found = []
+        for node in nodes:
+            plain = node.kind == "surface" and not node.children and node.background is not None
+            on_it = [one for one in texts if plain and overlap(one.box, node.box) > 0.6 * _ink(one)]
+            twins = [one.partner for one in on_it if one.partner is not None]
+            if twins:
+                behind = commonest_colour(_crop(other.rgb, around(one.box for one in twins)))
+                if _apart_by([(behind, node.background or behind)])[0] < SEEN_COLOUR:
+                    continue
+            found.append(node)
+        return found
 
     def _impact(self, nodes: Iterable[Node], severity: float) -> float:
         area = sum(_ink(node) for node in nodes)
@@ -275,16 +293,17 @@ class _Comparison:
         for node in self.texts:
             other = node.partner
             assert other is not None
-            (w, h), (v, g) = node.box[2:], other.box[2:]
             if node.text != other.text or self._looks_the_same(node):
                 continue
-            if h > 1.5 * g or g > 1.5 * h or min(h, g) > 2.2 * max(w, v) / max(len(node.text), 1):
-                ratio = sqrt(w * h / max(v * g, 1))  # several lines, which may break elsewhere
-                if abs(ratio - 1) <= 2 * SEEN_WIDTH:
-                    continue
-            else:
-                ratio = w / max(v, 1)
-            if abs(ratio - 1) > SEEN_WIDTH and abs(w * h - v * g) > 2 * SEEN_WIDTH * v * g / 2:
+            lines = _lines(self.ours.rgb, node.box), _lines(self.theirs.rgb, other.box)
+            ratio = node.box[2] / max(other.box[2], 1)
+            least = SEEN_WIDTH
+            if max(map(len, lines)) > 1:  # which may break elsewhere
+                a, b = (float(sum(one)) for one in lines)
+                ratio, least = a / max(b, 1.0), 2 * SEEN_WIDTH
+                if len(lines[0]) != len(lines[1]):
+                    self.unsteady.add(node)
+            if abs(ratio - 1) > least and abs(node.box[2] - other.box[2]) > 1.5:
                 groups[round(log(ratio) * 20)].append(node)
                 self.unsteady.add(node)
         found = []
@@ -388,6 +407,8 @@ class _Comparison:
             if other is None or node.kind not in ("surface", "control", "image"):
                 continue
             if node.paint != other.paint and (change := _paint_change(node, other)):
+                if change[0] == "picture" and self._has_same_ground(node):
+                    continue
                 groups[change].append(node)
         for node, other in self._bodies():
             if (change := _paint_change(node, other)) and change[0] == "colour":
@@ -405,6 +426,15 @@ class _Comparison:
             )
             found.append(self._one("background", nodes, was, is_, severity, says))
         return [*found, *self._lost_surfaces()]
+
+    def _has_same_ground(self, node: Node) -> bool:
+        """Return whether a background picture is not seen, such as one that was not loaded."""
+        other = node.partner
+        assert other is not None
+        a, b = _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
+        if not a.size or not b.size:
+            return True
+        return _apart_by([(commonest_colour(a), commonest_colour(b))])[0] < SEEN_COLOUR
 
     def _bodies(self) -> list[tuple[Node, Node]]:
         """Return the bodies of both pages as if they were surfaces."""
@@ -499,7 +529,7 @@ class _Comparison:
             box, reference_box = _union(nodes), around(leaf.box for leaf in partners)
             if first.parent is not None:
                 self.unordered.update(
-                    one for child in first.parent.children for one in child.walk()
+                    one for child in first.parent.children for one in _not_on_surfaces(child)
                 )
             name = _name_of(first, leaves) if len(nodes) == 1 else _names_of(nodes, leaves)
             says = f"{_capital(name)} {_be(nodes)} in another order than on the reference page."
@@ -561,11 +591,16 @@ class _Comparison:
             )
             area = max(area, _ink(node))
         impact = _bounded(severity * sqrt(area / self.total))
+        box, reference_box, selector = node.box, other.box, node.selector
+        if first.kind != "resized" and (outer := _moving(node)) is not None:
+            box, selector = outer.box, outer.selector
+            x, y = (box[axis] + other.box[axis] - node.box[axis] for axis in (0, 1))
+            reference_box = x, y, box[2], box[3]
         return Difference(
             first.kind,
-            box=node.box,
-            reference_box=other.box,
-            selector=node.selector,
+            box=box,
+            reference_box=reference_box,
+            selector=selector,
             was=was,
             is_=is_,
             impact=impact,
@@ -647,6 +682,14 @@ def _outermost(nodes: Iterable[Node], belongs: Any) -> list[Node]:
     return sorted(found.values(), key=lambda one: one.order)
 
 
+def _not_on_surfaces(node: Node) -> Iterator[Node]:
+    """Yield a node and what it holds, but not what stands on a surface of its own."""
+    yield node
+    if not (node.is_drawn and node.partner is not None):
+        for child in node.children:
+            yield from _not_on_surfaces(child)
+
+
 def _by_parent(nodes: Iterable[Node]) -> list[list[Node]]:
     groups: dict[int, list[Node]] = defaultdict(list)
     for node in nodes:
@@ -673,6 +716,31 @@ def _shift_key(shift: Shift) -> Any:
     if shift.kind == "resized":
         return shift.kind, node.kind, node.tag, round(shift.dx / 2), round(shift.dy / 2)
     return shift.kind, node.tag, round(shift.dx), round(shift.dy), id(_great_parent(node))
+
+
+def _moving(node: Node) -> Node | None:
+    """Return the element around a thing that is displaced as a whole, and begins with it."""
+    assert node.partner is not None
+    dx, dy = (node.partner.box[axis] - node.box[axis] for axis in (0, 1))
+    found = None
+    most = 0.0
+    for one in node.ancestors():
+        if one.is_drawn or one.tag in ("html", "body"):
+            break
+        area = one.box[2] * one.box[3]
+        most = most or max(OUTER * area, OUTER * node.box[2] * node.box[3])
+        displaced = (
+            (leaf.partner.box[0] - leaf.box[0], leaf.partner.box[1] - leaf.box[1])
+            if leaf.partner is not None
+            else (dx, dy)
+            for leaf in one.leaves()
+        )
+        if area > most or not all(abs(x - dx) <= 2 and abs(y - dy) <= 2 for x, y in displaced):
+            break
+        if min(leaf.box[1] for leaf in one.leaves()) < node.box[1] - 2:
+            break
+        found = one
+    return found
 
 
 def _great_parent(node: Node) -> Node | None:
@@ -722,8 +790,13 @@ def _name_of(node: Node, leaves: Sequence[Node] | None = None) -> str:
     if role == "page":
         return "the page"
     if texts:
-        return f"the {role} “{_shortened(texts[0], 40)}”"
+        return f"the {role} “{_shortened(_telling(texts), 40)}”"
     return f"the {role} {_place(node)}"
+
+
+def _telling(texts: Sequence[str]) -> str:
+    """Return the first text that is more than a letter or a symbol."""
+    return next((one for one in texts if sum(map(str.isalnum, one)) > 2), texts[0])
 
 
 def _names_of(nodes: Sequence[Node], leaves: Sequence[Node]) -> str:
@@ -732,7 +805,7 @@ def _names_of(nodes: Sequence[Node], leaves: Sequence[Node]) -> str:
     role = "block" if role == "text" and nodes[0].kind == "group" else role
     plural = f"{role[:-1]}ies" if role.endswith("y") else f"{role}s"
     if texts:
-        return f"{len(nodes)} {plural} from “{_shortened(texts[0], 40)}” on"
+        return f"{len(nodes)} {plural} from “{_shortened(_telling(texts), 40)}” on"
     return f"{len(nodes)} {plural} {_place(nodes[0])}"
 
 
@@ -824,6 +897,24 @@ def replace_box(node: Node, box: PixelRect) -> Node:
 def _crop(rgb: Rgb, box: PixelRect) -> Rgb:
     x, y, w, h = box
     return rgb[max(round(y), 0) : max(round(y + h), 0), max(round(x), 0) : max(round(x + w), 0)]
+
+
+def _lines(rgb: Rgb, box: PixelRect) -> list[int]:
+    """Return how long the lines of a text are."""
+    part = _crop(rgb, box).astype(np.int16)
+    if not part.size:
+        return [1]
+    apart = np.abs(part - np.median(part.reshape(-1, 3), axis=0)).max(axis=2)
+    shown = apart >= max(0.4 * float(apart.max()), 12)
+    edges = np.flatnonzero(np.diff(shown.any(axis=1), prepend=False, append=False))
+    runs = [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+    most = max((b - a for a, b in runs), default=1)
+    found = []
+    for a, b in runs:
+        if b - a > 0.5 * most:
+            columns = np.flatnonzero(shown[a:b].any(axis=0))
+            found.append(int(columns[-1] - columns[0] + 1))
+    return found or [part.shape[1]]
 
 
 def _pictures_apart(a: Rgb, b: Rgb) -> float:

@@ -21,6 +21,8 @@ TOLERANCE = 2.0  # pixels that nobody sees
 MATES_APART = 12.0  # pixels between the lines that things of one row are aligned by
 MATES = 0.5  # of the height of the lower of two things that stand in one row
 
+OVERLAP = 12.0  # pixels by which things may lie on each other
+MARGIN = 40.0  # pixels that a thing which is gone or came may take beyond its own height
 END_APART = 80.0  # pixels between the end of a surface and of one that reaches down as far
 
 Edges = npt.NDArray[np.float64]
@@ -127,6 +129,13 @@ class _Group:
             kind: Literal["moved", "spacing"] = "moved" if back else "spacing"
             if back and self.nodes[index] in self.unsteady:
                 continue
+            if not back and was + dy < -OVERLAP <= was:
+                # It is not below what it should be below: nothing is pushed by it.
+                shift = float(self.g[index, TOP] - self.r[index, TOP])
+                area = _area(self.nodes[index])
+                if abs(shift) > TOLERANCE:
+                    found.append(Shift("moved", (self.nodes[index],), dy=shift, area=area))
+                continue
             nodes = (self.nodes[index], *(followers if back else ()))
             area = sum(_area(node) for node in (followers if not back else nodes))
             found.append(Shift(kind, nodes, dy=dy, was=was, side="above", area=area))
@@ -184,17 +193,19 @@ class _Group:
             gaps.append((g[index, TOP] - top_g, r[index, TOP] - top_r, top_g, top_r))
         gap_g, gap_r, floor_g, floor_r = min(gaps, key=lambda gap: abs(gap[0] - gap[1]))
         dy = float(gap_g - gap_r)
-        if abs(dy) <= TOLERANCE or self._is_explained_down(index, dy, floor_g, floor_r):
+        gone = _between(self.missing_boxes, floor_r, r[index])
+        came = _between(self.extra_boxes, floor_g, g[index])
+        if (gone and dy < 0) != (came and dy > 0) and abs(dy) > max(gone, came) + MARGIN:
+            dy += gone if dy < 0 else -came  # more than what is gone or came explains
+        elif (gone and dy < 0) or (came and dy > 0) or (gone and came):
+            return 0.0, float(gap_r)
+        if abs(dy) <= TOLERANCE or self._is_explained_down(index):
             return 0.0, float(gap_r)
         return dy, float(gap_r)
 
-    def _is_explained_down(self, index: int, dy: float, floor_g: float, floor_r: float) -> bool:
+    def _is_explained_down(self, index: int) -> bool:
         g, r = self.g, self.r
         if self._flows(index):
-            return True
-        gone = _between(self.missing_boxes, floor_r, r[index, TOP])
-        came = _between(self.extra_boxes, floor_g, g[index, TOP])
-        if (gone and dy < 0) or (came and dy > 0) or (gone and came):
             return True
         mates = self._mates(index)
         leader = max([index, *mates], key=lambda i: (r[i, BOTTOM] - r[i, TOP], -r[i, LEFT]))
@@ -231,28 +242,51 @@ class _Group:
         g, r = self.g, self.r
         apart = g[:, TOP] - r[:, TOP]
         before = apart[index] - dy
+        most = self._tolerance(index)
+        stays = np.abs(apart - before) <= most
+        mates = self._mates(index)
         across = (r[:, LEFT] < r[index, RIGHT]) & (r[:, RIGHT] > r[index, LEFT])
         below = across & (r[:, TOP] >= r[index, BOTTOM] - 3)
         below[index] = False
         if below.any():
             nearest = r[below, TOP].min()
             behind = {int(one) for one in np.flatnonzero(below & (r[:, TOP] <= nearest + 3))}
-            back = {one for one in behind if abs(apart[one] - before) <= TOLERANCE}
+            back = {one for one in behind if stays[one]}
             if back or len(behind) > 1 or not self._follows(index, behind):
                 return back or None
             # What is moved with it may end further below.
-            later = below & (np.abs(apart - before) <= TOLERANCE)
-            return {int(one) for one in np.flatnonzero(later)} or None
-        mates = self._mates(index)
-        if mates and all(abs(apart[one] - before) <= TOLERANCE for one in mates):
+            later = {int(one) for one in np.flatnonzero(below & stays)}
+            return later or self._beside_column(index, mates, stays)
+        if mates and all(stays[one] for one in mates):
             return set(mates)
-        if self.is_page:
-            return None
-        # The surface ends where it should.
         grown = (self.outer_g[BOTTOM] - self.outer_g[TOP]) - (
             self.outer_r[BOTTOM] - self.outer_r[TOP]
         )
+        if self.is_page:
+            # The page ends where it should, and not because it is lower than the window.
+            ends = self.outer_r[BOTTOM] - r[index, BOTTOM] <= END_APART
+            return {index} if ends and abs(grown - before) <= most else None
+        # The surface ends where it should.
         return {index} if abs(grown) <= TOLERANCE else None
+
+    def _beside_column(
+        self, index: int, mates: Sequence[int], stays: npt.NDArray[np.bool_]
+    ) -> set[int] | None:
+        """Return what stands right beside a column that is displaced as a whole."""
+        apart = self.g[:, TOP] - self.r[:, TOP]
+        column: set[int] = set()
+        for one in self.nodes[index].ancestors():
+            if one.is_drawn or one.tag in ("html", "body"):
+                break
+            inside = {id(node) for node in one.walk()}
+            held = {i for i, node in enumerate(self.nodes) if id(node) in inside}
+            if any(abs(apart[i] - apart[index]) > TOLERANCE for i in held):
+                break
+            column = held
+        others = {one for one in mates if one not in column}
+        if len(column) < 2 or not others or not all(stays[one] for one in others):
+            return None
+        return others
 
     def _follows(self, index: int, others: set[int]) -> bool:
         apart = self.g[:, TOP] - self.r[:, TOP]
@@ -340,8 +374,22 @@ class _Group:
                 continue
             inside = {id(one) for one in table.walk()}
             if any(id(one) in inside for one in (*lost, *self.unsteady)):
-                return True
+                return self._moves_with_its_cell(index)
         return False
+
+    def _moves_with_its_cell(self, index: int) -> bool:
+        node = self.nodes[index]
+        cell = next((one for one in node.ancestors() if one.tag in ("td", "th")), None)
+        if cell is None:
+            return True
+        own = {id(one) for one in node.walk()}
+        dx = self.g[index, LEFT] - self.r[index, LEFT]
+        others = [leaf for leaf in cell.leaves() if leaf.partner and id(leaf) not in own]
+        return all(
+            abs(leaf.box[0] - leaf.partner.box[0] - dx) <= TOLERANCE
+            for leaf in others
+            if leaf.partner is not None
+        )
 
     def _is_explained_width(self, index: int) -> bool:
         g, r = self.g, self.r
@@ -430,16 +478,22 @@ def node_is_scaled(node: Node, partner: Node) -> bool:
 
 def _contents(node: Node, partner: Node) -> tuple[Any, Any]:
     """Return the edges of what two surfaces hold that both have; None for nothing."""
-    pairs = [(one.box, one.partner.box) for one in _flat(node) if one.partner is not None]
     held = {id(one) for one in partner.walk()}
     pairs = [
         (one.box, one.partner.box)
         for one in _flat(node)
-        if one.partner is not None and id(one.partner) in held
+        if one.partner is not None and id(one.partner) in held and not _fills(one, node)
     ]
     if not pairs:
         return None, None
     return tuple(_edges([around(boxes)])[0] for boxes in zip(*pairs, strict=True))
+
+
+def _fills(text: Node, field: Node) -> bool:
+    """Return whether a text is given the box of its field."""
+    return text.kind == "text" and all(
+        abs(a - b) <= TOLERANCE for a, b in zip(text.box, field.box, strict=True)
+    )
 
 
 def _with_dx(shift: Shift, dx: float) -> Shift:
@@ -463,12 +517,14 @@ def _aligned(
     return bool(((np.abs(ours - theirs) <= TOLERANCE) & (np.abs(theirs) <= most)).any())
 
 
-def _between(boxes: Edges, top: float, bottom: float) -> bool:
-    """Return whether half of one of some boxes lies between two heights."""
+def _between(boxes: Edges, top: float, edges: Edges) -> float:
+    """Return how much height is taken by boxes of which half lies above a thing; 0 for none."""
     if len(boxes) == 0:
-        return False
-    shared = np.minimum(boxes[:, BOTTOM], bottom + 3) - np.maximum(boxes[:, TOP], top - 3)
-    return bool((shared > 0.5 * (boxes[:, BOTTOM] - boxes[:, TOP])).any())
+        return 0.0
+    shared = np.minimum(boxes[:, BOTTOM], edges[TOP] + 3) - np.maximum(boxes[:, TOP], top - 3)
+    across = (boxes[:, LEFT] < edges[RIGHT]) & (boxes[:, RIGHT] > edges[LEFT])
+    found = boxes[(shared > 0.5 * (boxes[:, BOTTOM] - boxes[:, TOP])) & across]
+    return float(found[:, BOTTOM].max() - found[:, TOP].min()) if len(found) else 0.0
 
 
 def _beside(boxes: Edges, edges: Edges) -> bool:

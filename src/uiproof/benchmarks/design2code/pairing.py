@@ -7,34 +7,32 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from math import hypot
 
+import cv2
 import numpy as np
 
 from uiproof.benchmarks.design2code.matching import TextSimilarity, assign
 from uiproof.benchmarks.design2code.scene import Node, Scene, around
+from uiproof.vision.images import Rgb
 
 SAME_TEXT = 0.6  # similarity of two texts, one of which was changed
 NEAR = 150.0  # pixels: farther apart, place says nothing
 IN_PLACE = 0.75  # how near a text must be to one with other words to stand in its place
 STAYS = 0.96  # how near a text must be to the place that its neighbours let expect
+ALIKE = 0.1  # of the area of a picture or a surface, to stand in its place
+SAME_SHAPE = 0.75  # of the proportions of two pictures that show the same
+SAME_SIGHT = 16.0  # mean levels between them
+MOST_PICTURES = 200
 SAME_CONTENTS = 0.5  # of what two surfaces hold must be the same
 MOST_PIECES = 8  # texts of one page that are one text of the other
 MOST_COMPARED = 4_000_000  # leaves of one page times those of the other
 
 
-def pair(generated: Scene, reference: Scene, *, by_place: bool = False) -> set[Node]:
+def pair(generated: Scene, reference: Scene) -> set[Node]:
     """Make partners of the nodes of two pages that are the same thing.
 
-    Returns the nodes of the generated page that stand in another order than their partners. The
-    order is that of the documents, or with `by_place`, for texts alone, that of their places.
+    Returns the nodes of the generated page that stand in another order than their partners.
     """
-    ours, theirs = generated.leaves, reference.leaves
-    if by_place:
-        ours, theirs = (
-            _as_read([one for one in side if one.kind == "text"]) for side in (ours, theirs)
-        )
-    if len(ours) * len(theirs) > MOST_COMPARED:
-        most = int(MOST_COMPARED**0.5)
-        ours, theirs = ours[:most], theirs[:most]
+    ours, theirs = _bounded(generated.leaves, reference.leaves)
     for side, other in ((ours, theirs), (theirs, ours)):
         _join_pieces(side, other)
     ours = [one for one in ours if one.parent is not None]
@@ -57,9 +55,28 @@ def pair(generated: Scene, reference: Scene, *, by_place: bool = False) -> set[N
         if _nearness(node, twin, _shifts([twin], theirs, settled)[0]) < STAYS:
             displaced.add(node)
     _pair_rest(ours, theirs, theirs, similarity, _like_elsewhere)
-    if not by_place:
-        _pair_surfaces(generated, reference)
+    _pair_pictures(generated, reference)
+    _pair_surfaces(generated, reference)
     return displaced
+
+
+def pair_rest(ours: Sequence[Node], theirs: Sequence[Node]) -> None:
+    """Make partners of texts that have none: those of a page, and those read in a screenshot."""
+    waiting, read = _bounded(
+        *([one for one in side if one.partner is None] for side in (ours, theirs))
+    )
+    for side, other in ((waiting, read), (read, waiting)):
+        _join_pieces(side, other)
+    sequence, similarity = _as_read(theirs), TextSimilarity()
+    for worth in (_in_place, _same_elsewhere, _like_elsewhere):
+        _pair_rest(waiting, read, sequence, similarity, worth)
+
+
+def _bounded(ours: list[Node], theirs: list[Node]) -> tuple[list[Node], list[Node]]:
+    if len(ours) * len(theirs) > MOST_COMPARED:
+        most = int(MOST_COMPARED**0.5)
+        return ours[:most], theirs[:most]
+    return ours, theirs
 
 
 def _as_read(texts: Sequence[Node]) -> list[Node]:
@@ -207,12 +224,14 @@ def _alike(a: Node, b: Node) -> float:
 
 def _in_place(a: Node, b: Node, near: float, similarity: TextSimilarity) -> float:
     if a.kind != "text":
-        score = (_alike(a, b) + near) / 2
-        return score if score >= 0.5 and near > 0 else 0.0
+        alike = _alike(a, b)
+        score = (alike + near) / 2
+        return score if score >= 0.5 and near > 0 and alike >= ALIKE else 0.0
     alike = similarity(a.text.lower(), b.text.lower())
     if alike >= SAME_TEXT:
         return 1 + alike + near / 10
-    styled = a.font.split("|")[:2] == b.font.split("|")[:2] or _alike(a, b) > 0.8
+    unknown = b.font_size == 0  # read in a screenshot
+    styled = unknown or a.font.split("|")[:2] == b.font.split("|")[:2] or _alike(a, b) > 0.8
     if near >= IN_PLACE and (styled or alike >= SAME_TEXT / 2):
         return (alike + near) / 2
     return 0.0
@@ -253,7 +272,7 @@ def _join_pieces(side: list[Node], other: list[Node]) -> None:
             if side[end].kind != "text":
                 break
             joined += "".join(side[end].text.split())
-            if wanted.get(joined, 0) > have.get(joined, 0):
+            if _wanted(joined, wanted) > have.get(joined, 0):
                 last = end
                 break
         if last is not None:
@@ -268,6 +287,41 @@ def _join_pieces(side: list[Node], other: list[Node]) -> None:
         index += 1
 
 
+def _wanted(joined: str, wanted: dict[str, int]) -> int:
+    """Return how often a text is wanted, with or without what it ends with."""
+    return wanted.get(joined, 0) or wanted.get(joined.rstrip(".:;,"), 0)
+
+
+def _pair_pictures(generated: Scene, reference: Scene) -> None:
+    """Marry pictures that show the same, wherever they are and however large."""
+    ours, theirs = (
+        [one for one in scene.leaves if one.kind == "image" and one.partner is None][:MOST_PICTURES]
+        for scene in (generated, reference)
+    )
+    if not ours or not theirs:
+        return
+    small = [_small(generated.rgb, node) for node in ours]
+    others = [_small(reference.rgb, node) for node in theirs]
+    table = np.zeros((len(ours), len(theirs)))
+    for i, a in enumerate(ours):
+        for j, b in enumerate(theirs):
+            (w, h), (v, g) = a.box[2:], b.box[2:]
+            shape = min(w * g, v * h) / max(w * g, v * h, 1e-9)
+            if shape >= SAME_SHAPE and float(cv2.absdiff(small[i], others[j]).mean()) < SAME_SIGHT:
+                table[i, j] = shape + _alike(a, b)
+    for i, j in zip(*assign(table), strict=True):
+        if table[i, j] > 0:
+            marry(ours[i], theirs[j])
+
+
+def _small(rgb: Rgb, node: Node) -> Rgb:
+    x, y, w, h = (max(round(value), 0) for value in node.box)
+    part = rgb[y : y + h, x : x + w]
+    if not part.size:
+        return np.zeros((8, 8, 3), np.uint8)
+    return np.asarray(cv2.resize(part, (8, 8), interpolation=cv2.INTER_AREA), np.uint8)
+
+
 def _pair_surfaces(generated: Scene, reference: Scene) -> None:
     """Marry surfaces that hold the same things."""
     theirs = {id(node): {id(leaf) for leaf in node.leaves()} for node in _holders(reference)}
@@ -280,7 +334,7 @@ def _pair_surfaces(generated: Scene, reference: Scene) -> None:
             shared.update(one for one in partner.ancestors() if id(one) in theirs)
         for other, count in shared.items():
             alike = count / (len(leaves) + len(theirs[id(other)]) - count)
-            if alike >= SAME_CONTENTS:
+            if alike > SAME_CONTENTS or (alike == SAME_CONTENTS and _alike(node, other) > 0.5):
                 same = (node.kind == other.kind) + (node.tag == other.tag)
                 same += (node.paint == other.paint) + (node.selector == other.selector)
                 candidates.append((alike + _alike(node, other) + same / 2, node, other))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from uiproof.benchmarks.design2code.blocks import Color, LegibleText, PixelRect
+from uiproof.benchmarks.design2code.blocks import Color, PixelRect
 from uiproof.benchmarks.design2code.pages import Element, PageView
 from uiproof.benchmarks.design2code.strict import seen_contents
 from uiproof.vision.images import Rgb
@@ -143,17 +143,6 @@ def scene_of(view: PageView) -> Scene:
         for child in node.children:
             child.parent = node
     return Scene(root, view.reachable)
-
-
-def scene_of_lines(rgb: Rgb, lines: Iterable[LegibleText]) -> Scene:
-    """Return the scene of a picture of which nothing is known but the lines that were read."""
-    height, width = rgb.shape[:2]
-    root = Node("group", (0.0, 0.0, float(width), float(height)), tag="html")
-    for box, text, color, _ in lines:
-        node = Node("text", box, len(root.children) + 1, parent=root)
-        node.text, node.color = " ".join(text.split()), color
-        root.children.append(node)
-    return Scene(root, rgb)
 
 
 def _insert(element: Node, texts: Sequence[Node]) -> None:
