@@ -17,13 +17,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import uiproof
 from cpu import Clocks, Spent, adopt_orphans, spent_so_far
 from design2code import Bare
 from uiproof.benchmark import BrokenCase
 from uiproof.benchmarks.interaction2code.cases import Answer, InteractionCase, cases
 from uiproof.benchmarks.interaction2code.judge import Interaction2CodeJudge
 from uiproof.browser.source import PageSource
-from uiproof.registry import resolve_dataset
+
+BUNDLED = Path(uiproof.__file__).parent / "demo" / "interaction2code"
 
 
 class Verdicts(Interaction2CodeJudge):
@@ -47,7 +49,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=40, help="cases, evenly chosen")
     parser.add_argument("--verdicts", action="store_true", help="without the scores of pictures")
     options = parser.parse_args()
-    dataset, generated = options.folders or (resolve_dataset("interaction2code-demo")[1], None)
+    dataset, generated = options.folders or (BUNDLED, None)
     found = [one for one in cases(dataset) if not isinstance(one, BrokenCase)]
     chosen = found[:: max(len(found) // options.most, 1)][: options.most]
     adopt_orphans()

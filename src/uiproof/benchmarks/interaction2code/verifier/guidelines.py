@@ -52,12 +52,18 @@ def opinion(f: Features) -> Opinion:
 
 def presence(f: Features) -> float:
     """Return the share of the reference's effect that is there, wherever it is."""
-    looks = min(f.same_after, f.area_recall, f.area_precision)
-    if f.close >= NEAR_COPY and looks >= SAME and not 0 <= f.came_recall < 0.6:
-        return 1.0  # it looks as the reference does
+    if _looks_the_same(f):
+        return 1.0
     there = f.present + f.misplaced + f.peer
     # Words that the page never had, before or after, were left out of it on purpose.
     return max(there, f.relative) if f.relative >= 0 and f.came_precision > 0.8 else there
+
+
+def _looks_the_same(f: Features) -> bool:
+    """Return whether a near copy looks afterwards as the reference does."""
+    read = not 0 <= f.came_recall < 0.6 or f.shown_before > 0.9  # words that only move
+    looks = min(f.same_after, f.area_recall, f.area_precision) >= SAME
+    return looks and read and f.close >= NEAR_COPY
 
 
 def _first(f: Features, share: float) -> Said:
@@ -86,7 +92,7 @@ def _first(f: Features, share: float) -> Said:
         return element, element is not F.WRONG_ELEMENT or bool(f.belongs)
     if f.sibling and not complete:
         return F.EFFECT_TARGET, False
-    if _other_layer(f) and (complete or recall >= 0.6):
+    if _other_layer(f) and not _looks_the_same(f) and (complete or recall >= 0.6):
         return F.EFFECT_TYPE, True
     if displaced := _displaced(f, recall, share):
         return displaced
@@ -194,6 +200,10 @@ def _complete(f: Features) -> Said:
     same = f.close >= NEAR_COPY and f.same_before > 0.9  # until then
     if same and f.same_after < 0.6 and f.reference_came == 0:
         return (F.EFFECT_POSITION if f.reference_moved else F.PARTIAL), True
+    # The shade of an element under the pointer is in pictures of the reference, too.
+    whole = f.came_recall > 0.95 and min(f.area_recall, f.parts) > 0.9
+    if _looks_the_same(f) or (whole and not (f.says_color or f.says_switch)):
+        return F.NONE, True
     if f.absent > 0.2 or (f.close > 0.7 and f.lacks and f.same_after < 0.97):
         return F.PARTIAL, True
     if f.close > 0.7 and f.reference_own > 0.3 and 0 <= f.own_colour < 0.35 and f.says_color:
