@@ -2,9 +2,10 @@
 
     python bench/interactions.py [DATASET GENERATED] [--most 40] [--verdicts]
 
-A case costs bare warm Chromium one navigation, one act and two full-page screenshots. We judge the
+Bare warm Chromium navigates twice and takes two full-page screenshots, without acting. We judge the
 same cases with one warm judge; both sides take turns. References are read anew: the cache of
-readings is an empty folder, and cases of one reference share it as they do in a run. With
+readings is an empty folder. A small sample shares few references, so it reads more than a run does;
+the first case warms up and is then counted with its readings known. With
 `--verdicts` only the verdicts are made, without the scores of pictures. Without folders the bundled
 pages are judged against themselves.
 """
