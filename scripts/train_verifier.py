@@ -27,12 +27,14 @@ RECORDED = ROOT / "tests" / "benchmarks" / "interaction2code" / "recorded"
 MODEL = Path(models.__file__).with_name("model.json")
 # Features that the guidelines' opinion is weighed with.
 WEIGHED = [
-    *("present", "misplaced", "peer", "different", "absent", "substitute", "harmful"),
+    *("present", "misplaced", "peer", "different", "absent", "substitute", "harmful", "lacks"),
     *("came_recall", "came_precision", "went_recall", "relative", "area_precision", "back"),
+    *("appeared", "vanished", "retexted", "recoloured", "resized", "own", "sibling", "context"),
+    *("colour", "same_after", "says_component", "says_text", "says_color", "score", "kind_fits"),
 ]
 TRUST = 3.2  # logit that the guidelines' opinion begins with
-PENALTY = 12.0  # of weights that leave what they begin with
-UNSURE = {"usable": 0.75, "type": 0.45}
+PENALTY = 25.0  # of weights that leave what they begin with
+UNSURE = {"usable": 0.82, "type": 0.55}
 
 
 @dataclass(frozen=True)

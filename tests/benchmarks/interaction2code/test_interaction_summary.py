@@ -54,6 +54,14 @@ def failed(name):
     )
 
 
+def test_rates_are_given_with_and_without_unsure_verdicts():
+    unsure = replace(record("2/1", failure="j", usable=False), flags=("unsure",))
+    summary = summarise([record("1/1"), record("1/2"), unsure])
+    assert summary["scores"]["usable"]["mean"] == pytest.approx(2 / 3)
+    assert summary["sure_only"]["n"] == 2
+    assert summary["sure_only"]["usable"]["mean"] == 1
+
+
 def test_what_is_not_implemented_counts_zero_and_is_also_left_out():
     summary = summarise([record("1/1"), record("1/2", failure="b"), record("2/1")])
     part = summary["scores"]["paper"]["part"]["ssim"]

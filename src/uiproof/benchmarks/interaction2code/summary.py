@@ -2,7 +2,8 @@
 
 Interactions of one page are alike, so intervals are over pages. A failed case is in every mean
 with 0. What a page does not implement counts 0 in the interaction part, and the same means without
-these interactions are in `implemented_only`. Positions that a data set does not tell are left out,
+these interactions are in `implemented_only`; rates without verdicts that are unsure are in
+`sure_only`. Positions that a data set does not tell are left out,
 as their `n` says.
 """
 
@@ -53,6 +54,7 @@ class _Columns:
     scores: dict[str, list[float]] = field(default_factory=dict)
     pages: list[str] = field(default_factory=list)
     failed: list[bool] = field(default_factory=list)
+    sure: list[bool] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)
     usable: Counter[str] = field(default_factory=Counter)  # by failure type
     paths: list[Mapping[str, Any]] = field(default_factory=list)
@@ -63,6 +65,7 @@ class _Columns:
             self.scores.setdefault(key, []).append(float("nan") if value is None else float(value))
         self.pages.append(str(record.details.get("page") or page_of(record.id)))
         self.failed.append(record.status == "failed")
+        self.sure.append(UNSURE not in record.flags)
         verdict = record.details.get("verdict") or {}
         failure = str(verdict.get("failure") or "a")
         self.failures[failure] += 1
@@ -109,6 +112,7 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
         "failed": sum(columns.failed),
         "scores": _scores(columns),
         "implemented_only": _implemented_only(columns),
+        "sure_only": _sure_only(columns),
         "failures": {
             kind: {
                 "n": columns.failures[kind],
@@ -162,6 +166,17 @@ def _implemented_only(columns: _Columns) -> dict[str, Any]:
     usable = np.array(columns.scores.get("usable", []))[chosen]
     pages = np.array(columns.pages)[chosen]
     return {"n": int(chosen.sum()), **made, "usable": _rate(usable.tolist(), pages.tolist())}
+
+
+def _sure_only(columns: _Columns) -> dict[str, Any]:
+    """Return the rates without the verdicts that a person should look at."""
+    pages = [page for page, sure in zip(columns.pages, columns.sure, strict=True) if sure]
+    rates: dict[str, Any] = {"n": len(pages)}
+    for name in RATES:
+        values = columns.scores.get(name, [])
+        chosen = [one for one, sure in zip(values, columns.sure, strict=True) if sure]
+        rates[name] = _rate(chosen, pages)
+    return rates
 
 
 def _mean(columns: _Columns, key: str, chosen: np.ndarray[Any, Any]) -> dict[str, Any] | None:

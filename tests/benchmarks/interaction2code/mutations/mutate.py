@@ -11,7 +11,9 @@ from mutations.pages import Page, Working
 from mutations.session import PAUSE, Corners, Seen, Session, Stranger
 
 TYPES = ("none", *"abcdefghij")
-USABLE = frozenset({"none", "c", "d", "e", "f", "i"})
+USABLE = frozenset(
+    {"none", "d", "e", "f", "i"}
+)  # (c): most stand-ins here are far away or controls
 SLOW = 900  # ms, for mutations that delay something
 
 

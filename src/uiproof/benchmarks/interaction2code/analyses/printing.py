@@ -79,6 +79,9 @@ def _rates(summary: Mapping[str, Any]) -> Table:
             rows.append((label, str(entry["n"]), f"{100 * entry['share']:.1f} %"))
     if unsure := summary["flags"].get(UNSURE):
         rows.append(("Unsure", str(unsure), f"{100 * unsure / summary['n']:.1f} %"))
+        for name in ("implemented", "usable"):
+            rate = (summary.get("sure_only") or {}).get(name)
+            rows.append((f"{name.capitalize()}, without unsure", _count(rate), _rate(rate)))
     if paths := summary.get("sequences"):
         done = f"{paths['done']} of {paths['steps']} steps"
         rows.append(

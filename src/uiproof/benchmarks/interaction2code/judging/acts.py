@@ -89,11 +89,10 @@ def act(stage: Stage, query: TriggerQuery, steps: Sequence[TriggerQuery] = ()) -
     done = None if action == query.action else action
     if not _did_anything(outcome):
         for target, other in _alternatives(element, query.action, before.snapshot):
-            if other is not None:
-                after, outcome = perform(stage, before, target, other)
-                done = other
-                if _did_anything(outcome):
-                    break
+            after, outcome = perform(stage, before, target, other)
+            done = other
+            if _did_anything(outcome, besides=element.ref):
+                break
     found = replace(found, element=element)
     return Act(loaded, before, found, after, outcome, done, approach)
 
@@ -186,14 +185,18 @@ def perform(
 
 def _alternatives(
     element: Element, action: Action, snapshot: Snapshot
-) -> list[tuple[Element, Action | None]]:
+) -> list[tuple[Element, Action]]:
     """Return what a person would do next to an element of another kind than expected.
 
-    A list is not only clicked, something in it is chosen; what cannot be chosen from a list is
-    written, or clicked by its name; a field or a button that stands for a slider is filled in or
-    clicked.
+    A list is not only clicked or written in, something in it is chosen; what cannot be chosen from
+    a list is written and confirmed, or clicked by its name; a field or a button that stands for a
+    slider is filled in or clicked; a number is counted up.
     """
     written = element.tag == "input" and element.type not in _NOT_FILLED_IN
+    if action.kind == "click" and element.type == "number":
+        return [(element, Action("key", "ArrowUp"))]
+    if action.kind == "type" and element.tag == "select":
+        return [(element, Action("select", action.value)), (element, Action("select"))]
     if action.kind == "click" and element.tag == "select":
         return [(element, Action("select"))]
     if action.kind == "drag" and written:
@@ -202,20 +205,21 @@ def _alternatives(
         return [(element, Action("click"))]
     if action.kind == "select" and action.value:
         if written or element.tag == "textarea":
-            return [(element, Action("type", action.value))]
+            return [(element, Action("type", action.value)), (element, Action("key", "Enter"))]
         named = [one for one in snapshot.elements if plain(one.label) == plain(action.value)]
         return [(one, Action("click")) for one in named[-2:]]
     return []
 
 
-def _did_anything(outcome: Outcome) -> bool:
+def _did_anything(outcome: Outcome, besides: int | None = None) -> bool:
+    """Return whether anything has changed, if need be other than one element itself."""
     changed, events = outcome.changes, outcome.events
-    seen = (
-        *(changed.appeared, changed.vanished, changed.moved, changed.resized),
-        *(changed.recoloured, changed.retexted, changed.restated),
-        *(events.dialogs, events.windows, events.navigations),
+    pairs = (
+        *(*changed.moved, *changed.resized, *changed.recoloured),
+        *(*changed.retexted, *changed.restated),
     )
-    return changed.new_page or any(seen)
+    seen = (changed.appeared, changed.vanished, events.dialogs, events.windows, events.navigations)
+    return changed.new_page or any(seen) or any(new.ref != besides for _, new in pairs)
 
 
 def _revealed(stage: Stage, element: Element, loaded: PageState) -> PageState:

@@ -369,7 +369,7 @@ def _alike(name: str, label: str) -> float:
     if a == b:
         # Signs decide where letters are the same: A+ is not A-.
         same = "".join(name.split()).casefold() == "".join(label.split()).casefold()
-        return 1.0 if same or len(a) > 2 else 0.8
+        return 1.0 if same or len(a) > 2 else 0.5
     if len(a) <= 2 or len(b) <= 2:
         return 0.0
     found = similarity(a, b)

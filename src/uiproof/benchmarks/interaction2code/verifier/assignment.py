@@ -20,6 +20,7 @@ from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.evidence import Difference
 from uiproof.benchmarks.interaction2code.verifier.layout import gap, moved
 from uiproof.benchmarks.interaction2code.verifier.objects import (
+    Motion,
     Side,
     Word,
     found_letters,
@@ -80,7 +81,13 @@ class Assignment:
         found: dict[str, float] = dict.fromkeys(STATUSES, 0.0)
         for one in self.expected:
             found[one.status] += one.importance
-        return {**found, "substitute": self.substitute, "harmful": self.harmful}
+        lacks = [one for one in self.expected if one.status == "absent" and one.kind != "moves"]
+        return {
+            **found,
+            "substitute": self.substitute,
+            "harmful": self.harmful,
+            "lacks": float(len([one for one in lacks if one.kind != "goes"])),
+        }
 
     def differences(self, most: int = 8) -> tuple[Difference, ...]:
         """Return what is not as in the reference, the most important first."""
@@ -115,15 +122,27 @@ def _words(o: Observation) -> list[Expected]:
     """Return the texts that should appear, go and move."""
     theirs, mine = o.theirs, o.mine
     found: list[Expected] = []
-    for group in _groups(theirs.came):
+    left = list(o.arrived)
+
+    def away(group: Sequence[Word]) -> float:
+        pairs = matched_words(group, left, o.later.place)
+        return min((gap(o.later.place(a.box), b.box) for a, b in pairs), default=1e6)
+
+    # Each word is that of one group only: the nearest one.
+    for group in sorted(_groups(theirs.came), key=away):
         text, box, size = _summary(group)
-        share = found_letters(group, mine.came)
+        size = max(size, const.LEAST_LETTERS)
+        share = found_letters(group, left)
         one = Expected("appears", text, box, float(size))
         if share >= const.MOSTLY:
-            status, place = _placed(o, matched_words(group, mine.came))
+            pairs = matched_words(group, left, o.later.place)
+            status, place = _placed(o, pairs)
+            for _, word in pairs:
+                left.remove(word)
         else:
             place = o.later.place(box)
-            status = "different" if _changes_at(o, place) else "absent"
+            other = _changes_at(o, place) and not _stays(o, box)
+            status = "different" if other else "absent"
         found.append(replace(one, status=status, place=place))
     new = _around([one.box for one in theirs.came])
     veiled = float(theirs.changed.mean()) > const.PAGE_SHARE  # hard to read, not gone
@@ -136,6 +155,10 @@ def _words(o: Observation) -> list[Expected]:
         status = "present" if there else "different" if _changes_at(o, place) else "absent"
         found.append(Expected("goes", text, box, weight * size, status, place))
     pushed = bool(theirs.came) or o.reference.after.shape[0] != o.reference.before.shape[0]
+    if theirs.trigger is not None and o.reference.action.kind == "drag":
+        box = theirs.trigger
+        own = [one for one in theirs.moved if box.contains(*one.before.centre)]
+        found += _dragged(o, own)
     for group in _groups([Word(one.text, one.after) for one in theirs.moved])[:12]:
         text, box, size = _summary(group)
         there = found_letters(group, mine.moved) >= const.MOSTLY
@@ -143,11 +166,32 @@ def _words(o: Observation) -> list[Expected]:
         status = "present" if there else "different" if _changes_at(o, place) else "absent"
         if there and not pushed:
             ends = [Word(one.text, one.after) for one in mine.moved]
-            status, at = _placed(o, matched_words(group, ends), by_trigger=False)
+            status, at = _placed(o, matched_words(group, ends, o.layout.place), moving=True)
             place = at or place
         weight = 0.05 if pushed else 0.6
         found.append(Expected("moves", text, box, weight * size, status, place))
     return found
+
+
+def _stays(o: Observation, box: PixelBox) -> bool:
+    """Return whether a text that another one should replace is still there."""
+    old = [one for one in o.theirs.went if one.box.overlap(box)]
+    return any(
+        one.text == kept.text and gap(o.later.place(one.box), kept.box) <= const.SAME_SPOT
+        for one in old
+        for kept in o.mine.kept
+    )
+
+
+def _dragged(o: Observation, own: Sequence[Motion]) -> list[Expected]:
+    """Return what is dragged: its place is the function."""
+    if not own:
+        return []
+    text, box, size = _summary([Word(one.text, one.after) for one in own])
+    ends = [Word(one.text, one.after) for one in o.mine.moved]
+    pairs = matched_words([Word(one.text, one.after) for one in own], ends, o.layout.place)
+    status, place = ("absent", o.later.place(box)) if not pairs else _placed(o, pairs, moving=True)
+    return [Expected("moves", text, box, 2.0 * size, status, place)]
 
 
 def _areas(o: Observation) -> list[Expected]:
@@ -155,15 +199,22 @@ def _areas(o: Observation) -> list[Expected]:
     theirs, mine = o.theirs, o.mine
     words = [one.box for one in (*theirs.came, *theirs.went)]
     words += [box for one in theirs.moved for box in (one.before, one.after)]
+    # Words that come tell more than the boxes around them.
+    most = (
+        const.AREA_WEIGHT if letters(theirs.came) >= const.FEW_LETTERS else 10 * const.AREA_WEIGHT
+    )
     found: list[Expected] = []
     pieces = mine.parts()[: const.MOST_PARTS]
     for part in theirs.parts()[: const.MOST_PARTS]:
-        if any(part.box.overlap(box) for box in words):
+        written = sum(min(box.area, part.box.overlap(box)) for box in words)
+        if written > const.WRITTEN * part.pixels:
             continue
         place = o.later.place(part.box)
-        one = Expected("looks different", "an area", part.box, sqrt(part.pixels) / 8, place=place)
+        one = Expected(
+            "looks different", "an area", part.box, min(sqrt(part.pixels) / 8, most), place=place
+        )
         new = _new_pixels(theirs, part.box)
-        if _changes_at(o, place):
+        if _changes_at(o, place, const.MUCH * part.pixels):
             around = pixels.grown(place, const.PART_GAP, *mine.size)
             alike = pixels.same_colours(new, _new_pixels(mine, around)) >= const.HALF
             found.append(replace(one, status="present" if alike else "different"))
@@ -198,14 +249,14 @@ def _areas(o: Observation) -> list[Expected]:
 def _changed_peer(o: Observation, new: Rgb, pieces: Sequence[pixels.Cluster]) -> PixelBox | None:
     """Return a thing like the element, in line with it, that changes as the element should."""
     for piece in pieces:
-        alike = 0.5 <= piece.pixels / max(len(new), 1) <= 2 and _in_line(o.found.box, piece.box)
+        alike = 0.5 <= piece.pixels / max(len(new), 1) <= 2 and in_line(o.found.box, piece.box)
         if alike and pixels.same_colours(new, _new_pixels(o.mine, piece.box)) >= const.MOSTLY:
             return piece.box
     return None
 
 
 def _placed(
-    o: Observation, pairs: Sequence[tuple[Word, Word]], *, by_trigger: bool = True
+    o: Observation, pairs: Sequence[tuple[Word, Word]], *, moving: bool = False
 ) -> tuple[Status, PixelBox | None]:
     """Return whether words that are there are at their place, and where they are."""
     if not pairs:
@@ -214,18 +265,23 @@ def _placed(
     want = _around([a.box for a, _ in pairs])
     assert at is not None
     assert want is not None
-    mapped = o.later.place(want)
+    # What moves is a landmark of the page afterwards, but none for its own place.
+    where = o.layout if moving else o.later
+    mapped = where.place(want)
     copy = o.layout.close >= const.NEAR_COPY
+    # A text that changes in place has a place to the pixel, as far as a page is a copy.
+    retexted = copy and not o.outcome.changes.appeared and not moving
+    limit = const.RETEXT_AWAY if retexted else const.TEXT_AWAY
 
     def near(place: Callable[[PixelBox], PixelBox]) -> bool:
         # Boxes around words that are scattered overlap wherever most of the words are.
         away = median(gap(place(a.box), b.box) for a, b in pairs) if copy else gap(place(want), at)
-        return away <= const.TEXT_AWAY
+        return away <= limit
 
-    if near(o.later.place) or (not copy and _same_neighbours(o, want, at)):
+    if near(where.place) or (not copy and _same_neighbours(o, want, at)):
         return "present", at
     trigger = o.reference.trigger
-    if trigger is not None and by_trigger:
+    if trigger is not None and not moving:
         (x, y), (to_x, to_y) = trigger.centre, o.found.box.centre
         if near(lambda box: moved(box, round(to_x - x), round(to_y - y))):
             return "present", at
@@ -237,7 +293,7 @@ def _elsewhere(o: Observation, place: PixelBox, at: PixelBox) -> Status:
     if o.outcome.changes.appeared:
         return "peer" if _beside_peer(o, place, at) else "misplaced"
     overwritten = any(one.box.overlap(at) for one in o.mine.went)
-    return "peer" if overwritten or _in_line(place, at) else "misplaced"
+    return "peer" if overwritten or in_line(place, at) else "misplaced"
 
 
 def _beside_peer(o: Observation, place: PixelBox, at: PixelBox) -> bool:
@@ -256,7 +312,7 @@ def _beside_peer(o: Observation, place: PixelBox, at: PixelBox) -> bool:
         and mine.tag == other.tag
         and abs(mine.box.width - other.box.width) <= const.PEER_SLACK
         and abs(mine.box.height - other.box.height) <= const.PEER_SLACK
-        and _in_line(mine.box, other.box)
+        and in_line(mine.box, other.box)
     )
 
 
@@ -266,7 +322,7 @@ def _same_neighbours(o: Observation, theirs: PixelBox, mine: PixelBox) -> bool:
     return bool(wanted) and len(wanted & given) >= 0.6 * len(wanted)
 
 
-def _in_line(one: PixelBox, other: PixelBox) -> bool:
+def in_line(one: PixelBox, other: PixelBox) -> bool:
     """Return whether two boxes are in one row or column, as things of one kind are."""
     column = abs(one.left - other.left) <= const.PEER_SLACK
     return column or abs(one.top - other.top) <= const.PEER_SLACK
@@ -291,9 +347,9 @@ def _rest(words: Sequence[Word], others: Sequence[Word]) -> list[Word]:
     return rest
 
 
-def _changes_at(o: Observation, place: PixelBox) -> bool:
+def _changes_at(o: Observation, place: PixelBox, least: float = 0) -> bool:
     around = pixels.grown(place, const.PART_GAP, *o.mine.size)
-    return pixels.count(o.mine.changed, around) >= const.SPECK
+    return pixels.count(o.mine.changed, around) >= max(const.SPECK, least)
 
 
 def _groups(words: Iterable[Word]) -> list[list[Word]]:

@@ -28,6 +28,7 @@ FAR = 0.12  # of the window: the same on pages that do not
 WRAPPED = 0.5  # share of a wrapper that the control in it fills
 
 # --- changes of elements
+RETEXT_AWAY = 24  # from which a text that changes is another one, on near copies
 TEXT_AWAY = 64  # from which a text is elsewhere on pages that look different
 
 # --- the effect
@@ -109,6 +110,13 @@ STILL = 5  # pixels by which a word may jitter
 MOST_WORDS = 200  # of one side that are grouped
 NEAR_COPY = 0.8  # share of texts at their places from which pictures can be compared
 CELL = 16  # pixels: the side of the squares in which changed areas are compared
+MUCH = 0.3  # share of an area that must change where it should
+REFLOW = 4  # words that move from which a text is broken into other lines
+MOST_WAYS = 3  # displacements of parts of a page that are followed
+LEAST_LETTERS = 4  # that a text is worth at least: a count is short
+AREA_WEIGHT = 6  # letters that an area without words is worth, at most
+WRITTEN = 0.03  # share of an area from which its words stand for it
 MOST_PARTS = 30  # pieces of a change that are followed
+BELONGS = 160  # pixels within which a text or heading is that of an element
 MORE_ALIKE = 0.2  # by which an element that works must be more like the reference's
 BESIDE_NAME = 40  # pixels from which a name in the sentence is not on the element

@@ -37,10 +37,11 @@ DOING: dict[ActionKind, str] = {
 }
 
 
+SHOWN_BEFORE = "the page shows the effect before anything is done"
+
+
 def objection(o: Observation) -> str | None:
     """Return why an effect is not that of acting on the element, else None."""
-    if _shown_before(o):
-        return "the page shows the effect before anything is done"
     acts = NeutralActs(o.reference, o.generated, o.found, o.outcome)
     targets, action = acts.choose()
     if not targets:
@@ -65,7 +66,7 @@ def _changes_likewise(o: Observation, outcome: Outcome) -> bool:
     return int((changed & same).sum()) >= const.EFFECT_SHARE * int(changed.sum())
 
 
-def _shown_before(o: Observation) -> bool:
+def shown_before(o: Observation) -> bool:
     """Return whether all of the reference's change is on the page before the act."""
     theirs, mine = o.theirs, o.mine
     if letters(theirs.came) >= const.FEW_LETTERS:

@@ -17,7 +17,7 @@ import numpy as np
 
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier import pixels
-from uiproof.benchmarks.interaction2code.verifier.assignment import Assignment
+from uiproof.benchmarks.interaction2code.verifier.assignment import Assignment, in_line
 from uiproof.benchmarks.interaction2code.verifier.element import kind_fits, kinds_of, trigger_tags
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask
 from uiproof.benchmarks.interaction2code.verifier.layout import Layout, gap, moved, shift
@@ -42,13 +42,13 @@ from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 
 UNKNOWN = -1.0
-
-UNKNOWN = -1.0
 _BACK = re.compile(
-    r"(?i)\b(again|second click|once more|undo|undoes|restor\w+|leaving|toggl\w+|moving away"
+    r"(?i)\b((?:again|second click|once more)[^.;]*"
+    r"\b(?:hid|clos|remov|restor|fold|collaps|off|back|un|clear|take)\w*"
+    r"|undo|undoes|restor\w+|leaving|toggl\w+|moving away"
     r"|switching (?:it )?(?:off|back)|untick\w*|uncheck\w*|clos(?:es|ing) it|folds? it"
-    r"|collapses? it"
-    r"|removes it|hides it|turns? (?:it )?off|back to|reverts?|goes back|deselect\w*)\b"
+    r"|collapses? it|removes it|hides it|turns? (?:it )?off|back to|reverts?|goes back"
+    r"|deselect\w*)\b"
 )
 _WINDOW = re.compile(r"(?i)\b(?:separate|browser|new) (?:browser )?(?:window|tab)\b|\bnew page\b")
 _OVERLAY = re.compile(
@@ -90,6 +90,10 @@ class Features:
     look: float  # correlation with the reference's picture
     place_look: float  # the same, of what is at the reference's place
     rival: float  # an element that reads more like the reference's
+    at_place: float  # share of its place that it is on
+    belongs: float  # it is a text, heading or label, or reads like what is meant
+    shrinks: float  # it becomes smaller where the reference's grows
+    sibling: float  # a thing of its kind changes as it should
     control: float  # a person sees that something can be done with it
     other_action: float
     refused: float
@@ -155,6 +159,9 @@ class Features:
     covered: float
     floating: float
     floating_area: float
+    over: float  # what appears covers words that stay
+    veil: float  # share of the page that looks different
+    reference_veil: float
     wide: float  # ratio of the changed boxes' widths
     high: float
     # colours and drawings
@@ -185,7 +192,8 @@ class Features:
     other_recall: float
     other_area: float
     other_gap: float
-    other_control: float
+    other_belongs: float
+    other_same: float  # share of its change that looks as the reference's, on near copies
     other_reads: float
     # the expected changes, weighed by their importance, and all that happens besides
     present: float
@@ -195,6 +203,7 @@ class Features:
     absent: float
     substitute: float
     harmful: float
+    lacks: float  # expected changes at whose places nothing happens
 
     def row(self) -> list[float]:
         """Return the numbers in order."""
@@ -289,6 +298,10 @@ def _element(o: Observation) -> dict[str, float]:
         "look": look,
         "place_look": place_look,
         "rival": max(rivals, default=0.0) - reads if reads >= 0 else UNKNOWN,
+        "at_place": UNKNOWN if trigger is None else _share_at(place, found.box),
+        "belongs": float(_belongs(o, found, names)),
+        "shrinks": float(_shrinks(o)),
+        "sibling": float(_sibling(o)),
         "control": float(is_control(found)),
         "other_action": float(
             o.generated.action is not None and o.generated.action.kind != o.reference.action.kind
@@ -297,6 +310,91 @@ def _element(o: Observation) -> dict[str, float]:
         "shared": o.layout.shared,
         "close": o.layout.close,
     }
+
+
+def _share_at(place: PixelBox, box: PixelBox) -> float:
+    return place.overlap(box) / max(min(place.area, box.area), 1)
+
+
+def _belongs(o: Observation, element: Element, names: Sequence[str]) -> bool:
+    """Return whether an element can stand in for another one: it has no meaning of its own."""
+    means = element.tag in ("button", "a", "select", "input", "textarea")
+    if element.attributes.get("draggable") == "true":
+        return False
+    if not means and element.role not in const.CONTROL_ROLES:
+        place = None if o.reference.trigger is None else o.layout.place(o.reference.trigger)
+        return place is None or (
+            gap(place, element.box) <= const.BELONGS and not _is_one_of(o, element)
+        )
+    called = [*names, *([o.reference.action.value] if o.reference.action.value else [])]
+    return bool(plain(element.label)) and likeness(called, element.label) >= const.ALL_WORDS
+
+
+def _is_one_of(o: Observation, element: Element) -> bool:
+    """Return whether an element is one of several with a pointer, each for itself."""
+    pointed = element.style.get("cursor") == "pointer"
+    return pointed and any(one.style.get("cursor") == "pointer" for one in _peers(o, element))
+
+
+def _peers(o: Observation, element: Element) -> list[Element]:
+    """Return the things of an element's kind, in one row or column with it."""
+    return [
+        one
+        for one in o.generated.snapshot.elements
+        if one.tag == element.tag
+        and one.ref != element.ref
+        and not _related(one, element)
+        and abs(one.box.height - element.box.height) <= const.PEER_SLACK
+        and in_line(one.box, element.box)
+    ]
+
+
+def _shrinks(o: Observation) -> bool:
+    """Return whether the element becomes smaller, and the reference's is drawn all around it."""
+    trigger, sides = o.theirs.trigger, ("left", "top", "right", "bottom")
+    if trigger is None or "size" not in {one.lower() for one in o.reference.visuals}:
+        return False
+    around = pixels.grown(trigger, 4 * const.FOCUS_RING, *o.theirs.size)
+    rings = [
+        replace(around, **{one: getattr(trigger, other)})
+        for one, other in zip(("right", "bottom", "left", "top"), sides, strict=True)
+    ]
+    if not all(pixels.count(o.theirs.changed, ring) >= const.SPECK for ring in rings):
+        return False
+    now = next((one for one in o.outcome.snapshot.elements if one.ref == o.found.ref), o.found)
+    return now.box.area < (1 - const.HARDLY) * o.found.box.area
+
+
+def _sibling(o: Observation) -> bool:
+    """Return whether a thing of the element's kind changes as the element itself should."""
+    found, theirs, mine = o.found, o.theirs, o.mine
+    peers = _peers(o, found)
+    if not peers or theirs.trigger is None:
+        return False
+
+    def share(mask: Mask, box: PixelBox) -> float:
+        return pixels.count(mask, box) / max(box.area, 1)
+
+    if share(theirs.changed, theirs.trigger) > 0.1 and share(mine.changed, found.box) < 0.02:
+        wanted = [o.layout.place(one.box) for one in theirs.parts()[: const.MOST_PARTS]]
+        for one in peers:
+            if share(mine.fresh, one.box) > 0.04 and not any(
+                one.box.overlap(box) for box in wanted if box.area < 4 * one.box.area
+            ):
+                return True
+    came = _around_words(theirs.came)
+    new = max(o.outcome.changes.appeared, key=lambda one: one.box.area, default=None)
+    if came is None or new is None or gap(came, theirs.trigger) > const.BESIDE:
+        return False
+    nearest = min(gap(one.box, new.box) for one in peers)
+    return nearest <= const.BESIDE and nearest + const.PEER_SLACK < gap(found.box, new.box)
+
+
+def _around_words(words: Sequence[Word]) -> PixelBox | None:
+    box: PixelBox | None = None
+    for one in words:
+        box = one.box if box is None else box.union(one.box)
+    return box
 
 
 def _kind_fits(o: Observation) -> bool:
@@ -425,11 +523,14 @@ def _words(o: Observation) -> dict[str, float]:
     theirs, mine = o.theirs, o.mine
     if o.reference.action.kind == "drag":
         theirs, mine = _masked(theirs), _masked(mine)
+        arrived = mine.came
+    else:
+        arrived = o.arrived
     after = [*mine.kept, *mine.came, *(Word(one.text, one.after) for one in mine.moved)]
     before = [*mine.kept, *mine.went, *(Word(one.text, one.before) for one in mine.moved)]
     pushed = _own_motions(theirs), _own_motions(mine)
     their_way, my_way = _mean_way(pushed[0]), _mean_way(pushed[1])
-    recall = found_letters(theirs.came, mine.came)
+    recall = found_letters(theirs.came, arrived)
     known = found_letters(theirs.went, before)
     # Pages that are built anew leave texts out, of what is there before and after alike.
     kept = known if letters(theirs.went) >= const.FEW_LETTERS else 0.5 + 0.5 * o.layout.shared
@@ -447,7 +548,7 @@ def _words(o: Observation) -> dict[str, float]:
         "came_precision": found_letters(mine.came, theirs.came),
         "went_recall": found_letters(theirs.went, mine.went),
         "went_precision": found_letters(mine.went, theirs.went),
-        "number_recall": found_letters(_numbers(theirs.came), _numbers(mine.came)),
+        "number_recall": found_letters(_numbers(theirs.came), _numbers(arrived)),
         "number_precision": found_letters(_numbers(mine.came), _numbers(theirs.came)),
         "shown_after": found_letters(theirs.came, after),
         "shown_before": found_letters(theirs.came, before),
@@ -511,7 +612,7 @@ def _font_growth(o: Observation) -> float | None:
 def _places(o: Observation) -> dict[str, float]:
     theirs, mine = o.theirs, o.mine
     later = o.later
-    pairs = matched_words(theirs.came, mine.came)
+    pairs = matched_words(theirs.came, o.arrived, later.place)
     by_layout = [gap(later.place(a.box), b.box) for a, b in pairs]
     by_trigger: list[float] = []
     trigger = o.reference.trigger
@@ -522,7 +623,7 @@ def _places(o: Observation) -> dict[str, float]:
     least = (
         [min(pair) for pair in zip(by_layout, by_trigger, strict=True)] if by_trigger else by_layout
     )
-    gone = matched_words(theirs.went, mine.went)
+    gone = matched_words(theirs.went, mine.went, o.layout.place)
     went_off = [gap(o.layout.place(a.box), b.box) for a, b in gone]
     parts = theirs.parts(), mine.parts()
     ways = [
@@ -630,8 +731,8 @@ def _around(parts: Sequence[pixels.Cluster]) -> PixelBox | None:
 def _area_overlap(o: Observation, later: Layout) -> tuple[float, float]:
     """Return how much of the changed areas lies on the other's, by cells of the mapped page."""
     cell = const.CELL
-    theirs = _cells(o.theirs.elsewhere)
-    mine = _cells(o.mine.elsewhere)
+    theirs = _cells(o.theirs.news)
+    mine = _cells(o.mine.news)
     if not theirs or not mine:
         return (0.0 if theirs else UNKNOWN), (0.0 if mine else UNKNOWN)
     there: set[tuple[int, int]] = set()
@@ -661,9 +762,7 @@ def _cells(mask: Mask) -> set[tuple[int, int]]:
 
 def _covered(side: Side) -> float:
     """Return the share of the gone words that lie where new ones are: they are covered."""
-    box = None
-    for one in side.came:
-        box = one.box if box is None else box.union(one.box)
+    box = _around_words(side.came)
     if box is None or not side.went:
         return 0.0
     return letters(one for one in side.went if box.contains(*one.box.centre)) / max(
@@ -676,6 +775,7 @@ def _floating(o: Observation) -> dict[str, float]:
     by_ref = {one.ref: one for one in o.outcome.snapshot.elements}
     area = 0
     floats = False
+    boxes = []
     for one in o.outcome.changes.appeared:
         at: Element | None = one
         inside = o.outcome.snapshot.inside(one)
@@ -688,7 +788,21 @@ def _floating(o: Observation) -> dict[str, float]:
         if own:
             floats = True
             area = max(area, one.box.area)
-    return {"floating": float(floats), "floating_area": _log(area)}
+            boxes.append(one.box)
+    old = {one.ref for one in o.generated.snapshot.elements if one.text.strip()}
+    covered = [
+        one
+        for one in o.outcome.snapshot.elements
+        if one.ref in old and one.ink is not None and one.ink.covered
+    ]
+    over = any(box.contains(*one.box.centre) for one in covered for box in boxes)
+    return {
+        "floating": float(floats),
+        "floating_area": _log(area),
+        "over": float(over),
+        "veil": float(o.mine.changed.mean()),
+        "reference_veil": float(o.theirs.changed.mean()),
+    }
 
 
 # --- colours
@@ -698,7 +812,7 @@ def _colours(o: Observation) -> dict[str, float]:
     theirs, mine = o.theirs, o.mine
     sides = []
     for side in (theirs, mine):
-        mask = side.elsewhere
+        mask = side.news
         if not pixels.clusters(mask, least=const.TRACE):
             mask = side.changed
         sides.append((side.before[mask], side.after[mask], mask))
@@ -717,7 +831,7 @@ def _colours(o: Observation) -> dict[str, float]:
         mask = side.changed & side.own
         own.append(side.after[mask])
     return {
-        **_sameness(o),
+        **_sameness(theirs, mine),
         "colour": pixels.same_colours(sides[0][1], sides[1][1]),
         "colour_before": pixels.same_colours(sides[0][0], sides[1][0]),
         "own_colour": pixels.same_colours(*own),
@@ -728,9 +842,8 @@ def _colours(o: Observation) -> dict[str, float]:
     }
 
 
-def _sameness(o: Observation) -> dict[str, float]:
+def _sameness(theirs: Side, mine: Side) -> dict[str, float]:
     """Return how much of what changes on either side looks the same on both."""
-    theirs, mine = o.theirs, o.mine
     width = min(theirs.size[0], mine.size[0])
     height = min(theirs.size[1], mine.size[1])
     either = theirs.elsewhere[:height, :width] | mine.elsewhere[:height, :width]
@@ -790,7 +903,12 @@ def _back(o: Observation) -> dict[str, float]:
 
 def _others(o: Observation) -> dict[str, float]:
     best = {"other_works": 0.0, "other_recall": UNKNOWN, "other_area": UNKNOWN}
-    best |= {"other_gap": UNKNOWN, "other_control": UNKNOWN, "other_reads": UNKNOWN}
+    best |= {
+        "other_gap": UNKNOWN,
+        "other_belongs": UNKNOWN,
+        "other_same": UNKNOWN,
+        "other_reads": UNKNOWN,
+    }
     names = trigger_names(o)
     for element, outcome in o.tries:
         side = generated_side(
@@ -805,15 +923,16 @@ def _others(o: Observation) -> dict[str, float]:
         if not pixels.clusters(mask):
             continue
         recall = found_letters(o.theirs.came, side.came)
-        score = 0.3 + max(recall, 0.0)
+        same = _sameness(o.theirs, side)["same_after"]
+        score = 0.3 + max(recall, 0.0 if o.theirs.came else same)
         if score > best["other_works"]:
-            control = element.tag in const.ACTIVE or element.role in const.CONTROL_ROLES
             best = {
                 "other_works": score,
                 "other_recall": recall,
                 "other_area": abs(_log(mask.sum()) - _log(o.theirs.elsewhere.sum())),
                 "other_gap": _log(gap(element.box, o.found.box)),
-                "other_control": float(control),
+                "other_belongs": float(_belongs(o, element, names)),
+                "other_same": same,
                 "other_reads": likeness(names, element.label) if names else UNKNOWN,
             }
     return best

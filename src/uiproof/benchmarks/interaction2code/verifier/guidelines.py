@@ -20,10 +20,11 @@ Said = tuple[Failure, bool]
 HARDLY = log1p(12)  # pixels: a change that nobody sees
 CLEARLY = log1p(30)
 LETTERS = log1p(3)
-BESIDE = log1p(80)  # pixels between an element and what belongs to it
 AWAY = log1p(60)  # pixels from which something is elsewhere
 FAR = log1p(90)
 POINTED = 0.95  # share of a change from which pointing does it, not the click
+SAME = 0.95  # share of a change that looks the same, from which it is the same
+VEIL = 0.4  # share of a page from which it is covered
 GUESS = 0.4  # score below which an element without an id may be any other
 
 
@@ -51,13 +52,24 @@ def opinion(f: Features) -> Opinion:
 
 def presence(f: Features) -> float:
     """Return the share of the reference's effect that is there, wherever it is."""
+    if _looks_the_same(f):
+        return 1.0
     there = f.present + f.misplaced + f.peer
     # Words that the page never had, before or after, were left out of it on purpose.
     return max(there, f.relative) if f.relative >= 0 and f.came_precision > 0.8 else there
 
 
+def _looks_the_same(f: Features) -> bool:
+    """Return whether a near copy looks afterwards as the reference does."""
+    read = not 0 <= f.came_recall < 0.6 or f.shown_before > 0.9  # words that only move
+    looks = min(f.same_after, f.area_recall, f.area_precision) >= SAME
+    return looks and read and f.close >= NEAR_COPY
+
+
 def _first(f: Features, share: float) -> Said:
     opened = bool(f.dialog or f.window or f.leaves)
+    if f.shrinks:
+        return F.WRONG_FUNCTION, False
     recall = f.came_recall if f.reference_came > 0 else -1.0
     if nothing := _nothing(f, opened=opened, recall=recall):
         return nothing
@@ -68,14 +80,20 @@ def _first(f: Features, share: float) -> Said:
     if opened and not f.says_browser_window:
         return F.EFFECT_TYPE, bool(recall > 0.6 or f.shown_after > 0.6 or f.dialog)
     if f.says_browser_window and not (f.window or f.leaves):
-        return (F.PARTIAL if recall > 0.5 else F.EFFECT_TYPE), False
-    if not f.by_id and f.score < GUESS and share < 0.5:
+        if recall > 0.5:
+            return F.PARTIAL, False
+        return F.EFFECT_TYPE, f.came > log1p(8)
+    if not f.by_id and _stranger(f, share):
         return F.MISSING, False
     pure = f.came_precision < 0 or f.came_precision >= 0.6 or f.came < log1p(8)
     complete = share >= 0.7 and pure
     element = _element(f)
     if element is not None and (complete or recall >= 0.75 or share >= 0.6):
-        return element, element is not F.WRONG_ELEMENT or f.offset < BESIDE
+        return element, element is not F.WRONG_ELEMENT or bool(f.belongs)
+    if f.sibling and not complete:
+        return F.EFFECT_TARGET, False
+    if _other_layer(f) and not _looks_the_same(f) and (complete or recall >= 0.6):
+        return F.EFFECT_TYPE, True
     if displaced := _displaced(f, recall, share):
         return displaced
     if _other_count(f):
@@ -91,22 +109,34 @@ def _nothing(f: Features, *, opened: bool, recall: float) -> Said | None:
     dead = itself and f.own < 0.02
     if not dead and not (itself and f.reference_elsewhere > CLEARLY and recall < 0.5):
         return None
-    if f.other_works >= 0.8 or (f.other_works > 0 and f.reference_came == 0):
-        return F.WRONG_ELEMENT, f.other_control < 0.5 and f.other_gap < AWAY
-    unlike = f.reference_reads and 0 <= f.reads < 0.7 and f.score < 0.6
+    copied = f.close < NEAR_COPY or f.other_same > 0.8
+    alike = f.reference_came == 0 and not f.drag and copied and f.other_area < 0.7
+    if f.other_works >= 0.8 if f.reference_came else f.other_works > 0 and alike:
+        return F.WRONG_ELEMENT, bool(f.other_belongs)
+    unlike = 0 <= f.reads < 0.7 and f.score < 0.6 if f.reference_reads else f.look < 0.4
     if not f.visible or (not f.by_id and (unlike or not f.kind_fits or f.score < GUESS)):
         return F.MISSING, False
     usual = dead or f.type or f.select or f.approach > 0.8 or f.own_state
-    if not usual and f.own > 0.15:
+    if (not usual and f.own > 0.15) or (f.click and f.came > LETTERS):
         return F.EFFECT_TYPE, False
     return F.NO_INTERACTION, False
+
+
+def _stranger(f: Features, share: float) -> bool:
+    """Return whether an element that was found without an id is another one."""
+    if f.score < GUESS and share < 0.5:
+        return True
+    if f.reference_reads:
+        return 0 <= f.reads < 0.7 and share < 0.9
+    return 0 <= f.look < 0.6 and f.at_place < 0.3 and (share < 0.9 or f.close >= NEAR_COPY)
 
 
 def _element(f: Features) -> Failure | None:
     """Return what is wrong with the element, given that it has the effect."""
     still = 0 <= f.look < 0.6 and f.place_look > 0.8 and f.look < f.place_look - 0.3
-    other = f.reference_reads and 0 <= f.reads < 0.6 and f.rival > 0.35
-    if (still and f.offset > log1p(16)) or (other and f.offset > log1p(25)):
+    other = f.reference_reads and 0 <= f.reads < 0.85 and f.rival + f.reads > 0.95
+    away = f.at_place < 0.3
+    if away and ((still and f.offset > log1p(16)) or (other and f.offset > log1p(25))):
         return F.WRONG_ELEMENT
     if not f.kind_fits or f.other_action:
         return F.WRONG_TYPE
@@ -116,14 +146,16 @@ def _element(f: Features) -> Failure | None:
     if not anew and f.offset > FAR and f.raw_offset > AWAY and f.neighbours < 0.7:
         return F.WRONG_POSITION
     # Where all else is at its place, the element and its label have moved together.
-    if f.close > 0.7 and f.raw_offset > FAR and (f.offset > AWAY or f.neighbours < 0.9):
+    apart = f.close > 0.9 or f.offset > AWAY or f.neighbours < 0.9
+    if f.close > 0.7 and f.raw_offset > FAR and apart:
         return F.WRONG_POSITION
     return None
 
 
 def _displaced(f: Features, recall: float, share: float) -> Said | None:
     """Return a failure where the effect is there, at another place or on another thing."""
-    if f.peer >= 0.3 and f.misplaced < 0.1 and f.appeared == 0 and f.present < 0.7:
+    same_kind = f.vanished == 0 or f.reference_came == 0
+    if f.peer >= 0.3 and f.misplaced < 0.1 and f.appeared == 0 and f.present < 0.7 and same_kind:
         return F.EFFECT_TARGET, False
     if share < 0.5 or f.present >= 0.6:
         return None
@@ -137,13 +169,18 @@ def _displaced(f: Features, recall: float, share: float) -> Said | None:
     if other_went and f.appeared == 0:
         return F.EFFECT_TARGET, False
     if recall >= 0.6:
-        flows = not f.floating and f.floating_area == 0
-        if (f.says_window or f.says_overlay) and flows and f.appeared > 0:
-            return F.EFFECT_TYPE, True
-        if f.floating and not f.says_overlay and f.reference_growth > log1p(10):
-            return F.EFFECT_TYPE, True
         return F.EFFECT_POSITION, True
     return F.EFFECT_TARGET, False
+
+
+def _other_layer(f: Features) -> bool:
+    """Return whether something lies over the page that does not in the reference, or reversed."""
+    meant = bool(f.says_overlay or f.says_window or f.reference_veil > VEIL)
+    if meant:
+        flows = not f.floating and f.floating_area == 0 and f.appeared > 0
+        return flows and (f.growth > log1p(20) or f.pushed > 0)
+    stays = f.reference_moved > log1p(4) and f.moved_recall < 0.3
+    return bool(f.floating and (f.over or f.veil > VEIL or stays))
 
 
 def _other_count(f: Features) -> bool:
@@ -160,13 +197,16 @@ def _complete(f: Features) -> Said:
     """Return what may still be wrong where all of the effect is there."""
     if f.says_back and 0 <= f.back < 0.6 and (f.click or f.hover):
         return F.PARTIAL, True
-    if f.absent > 0.2:
+    same = f.close >= NEAR_COPY and f.same_before > 0.9  # until then
+    if same and f.same_after < 0.6 and f.reference_came == 0:
+        return (F.EFFECT_POSITION if f.reference_moved else F.PARTIAL), True
+    # The shade of an element under the pointer is in pictures of the reference, too.
+    whole = f.came_recall > 0.95 and min(f.area_recall, f.parts) > 0.9
+    if _looks_the_same(f) or (whole and not (f.says_color or f.says_switch)):
+        return F.NONE, True
+    if f.absent > 0.2 or (f.close > 0.7 and f.lacks and f.same_after < 0.97):
         return F.PARTIAL, True
     if f.close > 0.7 and f.reference_own > 0.3 and 0 <= f.own_colour < 0.35 and f.says_color:
-        return F.EFFECT_TYPE, True
-    if f.says_overlay and f.reference_growth < log1p(5) and f.growth > log1p(20):
-        return F.EFFECT_TYPE, True
-    if f.says_position and f.reference_growth > log1p(15) and f.growth < log1p(5) and f.floating:
         return F.EFFECT_TYPE, True
     return F.NONE, True
 
@@ -179,7 +219,9 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
     if recall >= 0.75 and precision >= 0.6:  # the words are there, what is around them is not
         return (F.EFFECT_TYPE if 0 <= f.went_recall < 0.4 else F.PARTIAL), True
     if precision >= 0.75 and recall > 0 and f.substitute < 0.3:
-        return F.PARTIAL, share >= 0.5
+        # Where several texts change, some of them are something; a window without its field is not.
+        texts = f.says_text and not (f.says_component or f.says_window)
+        return F.PARTIAL, bool(texts) or share >= 0.5
     if recall >= 0:
         return _other_words(f)
     if f.came > LETTERS:
@@ -200,15 +242,14 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
 def _other_words(f: Features) -> Said:
     """Return a failure where the reference shows words and the page does not show them."""
     if f.came >= LETTERS:
-        same = (f.shown_after > 0.8 and f.came_precision > 0.4) or 0 <= f.context < 0.35
+        same = f.shown_after > 0.8 and f.came_precision > 0.4
         return (F.EFFECT_TARGET if same else F.WRONG_FUNCTION), False
     if f.went_recall > 0.6:
         return F.PARTIAL, False
-    if f.came == 0 and f.vanished > 0 and f.appeared == 0:
+    if f.vanished > 0 and f.appeared == 0:
         return F.WRONG_FUNCTION, False
     if f.area_recall > 0.6 and f.area_precision > 0.5:
         return (F.PARTIAL if f.colour > 0.5 else F.EFFECT_TYPE), False
-    if 0 <= f.area_precision < 0.35:
-        larger = f.elsewhere > f.reference_elsewhere - 0.3
-        return (F.WRONG_FUNCTION if larger else F.EFFECT_TARGET), False
+    if 0 <= f.area_precision < 0.35 and f.context < 0.4:
+        return F.WRONG_FUNCTION, False
     return F.EFFECT_TYPE, False

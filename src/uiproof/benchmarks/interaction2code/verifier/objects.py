@@ -8,15 +8,17 @@ can be compared.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import hypot
+from statistics import median
 
 import numpy as np
 
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Outcome
+from uiproof.benchmarks.interaction2code.verifier.layout import moved as moved_box
 from uiproof.benchmarks.interaction2code.verifier.layout import text_box
 from uiproof.benchmarks.interaction2code.verifier.text_compare import (
     has_digit,
@@ -62,6 +64,7 @@ class Side:
     before: Rgb
     after: Rgb
     changed: Mask  # in any pixel, without noise
+    fresh: Mask  # the same without what is only pushed elsewhere
     own: Mask  # the place of the trigger and its focus ring
     trigger: PixelBox | None
     kept: tuple[Word, ...]  # words that stay where they are
@@ -80,8 +83,14 @@ class Side:
         return self.changed & ~self.own
 
     def parts(self) -> list[pixels.Cluster]:
-        """Return the change without the trigger, piece by piece."""
-        return pixels.clusters(self.elsewhere, reach=const.PART_GAP, least=const.TRACE)
+        """Return the change without the trigger and what is pushed, piece by piece."""
+        return pixels.clusters(self.news, reach=const.PART_GAP, least=const.TRACE)
+
+    @property
+    def news(self) -> Mask:
+        """Return the change without the trigger and what is pushed, unless that is all."""
+        news = self.fresh & ~self.own
+        return news if news.any() else self.elsewhere
 
 
 def reference_side(
@@ -102,8 +111,10 @@ def reference_side(
     still = [[one for one in some if not _touched(changed, one.box)] for some in words]
     other = [[one for one in some if _touched(changed, one.box)] for some in words]
     came, went, moved, kept = compare_words(*other)
-    certain = [one for one in came if is_word(one.text)]
-    return Side(first, last, changed, own, trigger, (*still[0], *kept), tuple(certain), went, moved)
+    came, went = (tuple(one for one in some if is_word(one.text)) for some in (came, went))
+    fresh = _fresh(first, last, changed, moved)
+    kept = (*still[0], *kept)
+    return Side(first, last, changed, fresh, own, trigger, kept, came, went, moved)
 
 
 def generated_side(
@@ -134,6 +145,7 @@ def generated_side(
         first,
         last,
         changed,
+        _fresh(first, last, changed, moved),
         _zone(trigger.box, width, height),
         trigger.box,
         kept,
@@ -141,6 +153,35 @@ def generated_side(
         went,
         moved,
     )
+
+
+def _fresh(before: Rgb, after: Rgb, changed: Mask, moved: Sequence[Motion]) -> Mask:
+    return changed & ~pixels.displaced(before, after, changed, _ways(before, after, moved))
+
+
+def _ways(before: Rgb, after: Rgb, moved: Sequence[Motion]) -> list[tuple[int, int]]:
+    """Return how far parts of the page went, to the pixel: most words go together."""
+    groups: dict[tuple[int, int], list[Motion]] = defaultdict(list)
+    for one in moved:
+        groups[round(one.way[0] / 8), round(one.way[1] / 8)].append(one)
+    found = []
+    for some in sorted(groups.values(), key=lambda some: -letters(some))[: const.MOST_WAYS]:
+        chosen = sorted(some, key=lambda one: -len(one.text))[:6]
+        dx, dy = (round(median(one.way[axis] for one in some)) for axis in (0, 1))
+        reach = [(dx + x, dy + y) for x in range(-2, 3) for y in range(-5, 6)]
+        found.append(min(reach, key=lambda way: (_misfit(before, after, chosen, way), way)))
+    return found
+
+
+def _misfit(before: Rgb, after: Rgb, moved: Iterable[Motion], way: tuple[int, int]) -> float:
+    total = 0.0
+    for one in moved:
+        old, new = pixels.crop(before, one.before), pixels.crop(after, moved_box(one.before, *way))
+        if old.size and old.shape == new.shape:
+            total += float(np.abs(old.astype(np.int16) - new).mean())
+        else:
+            total += 255.0
+    return total
 
 
 def _zone(box: PixelBox | None, width: int, height: int) -> Mask:
@@ -216,6 +257,11 @@ def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
         motion = Motion(one.text, was.box, one.box)
         moved.append(motion)
         ways.append(motion.way)
+    if len(ways) >= const.REFLOW:
+        # A text that is broken into other lines: its short words have moved as well.
+        for one in [word for word in came if not has_digit(word.text) and old[word.text]]:
+            came.remove(one)
+            moved.append(Motion(one.text, old[one.text].pop().box, one.box))
     went = [one for some in old.values() for one in some]
     # Letters that were read differently at the same place are the same word.
     for one in list(came):
@@ -288,15 +334,21 @@ def found_letters(wanted: Iterable[Word | Motion], given: Sequence[Word | Motion
     return found / total if total else -1.0
 
 
-def matched_words(theirs: Sequence[Word], mine: Sequence[Word]) -> list[tuple[Word, Word]]:
-    """Pair words of both sides that read the same."""
+def matched_words(
+    theirs: Sequence[Word],
+    mine: Sequence[Word],
+    place: Callable[[PixelBox], PixelBox] = lambda box: box,
+) -> list[tuple[Word, Word]]:
+    """Pair words of both sides that read the same, the nearest to the places of the others."""
     left = list(mine)
     pairs = []
     for one in theirs:
-        twin = next((each for each in left if each.text == one.text), None)
-        if twin is None and len(one.text) > 3:
-            twin = next((each for each in left if similarity(each.text, one.text) >= 0.8), None)
-        if twin is not None:
+        same = [each for each in left if each.text == one.text]
+        if not same and len(one.text) > 3:
+            same = [each for each in left if similarity(each.text, one.text) >= const.SAME_WORD]
+        if same:
+            at = place(one.box) if len(same) > 1 else one.box
+            twin = min(same, key=lambda each: _off(at, each.box))
             left.remove(twin)
             pairs.append((one, twin))
     return pairs

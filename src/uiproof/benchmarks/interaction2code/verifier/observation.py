@@ -16,18 +16,21 @@ from uiproof.benchmarks.interaction2code.verifier.evidence import (
 )
 from uiproof.benchmarks.interaction2code.verifier.layout import (
     Layout,
+    gap,
     layout,
     names_its_frame,
     shift,
 )
 from uiproof.benchmarks.interaction2code.verifier.objects import (
     Side,
+    Word,
     found_letters,
     generated_side,
     reference_side,
 )
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity
 from uiproof.browser.snapshots import Element
+from uiproof.geometry import PixelBox
 from uiproof.vision.ocr import OcrLine
 
 
@@ -53,6 +56,19 @@ class Observation:
         found = layout(self.lines[1], self.outcome.snapshot, self.theirs.size)
         kept = tuple(one for one in found.anchors if one.text in old)
         return Layout(kept, found.theirs, found.mine, found.shared) if kept else self.layout
+
+    @cached_property
+    def arrived(self) -> tuple[Word, ...]:
+        """Return the words that come, and those that move to where the reference's come."""
+        ends: dict[str, list[PixelBox]] = {}
+        for one in self.theirs.came:
+            ends.setdefault(one.text, []).append(self.later.place(one.box))
+        moved = [
+            Word(one.text, one.after)
+            for one in self.mine.moved
+            if any(gap(box, one.after) <= const.SAME_SPOT for box in ends.get(one.text, ()))
+        ]
+        return (*self.mine.came, *moved)
 
 
 def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Observation | None:
@@ -173,6 +189,11 @@ def likeness(names: Iterable[str], label: str) -> float:
     for name in names:
         a = plain(name)
         if not a or not b:
+            continue
+        if a == b and len(a) <= 2:
+            # Signs decide where there is hardly a letter: A+ is not A-.
+            same = "".join(name.split()).casefold() == "".join(label.split()).casefold()
+            best = max(best, 1.0 if same else 0.5)
             continue
         found = similarity(a, b)
         shorter, longer = sorted((a, b), key=len)

@@ -164,6 +164,28 @@ def _highest(picture: npt.NDArray[np.uint8]) -> Gray:
     return np.asarray(cv2.max(red, cv2.max(green, blue)), np.uint8)
 
 
+def displaced(before: Rgb, after: Rgb, mask: Mask, ways: Iterable[tuple[int, int]]) -> Mask:
+    """Return where changed pixels only show what was before at another place.
+
+    `ways` are the displacements to look for. Squares count as a whole: single pixels fit anywhere.
+    """
+    found = np.zeros(mask.shape, np.bool_)
+    height, width = mask.shape
+    for dx, dy in ways:
+        if abs(dx) >= width or abs(dy) >= height or not (dx or dy):
+            continue
+        to = slice(max(dy, 0), height + min(dy, 0)), slice(max(dx, 0), width + min(dx, 0))
+        at = slice(max(-dy, 0), height - max(dy, 0)), slice(max(-dx, 0), width - max(dx, 0))
+        part = mask[to]
+        same = part & ~changed(np.ascontiguousarray(before[at]), np.ascontiguousarray(after[to]))
+        size = (const.CELL, const.CELL)
+        all_, fits = (
+            cv2.boxFilter(one.astype(np.float32), -1, size, normalize=False) for one in (part, same)
+        )
+        found[to] |= part & (fits >= const.ALL_WORDS * all_)
+    return found
+
+
 # --- drawings and colours
 
 
@@ -248,4 +270,6 @@ def same_colours(one: Rgb, other: Rgb) -> float:
         counts = np.bincount(coarse, minlength=512).astype(np.float64).reshape(8, 8, 8)
         counts = np.asarray(cv2.GaussianBlur(counts.reshape(8, 64), (3, 3), 0), np.float64)
         shares.append(counts / counts.sum())
-    return float(np.minimum(*shares).sum())
+    # Two shades on either side of the edge of a step are the same colour all the same.
+    near = float(np.abs(np.median(one, axis=0) - np.median(other, axis=0)).max()) <= const.TOLERANCE
+    return max(float(np.minimum(*shares).sum()), const.MOSTLY if near else 0.0)

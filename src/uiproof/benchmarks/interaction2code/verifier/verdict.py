@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from uiproof.benchmarks.interaction2code.failures import FAILURES, Failure
 from uiproof.benchmarks.interaction2code.verifier.assignment import Assignment, assign
-from uiproof.benchmarks.interaction2code.verifier.controls import DOING, objection
+from uiproof.benchmarks.interaction2code.verifier.controls import (
+    DOING,
+    SHOWN_BEFORE,
+    objection,
+    shown_before,
+)
 from uiproof.benchmarks.interaction2code.verifier.element import name_of
 from uiproof.benchmarks.interaction2code.verifier.evidence import (
     GeneratedEvidence,
@@ -28,7 +33,11 @@ def verify(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Verdic
     assigned = assign(seen)
     found = features(seen, assigned)
     likely = probabilities(found)
-    if likely.is_usable and (reason := objection(seen)) is not None:
+    acted = likely.failure not in (Failure.MISSING, Failure.WRONG_ELEMENT)
+    reason = SHOWN_BEFORE if acted and shown_before(seen) else None
+    if reason is None and likely.is_usable:
+        reason = objection(seen)
+    if reason is not None:
         return Verdict(False, False, Failure.NO_INTERACTION, (reason,), 0.9, usable_probability=0.1)
     return Verdict(
         implemented=likely.failure not in (Failure.MISSING, Failure.NO_INTERACTION),
