@@ -120,7 +120,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         clock = _Clock()
         graph, interaction = case.truth.graph, case.truth.interaction
         with clock("reference"):
-            reference = self._reference(graph, interaction)
+            reference = self._references.get(graph, interaction)
         answer = replace(answer, page=generated_page(answer.page))
         page = without_the_truth(answer.page, graph)
         reading = self._reader.seconds
@@ -211,7 +211,8 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
                 done = act(stage, last, steps)
                 noise = probes.noise(done.before)
             with clock("verify"):
-                verdict = self._verdict(stage, done, noise, reference, interaction, probes)
+                located = self._reference(graph, interaction)  # scores need a mark, verdicts do not
+                verdict = self._verdict(stage, done, noise, located, interaction, probes)
             flags, web = tuple(sorted(stage.flags)), stage.web.as_json()
         return _JudgedAct(done, noise, verdict, led, flags, web)
 

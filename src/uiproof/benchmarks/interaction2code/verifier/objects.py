@@ -131,9 +131,11 @@ def generated_side(
     height, width = max(before.shape[0], after.shape[0]), max(before.shape[1], after.shape[1])
     first, last = (pixels.fitted(one, width, height) for one in (before, after))
     changed = pixels.changed(first, last)
+    restless = np.zeros(changed.shape, np.bool_)
     if noise is not None and noise.any():
         rest = ((0, max(height - noise.shape[0], 0)), (0, max(width - noise.shape[1], 0)))
-        changed &= ~pixels.widened(np.pad(noise, rest)[:height, :width], 3)
+        restless = pixels.widened(np.pad(noise, rest)[:height, :width], 3)
+        changed &= ~restless
     silent: frozenset[int] = frozenset()
     if mute:
         silent = frozenset({trigger.ref, *(one.ref for one in snapshot.inside(trigger))})
@@ -141,6 +143,11 @@ def generated_side(
     seen = {one.ref: one.text for one in snapshot.elements if not _is_covered(one)}
     words = _written(snapshot, silent, {}), _written(outcome.snapshot, silent, seen)
     came, went, moved, kept = compare_words(*words)
+
+    def is_noise(one: Word) -> bool:  # a clock that goes on, say
+        return pixels.count(restless, one.box) > pixels.count(changed, one.box)
+
+    came, went = (tuple(one for one in some if not is_noise(one)) for some in (came, went))
     return Side(
         first,
         last,
