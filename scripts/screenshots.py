@@ -68,7 +68,6 @@ class Shot:
 
     name: str
     address: str  # of the studio, or `file:` with the name of a report
-    width: int = 1280
     dark: bool = False
     as_annotator: bool = False
     prepare: Callable[[Page], None] | None = None
@@ -93,26 +92,11 @@ def to_gallery(page: Page) -> None:
 SHOTS = (
     Shot("report", "file:report"),
     Shot("report-case", "file:report", dark=True, prepare=open_case),
-    Shot("report-grounding", "file:report-grounding"),
-    Shot("report-grounding-cases", "file:report-grounding", prepare=to_gallery),
-    Shot("report-interactions", "file:report-interactions"),
     Shot("report-interactions-cases", "file:report-interactions", dark=True, prepare=to_gallery),
-    Shot("report-phone", "file:report", width=390),
     Shot("studio-runs", "/runs", prepare=tick_two),
-    Shot("studio-runs-dark", "/runs", dark=True),
-    Shot("studio-runs-phone", "/runs", width=390),
-    Shot("studio-run", "/runs/view?run=ocr-again"),
-    Shot("studio-tasks", "/tasks"),
     Shot("studio-judge", "/tasks/1", as_annotator=True),
-    Shot("studio-judge-dark", "/tasks/1", dark=True, as_annotator=True),
-    Shot("studio-judge-phone", "/tasks/1", width=390, as_annotator=True),
-    Shot("studio-compare", "/tasks/2", as_annotator=True),
     Shot("studio-results", "/tasks/1/results"),
-    Shot("studio-results-compare", "/tasks/2/results"),
-    Shot("studio-people", "/people"),
-    Shot("studio-data", "/data"),
     Shot("studio-boxes", "/data/{screenshots}/continue"),
-    Shot("studio-boxes-dark", "/data/{screenshots}/continue", dark=True),
     Shot("studio-interactions", "/data/{shop}/continue"),
 )
 
@@ -239,7 +223,8 @@ def take(shot: Shot, browser: Browser, place: Path, opened: str, out: Path) -> s
     """Make one screenshot; what is wrong with the view, or nothing."""
     origin, _, token = opened.partition("/?token=")
     context = browser.new_context(
-        viewport={"width": shot.width, "height": 844 if shot.width < 500 else 900},
+        viewport={"width": 1280, "height": 900},
+        device_scale_factor=2,
         color_scheme="dark" if shot.dark else "light",
         reduced_motion="reduce",
     )
