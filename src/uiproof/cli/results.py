@@ -27,37 +27,6 @@ _SHOWN_ADDRESSES = 8
 _SHOWN_WORST = 5
 _SHOWN_FLAGS = 8
 _OF = {"answer": "answer of the model"}
-# What flags mean; docs/rendering.md says more.
-FLAGS = {
-    "act_refused": "the element could not be acted on",
-    "boxes_skipped": "the parser returned invalid boxes, which were ignored",
-    "cleaned": "markup was repaired before the comparison",
-    "component": "a component in place of a page; a page was made of it",
-    "crashed": "crashed the browser twice and was shown without scripts",
-    "cut_height": "taller than what is compared; the rest was cut off",
-    "cut_width": "wider than what is compared; the rest was cut off",
-    "declined": "the model or a filter declined",
-    "fenced": "in a Markdown fence; it was taken out",
-    "files_missing": "files beside the page are missing",
-    "fonts_missing": "fonts of other hosts have no copy here",
-    "fragment": "not a whole page",
-    "incomplete": "lacks a style sheet or script of another host",
-    "load_timeout": "never finished loading; shown as far as it came",
-    "missing_glyphs": "text that no font here can draw; boxes stand for it",
-    "navigation_blocked": "tried to become another page",
-    "no_visible_change": "acting on it changes nothing that can be seen",
-    "not_html": "something else than HTML, such as a picture or an archive",
-    "picture_scaled": "the screenshot was scaled on its way to the model",
-    "requests_blocked": "asked for something from elsewhere and did not get it",
-    "restless": "never came to rest",
-    "script_errors": "a script failed",
-    "scripts_off": "shown without scripts",
-    "several_pages": "held several pages; the longest complete one was taken",
-    "timeout": "hung the browser twice and was shown without scripts",
-    "truncated": "cut off at the longest answer allowed",
-    "unfenced": "a page inside a Markdown fence, JSON or thoughts; it was taken out",
-    "unterminated": "its fence was never closed",
-}
 
 
 def compare(
@@ -342,13 +311,15 @@ def _print_worst(run: RunDirectory) -> None:
 
 def _print_flags(runs: Iterable[RunDirectory]) -> None:
     """Print in how many cases there was something unusual, most frequent first."""
+    from uiproof.views.flags import meaning
+
     counts: Counter[str] = Counter()
     for one in runs:
         counts.update(one.summary.get("flags", {}))
     shown = counts.most_common(_SHOWN_FLAGS)
     for flag, number in shown:
         side, _, name = flag.rpartition(":")
-        what = FLAGS.get(name, name.replace("_", " "))
+        what = meaning(name)
         of = f"{side} page" if side in ("generated", "reference") else _OF.get(side, "case")
         cases = f"1 {of}" if number == 1 else f"{number:,} {_plural(of)}"
         typer.echo(f"flag {flag}: {cases}: {what}", err=True)

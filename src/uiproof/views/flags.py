@@ -8,8 +8,17 @@ _SIDES = {
     "answer": "the answer",
     "method": "the method",
 }
+# What is said of the page or answer; docs/rendering.md says more.
 _WORDS = {
+    "act_refused": "has an element that could not be acted on",
+    "boxes_skipped": "has boxes that are not valid, which were ignored",
     "load_timeout": "never finished loading",
+    "no_visible_change": "does not change when it is acted on",
+    "restless": "never came to rest",
+    "fenced": "was in a Markdown fence, and was taken out",
+    "unfenced": "was in a Markdown fence, JSON or thoughts, and was taken out",
+    "picture_scaled": "is about a screenshot that was scaled for the model",
+    "unsure": "has a verdict that is not sure",
     "cut_height": "is taller than the limit, and was cut",
     "cut_width": "is wider than the limit, and was cut",
     "requests_blocked": "asked for files of other hosts and did not get them",
@@ -25,6 +34,7 @@ _WORDS = {
     "scripts_off": "was shown without scripts",
     "busy": "never came to rest",
     "missing_glyphs": "has text that no font here can show",
+    "cleaned": "had markup that was cut or repaired before the comparison",
     "not_html": "is not HTML",
     "text_cut": "has more text than can be measured",
     "truncated": "was cut off by the limit of tokens",
@@ -37,10 +47,15 @@ _WORDS = {
 HARMLESS = frozenset({"answer:fenced", "answer:wrapped", "answer:json", "generated:unfenced"})
 
 
+def meaning(name: str) -> str:
+    """Return what a flag says of a page, without its subject; an unknown one by its name."""
+    return _WORDS.get(name, name.replace("_", " "))
+
+
 def flag_words(flag: str) -> str:
     """Return a flag such as `generated:load_timeout` as a sentence without its full stop."""
     side, _, name = flag.rpartition(":")
-    said = _WORDS.get(name, name.replace("_", " "))
+    said = meaning(name)
     if not side:
         return f"the page {said}" if name in _WORDS else said
     subject = _SIDES.get(side, side.replace("_", " "))
