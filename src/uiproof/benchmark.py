@@ -599,7 +599,7 @@ class Benchmark(ABC):
         """Return what a function that is a method returned, as the judge of a run takes it."""
         return self.answer(returned)
 
-    # How much each component of a reward counts; 1 where nothing is said.
+    # Weights of the components of a reward; 1 for those that are not listed.
     reward_weights: ClassVar[Mapping[str, float]] = {}
 
     def reward_components(self, scores: Mapping[str, Any], profile: str) -> Mapping[str, float]:  # noqa: ARG002

@@ -104,7 +104,7 @@ class _Group:
         self.unsteady, self.unordered = unsteady, unordered
         self.missing_boxes = _edges([one.box for one in missing])
         self.extra_boxes = _edges([one.box for one in extra])
-        # Where a child is missing or one too many, its siblings flow into its place.
+        # Siblings flow into the place of a missing child, or away from an extra one.
         self.gappy, self.crowded = _rows(missing), _rows(extra)
 
     def shifts(self) -> list[Shift]:
@@ -254,7 +254,7 @@ class _Group:
             back = {one for one in behind if stays[one]}
             if back or len(behind) > 1 or not self._follows(index, behind):
                 return back or None
-            # What is moved with it may end further below.
+            # Content that moves along may end further down.
             later = {int(one) for one in np.flatnonzero(below & stays)}
             return later or self._beside_column(index, mates, stays)
         if mates and all(stays[one] for one in mates):

@@ -36,7 +36,7 @@ METRICS = ("MAE", "PSNR", "SSIM", "NEMD", "CLIP", "LPIPS")
 _SIDE, _SIDE_NEMD = 512, 96
 _PEAK = 32_767  # of 16-bit numbers, in which the bytes were kept when PSNR was computed
 _CSV = Path("experiment/RQ2/performance_visual_intersection.csv")
-# How far ours may be from theirs: where both pictures have one size, and where noise was added.
+# Tolerances: for pictures of one size, and for those that the authors padded with noise.
 # The latter are twice the largest difference on the 49 such pairs that were tried.
 _REACH: Mapping[str, tuple[float, float]] = {
     "MAE": (1e-4, 0.13),

@@ -507,7 +507,7 @@ def ink(picture: Rgb, box: PixelRect) -> PixelRect:
     behind = np.median(rim, axis=0)
     apart = np.abs(part - behind).max(axis=2)
     shown = apart >= max(0.4 * float(apart.max()), 12)
-    # What is outside of a button is not its text.
+    # Text outside of a button is not its label.
     for axis in (0, 1):
         full = np.flatnonzero(shown.mean(axis=1 - axis) < 0.75)
         if len(full) and shown.shape[axis] > 6:
@@ -606,7 +606,7 @@ class _SurfaceSearch:
                 by = _shift_of_holder(node)[axis]
                 fixed |= dict.fromkeys(sides, by)
         inside = {_shift(leaf) for leaf in node.leaves() if leaf.partner is not None}
-        # What holds things that were found is where those are.
+        # A container is placed around its children that were found.
         for dx, dy in [one for one in expected if one in inside] or expected:
             moved = {LEFT: dx, RIGHT: dx, TOP: dy, BOTTOM: dy}
             if all(moved[side] == value for side, value in fixed.items()) and all(
