@@ -121,8 +121,8 @@ def test_folders_are_scored_and_the_terminal_says_what_was_found(folders):
     assert cases["broken"]["error"]["code"] == "input"
     assert "broken.html is a PNG picture" in cases["broken"]["error"]["message"]
     assert done.returncode == 1
-    assert "unfenced: 1 generated page: a page inside" in done.stderr
-    assert "not_html: 1 generated page: something else" in done.stderr
+    assert "unfenced: 1 generated page: was in a Markdown fence" in done.stderr
+    assert "not_html: 1 generated page: is not HTML" in done.stderr
 
 
 def test_the_same_holds_for_strings_and_files_that_are_scored_from_python(folders):

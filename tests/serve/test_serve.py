@@ -30,6 +30,7 @@ import uiproof
 from uiproof.errors import UsageError
 from uiproof.serve.queue import archive_of, open_datasets
 
+WORKERS = 2
 QUEUE = 70
 
 
@@ -43,7 +44,7 @@ def service(folder):
     pages = folder / "pages"
     pages.mkdir()
     (pages / "1.html").write_text(REFERENCE)
-    options = ["--workers", 2, "--queue", QUEUE, "--deadline", 100]
+    options = ["--workers", WORKERS, "--queue", QUEUE, "--deadline", 100]
     options += ["--dataset", f"pages={pages}"]
     options += ["--dataset", f"clicks={write_interaction(folder / 'clicks')}"]
     with serving(*options, folder=folder) as service:
@@ -147,14 +148,22 @@ def test_hostile_pages_are_contained_and_answered(service):
 def test_a_page_whose_worker_is_killed_is_scored_by_another(service):
     expected = service.score(reference=REFERENCE, generated=GENERATED).json()["scores"]
     before = service.metric("uiproof_worker_deaths_total")
-    with ThreadPoolExecutor(1) as threads:
-        answer = threads.submit(service.score, reference=REFERENCE, generated=GENERATED + SLOW)
-        service.wait_for(lambda: service.metric("uiproof_in_flight") > 0)
+    # Every worker is busy: a case would lose its second try to an idle one that dies beside it.
+    with ThreadPoolExecutor(WORKERS) as threads:
+        answers = [
+            threads.submit(
+                service.score, reference=REFERENCE, generated=f"{GENERATED}{SLOW}<!--{n}-->"
+            )
+            for n in range(WORKERS)
+        ]
+        service.wait_for(lambda: service.metric("uiproof_in_flight") == WORKERS)
         for pid in _judges(service):
             os.kill(pid, signal.SIGKILL)
-        result = answer.result().json()
-    assert result["status"] == "scored", result
-    assert result["scores"] == expected
+        results = [answer.result().json() for answer in answers]
+    assert [(result["status"], result.get("error")) for result in results] == [
+        ("scored", None)
+    ] * WORKERS
+    assert all(result["scores"] == expected for result in results)
     assert service.metric("uiproof_worker_deaths_total") > before
 
 
