@@ -168,3 +168,15 @@ def test_no_more_is_listed_of_a_page_than_asked_for(renderer):
     with renderer.open(PageSource.from_html("<p>x</p><hr><input>" * 90)) as page:
         found = page.run_script("inventory", {"width": 1280, "height": 9000, "most": 100})
     assert sum(len(found[kind]) for kind in ("texts", "images", "controls", "surfaces")) == 100
+
+
+def test_a_page_is_listed_the_same_at_every_visit(renderer, tmp_path):
+    (tmp_path / "page.html").write_text(
+        "<!DOCTYPE html><style>p { background: url(sky.png); height: 50px }</style><p>Word"
+    )
+    listed = []
+    for _ in range(2):
+        listed.append(photograph(renderer, PageSource.from_file(tmp_path / "page.html")).inventory)
+        photograph(renderer, PageSource.from_html("<p>Another page comes between."))
+    assert listed[0] == listed[1]
+    assert 'url("sky.png")' in repr(listed[0])

@@ -70,13 +70,15 @@
     }
     return steps.get(element) ?? element.localName;
   };
+  // The page's folder has another name at every visit.
+  const folder = location.origin + location.pathname.replace(/[^/]*$/, "");
   const line = (style, side) => `${style[`border${side}Width`]} ${style[`border${side}Style`]} ${style[`border${side}Color`]}`;
   const describe = (element, parent, style, box) => {
     const family = style.fontFamily.split(",")[0].replace(/["']/g, "").trim();
     const font = [style.fontSize, style.fontWeight, family, style.fontStyle, style.lineHeight, style.letterSpacing, style.textDecorationLine, style.textTransform, style.color];
     const sides = ["Top", "Right", "Bottom", "Left"].map((side) => line(style, side)).map((one) => (/^0px| none | hidden /.test(one) ? "" : one));
     const border = sides.every((one) => one === sides[0]) ? sides[0] : sides.join(", ");
-    const picture = element.localName === "img" ? element.currentSrc.replace(/^.*\//, "").slice(-200) : style.backgroundImage.slice(0, 200);
+    const picture = element.localName === "img" ? element.currentSrc.replace(/^.*\//, "").slice(-200) : style.backgroundImage.replaceAll(folder, "").slice(0, 200);
     const paint = [style.backgroundColor, picture, border, style.borderTopLeftRadius, style.boxShadow, style.opacity];
     numbers.set(element, listed.elements.length);
     listed.elements.push([

@@ -102,7 +102,9 @@
     if (style.filter !== "none") said.filter = style.filter.slice(0, 200);
     if (style.borderRadius !== "0px") said["border-radius"] = style.borderRadius;
     if (style.backgroundImage !== "none") {
-      const image = style.backgroundImage;
+      // The page's folder has another name at every visit.
+      const folder = location.origin + location.pathname.replace(/[^/]*$/, "");
+      const image = style.backgroundImage.replaceAll(folder, "");
       said["background-image"] = image.length > 120 ? `${image.slice(0, 100)}… ${hash(image)}` : image;
     }
     if (style.textTransform !== "none") said["text-transform"] = style.textTransform;
