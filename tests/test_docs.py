@@ -1,10 +1,12 @@
 """The documentation: its commands run, its options exist, its site builds."""
 
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -15,13 +17,14 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ENVIRONMENT = os.environ | {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
 
 
-def fences(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+def fences(page, *languages):
+    found = re.findall(r"^```(\S*)[^\n]*\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    return [text for language, text in found if language in languages]
 
 
 def commands():
     for page in PAGES:
-        for fence in fences(page, r"(?:bash|console|sh)?"):
+        for fence in fences(page, "", "bash", "console", "sh"):
             for line in fence.replace("\\\n", " ").splitlines():
                 for part in re.split(r"&&|\|\||\|(?= )", line):
                     words = re.sub(r"\s#.*", "", part).strip()
@@ -77,6 +80,58 @@ def test_the_commands_of_a_tutorial_run_as_they_are_written(name, tmp_path):
         for at, word in enumerate(written):
             if word == option:
                 assert (tmp_path / written[at + 1]).exists(), written[at + 1]
+
+
+def test_the_tutorial_on_training_runs_as_it_is_written(tmp_path):
+    page = ROOT / "docs" / "tutorials" / "train.md"
+    (python,) = fences(page, "python")
+    (curl,) = (fence for fence in fences(page, "") if "curl" in fence)
+    done = subprocess.run(
+        [sys.executable, "-c", python], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert 0 < float(done.stdout.split()[0]) < 1
+    (tmp_path / "reference").mkdir()
+    (tmp_path / "reference" / "1.html").write_text("<h1>Hello</h1>")
+    (command,) = (words for name, words in commands() if name == "train.md" and " serve " in words)
+    with started(command.replace("8000", "0"), tmp_path) as lines:
+        address = re.search(r"http://\S+", next(lines))
+        assert address
+        curl = curl.replace("localhost:8000", address[0].removeprefix("http://").rstrip("/"))
+        answered = subprocess.run(
+            ["bash", "-c", f"for i in {{1..60}}; do {curl.strip()} --fail && break; sleep 1; done"],
+            capture_output=True,
+            text=True,
+        )
+    assert json.loads(answered.stdout)["status"] == "scored", answered
+
+
+def test_the_tutorial_on_annotating_begins_as_it_is_written(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (command,) = (words for name, words in commands() if name == "annotate.md")
+    with started(f"{command} --port 0", tmp_path) as lines:
+        said = "".join(next(lines) for _ in range(3))
+    assert said.count("http://") == 3
+    assert "Ann" in said
+    assert "Ben" in said
+
+
+@contextmanager
+def started(command, folder):
+    """The lines that a command prints while it runs."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *shlex.split(command)],
+        cwd=folder,
+        env=ENVIRONMENT | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process.stdout
+    finally:
+        process.terminate()
+        process.communicate()
 
 
 @pytest.mark.slow
