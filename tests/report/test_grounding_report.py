@@ -50,6 +50,8 @@ class Scripted(Method):
         answer = self._answers.get(case_id, Answer(point=(0.999, 0.999)))
         if isinstance(answer, Exception):
             raise answer
+        if case_id == "s/far":
+            context.note_call({"prompt": f"[picture]\n\nWhere is {case_id}? {HOSTILE}"})
         return answer
 
 
@@ -328,3 +330,9 @@ def test_the_index_of_a_page_is_json(report):
     text = report.read_text("utf-8")
     found = re.search(r'<script type="application/json" id="index">(.*?)</script>', text, re.S)
     assert json.loads(found[1])["results"] == len(ELEMENTS)
+
+
+def test_a_card_has_the_prompt_that_was_sent(report):
+    text = report.read_text()
+    assert "Where is s/far?" in text
+    assert text.count("<dt>Prompt</dt>") == 1

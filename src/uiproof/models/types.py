@@ -54,6 +54,12 @@ class Request:
         return [part for one in self.messages for part in one.parts if isinstance(part, Image)]
 
     @property
+    def text(self) -> str:
+        """Return what is said, with a word in the place of each picture."""
+        parts = (part for one in self.messages for part in one.parts)
+        return "\n\n".join(part if isinstance(part, str) else "[picture]" for part in parts)
+
+    @property
     def is_small(self) -> bool:
         """Return whether all pictures are in memory and small: not worth a thread."""
         return all(
@@ -173,15 +179,11 @@ Exchange = tuple[Request, Reply]
 def exchanges_as_json(exchanges: Sequence[Exchange]) -> bytes:
     """Return what was asked and answered about a case, as `answer.json` has it.
 
-    The prompt is kept as text, with a word in the place of each picture.
+    The prompt is kept as `Request.text`.
     """
     kept = [
         {
-            "prompt": "\n\n".join(
-                part if isinstance(part, str) else "[picture]"
-                for message in request.messages
-                for part in message.parts
-            ),
+            "prompt": request.text,
             "text": reply.text,
             "finish": reply.finish,
             "raw": reply.raw,

@@ -247,6 +247,8 @@ def test_every_call_is_written_down_and_nothing_is_asked_twice(connected, server
         loop.run(grounder.ground(picture, "once", context))
     assert len(server.log) == 1
     assert [call["cached"] for call in context.calls] == [False, True]
+    assert all(call["prompt"].startswith("[picture]") for call in context.calls)
+    assert all("once" in call["prompt"] for call in context.calls)
     loop.run(grounder.ground(picture, "once", Context("case", ask_again=True)))
     assert len(server.log) == 2
 

@@ -203,7 +203,7 @@ class ChatGrounder:
             request = self.request(sent, instruction)
         else:
             request = await asyncio.to_thread(self.request, sent, instruction)
-        reply = await context.ask(self.model, request)
+        reply = await context.ask(self.model, request, facts={"prompt": request.text})
         return self._read(reply, sent, context)
 
     async def close(self) -> None:
@@ -292,7 +292,7 @@ def family_name(model: ChatModel) -> str:
 async def ask_model(model: ChatModel, png: bytes, text: str, context: Context) -> Reply:
     """Show a picture to a model and ask about it."""
     message = Message("user", (Image(png), text))
-    return await context.ask(model, Request((message,), model.parameters))
+    return await context.ask(model, Request((message,), model.parameters), facts={"prompt": text})
 
 
 @cache

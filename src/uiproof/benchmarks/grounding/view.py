@@ -385,6 +385,9 @@ def _answer_details(case: ClickCase) -> Iterator[tuple[str, str]]:
     looks = details.get("looks") or ()
     if len(looks) > 1:
         yield "Looks", str(len(looks))
+    asked = dict.fromkeys(call["prompt"] for call in record.calls if call.get("prompt"))
+    for prompt in list(asked)[:_MOST_ANSWERS]:
+        yield "Prompt", short(prompt)
     said = [str(look["raw"]) for look in looks if look.get("raw")]
     for raw in said[:_MOST_ANSWERS]:
         yield "Said", short(raw)
