@@ -27,7 +27,7 @@ def picture(text):
 
 
 def read(text):
-    return [OcrLine(text, BOX, (OcrWord(text, BOX),))]
+    return [OcrLine(text, BOX, 1.0, (OcrWord(text, BOX),))]
 
 
 def side(before, after, first, last):
@@ -65,12 +65,12 @@ def test_of_elements_that_are_equally_likely_the_first_is_meant():
         for number, box in enumerate(boxes, 1)
     )
     query = TriggerQuery("1", Action("click"), "all", None, (800, 600), "Edit")
-    assert find_trigger(NoIds(), Snapshot(elements, (800, 600)), query).element.ref == 1
+    assert find_trigger(NoIds(), Snapshot(elements, (800, 600), "page"), query).element.ref == 1
 
 
 def test_an_element_without_place_and_name_is_not_surely_missing():
     page = picture("Invoices")
     reference = ReferenceEvidence(page, page, Action("click"))
-    generated = GeneratedEvidence(page, Snapshot((), (200, 100)))
+    generated = GeneratedEvidence(page, Snapshot((), (200, 100), "page"))
     assert verify(reference, generated).failure is Failure.MISSING
     assert verify(reference, generated).unsure
