@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import exp
+from math import exp, hypot
 from typing import Protocol
 
 import numpy as np
@@ -33,7 +33,7 @@ from uiproof.benchmarks.interaction2code.verifier.layout import (
     layout,
     names_its_frame,
 )
-from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity
+from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity, size
 from uiproof.browser.snapshots import Action, Element, Snapshot
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
@@ -283,8 +283,9 @@ class _Search:
                 continue
             score, read = self.score(one)
             scored.append((score, read, one))
-        # Of nested elements the control, else the innermost: clicking it clicks them all.
-        scored.sort(key=lambda one: (-round(one[0], 2), -one[2].ref))
+        # Of nested elements the innermost: clicking it clicks them all. Of others the first one.
+        depths = _depths(self.snapshot)
+        scored.sort(key=lambda one: (-round(one[0], 2), -depths[one[2].ref], one[2].ref))
         if takes is not None and len(scored) == 1 and self.query.action.kind != "drag":
             score, read, only = scored[0]
             return [(max(score, _ENOUGH), read, only)]  # nothing else can be typed in
@@ -361,6 +362,14 @@ class _Search:
         return 0.5 if fits else 0.2
 
 
+def _depths(snapshot: Snapshot) -> dict[int, int]:
+    """Return how deep each element is nested; parents come before what is in them."""
+    depths: dict[int, int] = {}
+    for one in snapshot.elements:
+        depths[one.ref] = depths.get(one.parent or 0, 0) + 1
+    return depths
+
+
 def _alike(name: str, label: str) -> float:
     """Return how much a label is a name, perhaps with an icon or a count added to it."""
     a, b = plain(name), plain(label)
@@ -369,12 +378,12 @@ def _alike(name: str, label: str) -> float:
     if a == b:
         # Signs decide where letters are the same: A+ is not A-.
         same = "".join(name.split()).casefold() == "".join(label.split()).casefold()
-        return 1.0 if same or len(a) > 2 else 0.5
-    if len(a) <= 2 or len(b) <= 2:
+        return 1.0 if same or size(a) > 2 else 0.5
+    if min(size(a), size(b)) <= 2:
         return 0.0
     found = similarity(a, b)
     shorter, longer = sorted((a, b), key=len)
-    if len(shorter) >= 3 and shorter in longer:
+    if size(shorter) >= 3 and shorter in longer:
         found = max(found, 0.6 + 0.4 * len(shorter) / len(longer))
     return found
 
@@ -389,7 +398,7 @@ def _is_written(query: TriggerQuery, snapshot: Snapshot) -> bool:
 
 def _off(place: PixelBox, x: float, y: float) -> float:
     to_x, to_y = place.centre
-    return max(abs(x - to_x), abs(y - to_y))
+    return hypot(x - to_x, y - to_y)
 
 
 def _colour(picture: Rgb, box: PixelBox) -> tuple[float, ...] | None:

@@ -17,6 +17,7 @@ EQUAL_FIT = 0.03  # places that fit a patch almost as well as the best
 ALIKE_TEXT = 0.75  # similarity from which texts are the same, OCR errors apart
 SAME_WORD = 0.8  # similarity from which two words are the same word
 ALL_WORDS = 0.85  # share of words from which nothing of it is missing: OCR makes errors
+SHADED, SAME_DRAWING = 0.5, 0.9  # changed share of a word: its ground; fit of its drawing
 FEW_LETTERS = 8  # fewer may be an OCR error
 
 # --- pages on one canvas

@@ -36,7 +36,7 @@ from uiproof.benchmarks.interaction2code.verifier.observation import (
     likeness,
     trigger_names,
 )
-from uiproof.benchmarks.interaction2code.verifier.text_compare import has_digit, plain
+from uiproof.benchmarks.interaction2code.verifier.text_compare import has_digit, plain, size
 from uiproof.browser.snapshots import Element
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
@@ -567,7 +567,7 @@ def _words(o: Observation) -> dict[str, float]:
 
 
 def _own_motions(side: Side) -> list[Motion]:
-    return [one for one in side.moved if len(one.text) > 2]
+    return [one for one in side.moved if size(one.text) > 2]
 
 
 def _mean_way(motions: Sequence[Motion]) -> tuple[float, float] | None:
@@ -587,7 +587,7 @@ def _growth_of_letters(side: Side) -> float | None:
     ratios = [
         (one.after.height / max(one.before.height, 1) - 1)
         for one in side.moved
-        if len(one.text) > 3 and one.before.height >= 6
+        if size(one.text) > 3 and one.before.height >= 6
     ]
     return median(ratios) if ratios else None
 

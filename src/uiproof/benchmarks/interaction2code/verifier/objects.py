@@ -26,6 +26,7 @@ from uiproof.benchmarks.interaction2code.verifier.text_compare import (
     plain,
     same_word,
     similarity,
+    size,
 )
 from uiproof.browser.snapshots import Element, Snapshot
 from uiproof.geometry import PixelBox
@@ -107,9 +108,9 @@ def reference_side(
     changed = pixels.changed(first, last)
     own = _zone(trigger, width, height)
     words = [_read(some, trigger if mute else None) for some in lines]
-    # A word on which no pixel changes has not changed, whatever was read.
-    still = [[one for one in some if not _touched(changed, one.box)] for some in words]
-    other = [[one for one in some if _touched(changed, one.box)] for some in words]
+    # A word on which no pixel changes has not changed, whatever was read; nor has one in a shade.
+    still = [[one for one in some if _stays(first, last, changed, one.box)] for some in words]
+    other = [[one for one in some if not _stays(first, last, changed, one.box)] for some in words]
     came, went, moved, kept = compare_words(*other)
     came, went = (tuple(one for one in some if is_word(one.text)) for some in (came, went))
     fresh = _fresh(first, last, changed, moved)
@@ -196,8 +197,19 @@ def _zone(box: PixelBox | None, width: int, height: int) -> Mask:
     return pixels.filled([grown], (width, height))
 
 
-def _touched(mask: Mask, box: PixelBox) -> bool:
-    return pixels.count(mask, box) >= const.TRACE
+def _stays(before: Rgb, after: Rgb, changed: Mask, box: PixelBox) -> bool:
+    """Return whether a word is drawn as before, be it in other shades, as under a veil."""
+    count = pixels.count(changed, box)
+    if count < const.TRACE:
+        return True
+    if count < const.SHADED * box.area:
+        return False  # on the same ground: its letters are others
+    one, other = (
+        pixels.gray(pixels.crop(each, box)).astype(np.float64) for each in (before, after)
+    )
+    spread = float(one.std() * other.std())
+    alike = float(((one - one.mean()) * (other - other.mean())).mean())
+    return spread > const.CHANGE**2 and alike >= const.SAME_DRAWING * spread
 
 
 def _read(lines: Iterable[OcrLine], without: PixelBox | None) -> list[Word]:
@@ -250,7 +262,7 @@ def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
     ways: list[tuple[float, float]] = []
     for one in sorted(rest, key=lambda word: -len(word.text)):
         twins = old[one.text]
-        long = len(one.text) > 3 and not has_digit(one.text)
+        long = size(one.text) > 3 and not has_digit(one.text)
         same = [was for was in twins if one.ref and was.ref == one.ref]
         if same:
             twins = same
@@ -306,7 +318,7 @@ def _off(one: PixelBox, other: PixelBox) -> float:
 
 def letters(words: Iterable[Word | Motion]) -> int:
     """Return how many letters some words have."""
-    return sum(len(one.text) for one in words)
+    return sum(size(one.text) for one in words)
 
 
 def found_letters(wanted: Iterable[Word | Motion], given: Sequence[Word | Motion]) -> float:
@@ -314,7 +326,7 @@ def found_letters(wanted: Iterable[Word | Motion], given: Sequence[Word | Motion
     left = [one.text for one in given]
     total = found = 0
     for one in sorted(wanted, key=lambda word: -len(word.text)):
-        total += len(one.text)
+        total += size(one.text)
         twin = next((each for each in left if each == one.text), None)
         if twin is None and not has_digit(one.text) and len(one.text) > 3:
             twin = next(
@@ -327,17 +339,17 @@ def found_letters(wanted: Iterable[Word | Motion], given: Sequence[Word | Motion
             )
         if twin is not None:
             left.remove(twin)
-            found += len(one.text)
+            found += size(one.text)
             continue
         # Words that OCR joined or split.
         if len(one.text) >= 5:
             parts = [each for each in left if len(each) >= 2 and each in one.text]
             if sum(map(len, parts)) >= 0.8 * len(one.text) and not has_digit(one.text):
-                found += len(one.text)
+                found += size(one.text)
                 for each in parts:
                     left.remove(each)
             elif any(one.text in each for each in left):
-                found += len(one.text)
+                found += size(one.text)
     return found / total if total else -1.0
 
 

@@ -28,7 +28,7 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
     generated_side,
     reference_side,
 )
-from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity
+from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity, size
 from uiproof.browser.snapshots import Element
 from uiproof.geometry import PixelBox
 from uiproof.vision.ocr import OcrLine
@@ -190,14 +190,14 @@ def likeness(names: Iterable[str], label: str) -> float:
         a = plain(name)
         if not a or not b:
             continue
-        if a == b and len(a) <= 2:
+        if a == b and size(a) <= 2:
             # Signs decide where there is hardly a letter: A+ is not A-.
             same = "".join(name.split()).casefold() == "".join(label.split()).casefold()
             best = max(best, 1.0 if same else 0.5)
             continue
         found = similarity(a, b)
         shorter, longer = sorted((a, b), key=len)
-        if len(shorter) >= 3 and shorter in longer:
+        if size(shorter) >= 3 and shorter in longer:
             found = max(found, 0.5 + 0.5 * len(shorter) / len(longer))
         best = max(best, found)
     return best

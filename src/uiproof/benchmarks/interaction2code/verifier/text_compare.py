@@ -8,7 +8,14 @@ from difflib import SequenceMatcher
 
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 
+_SIGNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+
 # --- words
+
+
+def size(text: str) -> int:
+    """Return the length of a text in letters; a sign of Chinese or its like stands for three."""
+    return len(text) + 2 * len(_SIGNS.findall(text))
 
 
 def plain(text: str) -> str:
@@ -40,7 +47,7 @@ def same_word(word: str, other: str) -> bool:
 
 def certain(found: Sequence[str]) -> Sequence[str]:
     """Return words without the shortest, which OCR sees in frames; all if none is left."""
-    return [one for one in found if len(one) > 2 or has_digit(one)] or found
+    return [one for one in found if size(one) > 2 or has_digit(one)] or found
 
 
 def is_word(read: str) -> bool:

@@ -20,6 +20,7 @@ from uiproof.benchmarks.interaction2code.verifier.features import Features, feat
 from uiproof.benchmarks.interaction2code.verifier.model import Probabilities, probabilities
 from uiproof.benchmarks.interaction2code.verifier.observation import Observation, observe
 
+NOTHING_KNOWN = "the reference shows neither the place nor the name of the element"
 NOTHING_FOUND = "no element with the id, and nothing like it at its place"
 
 
@@ -29,6 +30,9 @@ def verify(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Verdic
     if seen is None:
         unseen = generated.found is not None
         fact = f"{name_of(generated.found)} is there, but cannot be seen"
+        if not unseen and reference.trigger is None and not reference.name:
+            # An icon, say: that it was not found says little about the page.
+            return Verdict(False, False, Failure.MISSING, (NOTHING_KNOWN,), 0.5, unsure=True)
         return Verdict(False, False, Failure.MISSING, (fact if unseen else NOTHING_FOUND,), 0.95)
     assigned = assign(seen)
     found = features(seen, assigned)
