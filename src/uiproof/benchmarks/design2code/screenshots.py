@@ -977,11 +977,18 @@ def _paired(node: Node) -> list[Node]:
 def _has_turned(a: PixelRect, b: PixelRect, c: PixelRect, d: PixelRect) -> bool:
     """Return whether of two things the first comes after the second in the screenshot.
 
-    What has left its row is moved, as long as it keeps its side of the other.
+    What has left its row or came into it is moved, as long as it keeps its side of the other.
     """
-    if a[1] + a[3] <= b[1] + 3:
-        return d[1] + d[3] <= c[1] + 3
-    return _is_left_of(a, b) and _is_left_of(d, c)
+    if not (_is_before(a, b) and _is_before(d, c)):
+        return False
+    if _is_left_of(a, b) == _is_left_of(d, c):
+        return True
+    return (a[0] < b[0]) != (c[0] < d[0])
+
+
+def _is_before(a: PixelRect, b: PixelRect) -> bool:
+    """Return whether a thing ends above another, or before it in the same row."""
+    return a[1] + a[3] <= b[1] + 3 or _is_left_of(a, b)
 
 
 def _is_left_of(a: PixelRect, b: PixelRect) -> bool:
