@@ -1,7 +1,8 @@
 // Plants faults into a page. `source` is its HTML, which is edited apart from the page that is shown: a
 // page's own scripts have no say. Returns the HTML with the faults, and each fault's kind and its box
-// before. The seed and the fault's own `place` decide where it goes, whatever else is planted. Elements with faults have the attribute data-planted.
-({ source, seed, faults }) => {
+// before. The seed and the fault's own `place` decide where it goes, whatever else is planted. `only` is the
+// number of the one fault to plant of all. Elements with faults have the attribute data-planted.
+({ source, seed, faults, only }) => {
   let state = seed >>> 0;
   const random = () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -34,8 +35,10 @@
   // Scrolled or hidden by what holds it.
   const isCut = (element) => {
     const [x, y, w, h] = rect(element);
-    for (let at = element.parentElement; at && at !== document.body; at = at.parentElement) {
+    for (let at = element.parentElement; at; at = at.parentElement) {
       if (style(at).overflowX === "visible" && style(at).overflowY === "visible") continue;
+      const isPage = at === document.body || at === document.documentElement;
+      if (isPage && style(at).overflowX !== "hidden" && style(at).overflowY !== "hidden") continue;
       const [a, b, c, d] = rect(at);
       const across = Math.min(x + w, a + c) - Math.max(x, a);
       const down = Math.min(y + h, b + d) - Math.max(y, b);
@@ -166,13 +169,15 @@
     found.push({ kind, size, place, live, element, before });
   }
   for (const one of found) {
+    if (only !== undefined && found.indexOf(one) !== only) continue;
     state = (seed + 7919 * one.place + 1) >>> 0;
     const changed = plant[one.kind](one.element, one.live, one.size);
     const marked = one.kind === "extra" ? changed : one.element;
     marked.setAttribute("data-planted", found.indexOf(one));
   }
   return {
-    html: `<!DOCTYPE html>\n${copy.documentElement.outerHTML}`,
+    // A page without a document type is laid out by other rules.
+    html: (copy.doctype ? new XMLSerializer().serializeToString(copy.doctype) + "\n" : "") + copy.documentElement.outerHTML,
     faults: found.map(({ kind, size, before }) => ({ kind, size, before })),
   };
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from uiproof.browser import PageSource, Renderer
+from uiproof.browser.page import LivePage
 
 KINDS = (
     *("missing", "extra", "text", "colour", "background", "moved", "resized", "font"),
@@ -53,7 +54,8 @@ def plant(
     """Plant faults, each a kind and a size, at places that the seed chooses.
 
     `places` are numbers that choose them with the seed; equal ones mean the same place, if it is
-    still free. Kinds that a page has no place for are left out.
+    still free. Kinds that a page has no place for are left out. Faults that change no pixel by
+    themselves are planted, but not listed.
     """
     places = range(1, len(wanted) + 1) if places is None else places
     with renderer.open(page) as shown:
@@ -65,24 +67,30 @@ def plant(
                 for (kind, size), place in zip(wanted, places, strict=True)
             ],
         }
-        found = shown.evaluate(f"({_SCRIPT})({json.dumps(asked)})")
-        clean = shown.evaluate(f"({_SCRIPT})({json.dumps({**asked, 'faults': []})})")
-    made = page.with_text(found["html"])
-    with renderer.open(made) as shown:
+        found = _run(shown, asked)
+        clean = _run(shown, {**asked, "faults": []})
+        alone = [_run(shown, {**asked, "only": index}) for index in range(len(found["faults"]))]
+    with renderer.open(page.with_text(clean["html"])) as shown:
+        before = shown.screenshot()
+    with renderer.open(page.with_text(found["html"])) as shown:
         after: dict[int, Rect] = {
             int(number): (x, y, w, h) for number, x, y, w, h in shown.evaluate(_BOXES)
         }
-    faults = tuple(
-        Fault(one["kind"], one["size"], tuple(map(tuple, one["before"])), after.get(index))
-        for index, one in enumerate(found["faults"])
-    )
-    # Margins that collapse, and sizes that a layout overrules, change nothing.
-    faults = tuple(
-        one
-        for one in faults
-        if one.kind not in ("spacing", "moved", "resized") or not _is_same(one.before[0], one.after)
-    )
-    return Planted(clean["html"], found["html"], faults)
+    faults = []
+    for index, one in enumerate(found["faults"]):
+        fault = Fault(one["kind"], one["size"], tuple(map(tuple, one["before"])), after.get(index))
+        with renderer.open(page.with_text(alone[index]["html"])) as shown:
+            is_seen = shown.screenshot() != before
+        # Margins that collapse, and sizes that a layout overrules, change nothing.
+        moves = fault.kind in ("spacing", "moved", "resized")
+        if is_seen and not (moves and _is_same(fault.before[0], fault.after)):
+            faults.append(fault)
+    return Planted(clean["html"], found["html"], tuple(faults))
+
+
+def _run(shown: LivePage, asked: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = shown.evaluate(f"({_SCRIPT})({json.dumps(asked)})")
+    return found
 
 
 def _is_same(before: Rect, after: Rect | None) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import planting
 import pytest
 
@@ -106,3 +108,37 @@ def test_faults_that_were_planted_are_found_and_named(differ):
     assert accuracy.located >= 0.95 * accuracy.planted
     assert accuracy.named >= 0.9 * accuracy.planted
     assert accuracy.beyond <= accuracy.pages
+
+
+ROW = (
+    STYLE
+    + """<h1>Bakery</h1><p><a>Bread</a> &nbsp; <a>Rolls</a> &nbsp; <a>Cakes</a></p>
+<p style="margin-top: 60px">Fresh every morning.</p>"""
+)
+
+
+@pytest.fixture
+def found_by_pixels(differ):
+    pytest.importorskip("rapidocr", reason="needs the extra ocr")
+
+    def found(reference, changed):
+        picture = differ.diff(reference, reference).reference_picture
+        return differ.diff(picture, changed).differences
+
+    return found
+
+
+def test_a_bundled_page_does_not_differ_from_its_screenshot(found_by_pixels):
+    page = (Path(uiproof.__file__).parent / "demo/design2code/reference/booking.html").read_text()
+    assert found_by_pixels(page, page) == ()
+
+
+def test_a_screenshot_names_a_background(found_by_pixels):
+    (one,) = found_by_pixels(PAGE, PAGE.replace("#1d4ed8", "#eb2525"))
+    assert (one.kind, one.was, one.is_) == ("background", "#1d4ed8", "#eb2525")
+
+
+def test_a_text_that_left_its_row_is_moved(found_by_pixels):
+    style = "position: relative; top: 30px"
+    found = found_by_pixels(ROW, ROW.replace("<a>Bread", f'<a style="{style}">Bread'))
+    assert [one.kind for one in found] == ["moved"]

@@ -32,7 +32,7 @@ from uiproof.benchmarks.design2code.scene import (
     overlap,
     scene_of,
 )
-from uiproof.benchmarks.design2code.screenshots import scenes_of
+from uiproof.benchmarks.design2code.screenshots import scenes_of, surrounding_colour
 from uiproof.benchmarks.design2code.strict import commonest_colour
 from uiproof.vision.colour import ciede2000, srgb_to_lab
 from uiproof.vision.images import Rgb
@@ -47,6 +47,8 @@ SEEN_WIDTH = 0.035  # of the width of a text, by which letters of another font d
 SEEN_PICTURE = 6.0  # mean levels of 0-255 by which the pixels of two pictures differ
 SEEN_SHARP = 40  # levels of single pixels, beyond what antialiasing does
 OUTER = 8.0  # times the area of a thing: what is larger is not marked for it
+THINNEST = 3.0  # pixels of letters whose colour can be told from a picture
+MOST_GROUND = 0.4  # of what is behind thin letters is mixed into their colour
 LONGEST_TEXT = 60  # characters of a text in a sentence
 
 
@@ -389,8 +391,10 @@ class _Comparison:
         for (node, ours, theirs), by_pixels, by_style in zip(pairs, seen, declared, strict=True):
             least = READ_COLOUR if self.by_pixels else SEEN_COLOUR
             if (
-                by_pixels if self.by_pixels else min(by_pixels, by_style)
-            ) >= least and not self._looks_the_same(node):
+                (by_pixels if self.by_pixels else min(by_pixels, by_style)) >= least
+                and not self._looks_the_same(node)
+                and not (self.by_pixels and self._is_ground_shining_through(node))
+            ):
                 groups[ours, theirs].append(node)
         found = []
         for (ours, theirs), nodes in groups.items():
@@ -399,6 +403,25 @@ class _Comparison:
             says = f"{_capital(_subject(nodes))} {_be(nodes)} {is_}, should be {was}."
             found.append(self._one("colour", nodes, was, is_, severity, says))
         return found
+
+    def _is_ground_shining_through(self, node: Node) -> bool:
+        """Return whether what is behind thin letters explains their other colour."""
+        other = node.partner
+        assert other is not None
+        if min(node.box[2:]) < THINNEST or min(other.box[2:]) < THINNEST:
+            return True
+        behind, theirs = (
+            np.array(surrounding_colour(rgb, one.box), np.float64)
+            for rgb, one in ((self.ours.rgb, node), (self.theirs.rgb, other))
+        )
+        ground = behind - theirs
+        if float(ground @ ground) < 1:
+            return False
+        apart = np.array(node.color, np.float64) - np.array(other.color, np.float64)
+        share = min(max(float(apart @ ground / (ground @ ground)), 0.0), MOST_GROUND)
+        left = (np.array(other.color) + apart - share * ground).clip(0, 255)
+        red, green, blue = (round(float(value)) for value in left)
+        return _apart_by([((red, green, blue), other.color)])[0] < READ_COLOUR
 
     def _backgrounds(self) -> list[Difference]:
         groups: dict[tuple[str, str, str], list[Node]] = defaultdict(list)
@@ -504,7 +527,7 @@ class _Comparison:
                 continue
             a, b = _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
             apart = _pictures_apart(a, b)
-            if apart < SEEN_PICTURE:
+            if apart < SEEN_PICTURE or self._is_other_ground(node):
                 continue
             was, is_ = (one.paint.split("|")[1].rsplit("/", 1)[-1] for one in (other, node))
             severity = min(apart / 48, 1.0)
@@ -517,6 +540,25 @@ class _Comparison:
                 )
             )
         return found
+
+    def _is_other_ground(self, node: Node) -> bool:
+        """Return whether a picture differs only where what is behind it is seen through it."""
+        other = node.partner
+        assert other is not None
+        grounds = (
+            surrounding_colour(self.ours.rgb, node.box),
+            surrounding_colour(self.theirs.rgb, other.box),
+        )
+        if _apart_by([grounds])[0] < SEEN_COLOUR:
+            return False
+        parts = _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
+        height, width = (min(one.shape[axis] for one in parts) for axis in (0, 1))
+        a, b = (one[:height, :width].astype(np.int16) for one in parts)
+        through = np.ones((height, width), np.bool_)
+        for part, ground in zip((a, b), grounds, strict=True):
+            through &= np.abs(part - np.array(ground, np.int16)).max(axis=2) <= 3
+        apart = np.where(through, 0, np.abs(a - b).mean(axis=2))
+        return float(apart.mean()) < SEEN_PICTURE
 
     # --- places
 

@@ -7,7 +7,7 @@ that of the reference, so a margin that pushes the rest of a page down is found 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -114,6 +114,7 @@ class _Group:
             return found
         down = [self._down(index) for index in range(count)]
         done: set[int] = set()
+        moved: set[int] = set()  # things that push nothing
         order = sorted(range(count), key=lambda i: (self.r[i, TOP], self.r[i, LEFT]))
         for index in order:
             dy, was = down[index]
@@ -121,9 +122,12 @@ class _Group:
                 continue
             if self.nodes[index] in self.unordered:
                 continue
+            if moved and not self._down(index, moved)[0]:
+                continue
             back = self._way_back(index, dy)
             if back is not None:
                 done |= back
+                moved.add(index)
             back = back or set()
             followers = self._followers(index, back)
             kind: Literal["moved", "spacing"] = "moved" if back else "spacing"
@@ -177,11 +181,14 @@ class _Group:
             default=0.0,
         )
 
-    def _down(self, index: int) -> tuple[float, float]:
-        """Return how much too low a thing stands below what is above it, and the right distance."""
+    def _down(self, index: int, moved: Collection[int] = ()) -> tuple[float, float]:
+        """Return how much too low a thing stands below what is above it, and the right distance.
+
+        Things that are moved by themselves say nothing about what is below them.
+        """
         g, r = self.g, self.r
         above = r[:, BOTTOM] <= r[index, TOP] + 3
-        above[index] = False
+        above[[index, *moved]] = False
         across = (r[:, LEFT] < r[index, RIGHT]) & (r[:, RIGHT] > r[index, LEFT])
         gaps = []
         for which in (above & across, above):

@@ -22,6 +22,7 @@ ALIKE = 0.1  # of the area of a picture or a surface, to stand in its place
 SAME_SHAPE = 0.75  # of the proportions of two pictures that show the same
 SAME_SIGHT = 16.0  # mean levels between them
 MOST_PICTURES = 200
+EMPTIED = 0.3  # of the size of a surface is left when it has lost what it held
 SAME_CONTENTS = 0.5  # of what two surfaces hold must be the same
 MOST_PIECES = 8  # texts of one page that are one text of the other
 MOST_COMPARED = 4_000_000  # leaves of one page times those of the other
@@ -342,6 +343,31 @@ def _pair_surfaces(generated: Scene, reference: Scene) -> None:
     candidates.sort(key=lambda one: (-one[0], one[1].order, one[2].order))
     for _, node, other in candidates:
         if node.partner is None and other.partner is None:
+            marry(node, other)
+    _pair_emptied(generated, reference)
+    _pair_emptied(reference, generated)
+
+
+def _pair_emptied(full: Scene, emptied: Scene) -> None:
+    """Marry surfaces that have lost what they held to those that hold it."""
+    bare = [one for one in emptied.leaves if one.kind == "surface" and one.partner is None]
+    if not bare:
+        return
+    for node in _holders(full):
+        if node.kind != "surface" or any(one.partner for one in node.walk()):
+            continue
+        same = [
+            one
+            for one in bare
+            if one.partner is None
+            and one.paint == node.paint
+            and one.tag == node.tag
+            and (one.selector == node.selector or not node.selector)
+            and abs(one.box[0] - node.box[0]) <= NEAR
+            and _alike(one, node) >= EMPTIED
+        ]
+        if same:
+            other = min(same, key=lambda one: abs(one.box[1] - node.box[1]))
             marry(node, other)
 
 
