@@ -195,6 +195,33 @@ def test_on_a_page_built_anew_the_texts_around_it_tell_which_heart_is_meant(rend
     assert found.element.ref == hearts[1].ref
 
 
+def test_the_sign_beside_a_name_is_meant_where_the_sentence_says_of(renderer):
+    """The name is close to the sign, and the page has the sign in its coloured form."""
+    rows = "".join(
+        f"<tr style='height:40px'><td><span>▶\ufe0f</span></td><td>{name}</td></tr>"
+        for name in ("Quay", "Barn", "Mill")
+    )
+    wanted = TriggerQuery(
+        "1",
+        Action("click"),
+        "all",
+        PixelBox(40, 78, 70, 102),
+        WINDOW,
+        "Barn",
+        sentence='click the play button of "Barn"',
+        tags=("button",),
+        lines=lambda: [
+            line(name, 90, 40 + 40 * row, 60) for row, name in enumerate(("Quay", "Barn", "Mill"))
+        ],
+    )
+    page = PageSource.from_html(f"<!doctype html><table>{rows}</table>")
+    with renderer.stage(page, WINDOW) as stage:
+        state = stage.snapshot()
+        found = find_trigger(stage, state, wanted)
+        signs = [one for one in state.elements if one.tag == "span"]
+    assert found.element.ref == signs[1].ref
+
+
 def test_elements_in_a_shadow_root_are_found_without_an_id(find):
     page = (
         "<x-menu></x-menu><script>customElements.define('x-menu', class extends HTMLElement {"

@@ -72,7 +72,17 @@ _SYMBOLS = (
     (r"search|magnif", "🔍⌕"),
     (r"mail|message|chat", "✉💬"),
     (r"\bflag\b", "⚑⚐🚩"),
+    (r"\bplay\b", "▶►⏵⏯"),
+    (r"\bpause\b", "⏸"),
+    (r"delete|remove|trash|\bbin\b", "🗑"),
+    (r"\bedit\b|pencil", "✎✏🖉"),
+    (r"settings|\bgear\b", "⚙"),
+    (r"\bbell\b|notification|alert", "🔔"),
+    (r"\bcart\b|basket", "🛒"),
+    (r"theme|\bdark\b|\blight\b|\bmoon\b|\bsun\b", "🌙☾🌞☀◐"),
+    (r"information|\binfo\b", "ⓘℹ"),
 )
+_BLANK = " \n\t\ufe0e\ufe0f"  # spaces, and what asks for the plain or the coloured form of a sign
 
 
 class _Page(Protocol):
@@ -225,7 +235,7 @@ class _Search:
         """Read the reference, and find its texts on the page."""
         lines = query.lines()
         where = layout(lines, snapshot, query.size)
-        named = query.name and not names_its_frame(query.name, query.trigger, lines)
+        named = query.name and not names_its_frame(query.name, query.trigger, lines, query.sentence)
         names = [query.name] if query.name and named and _is_written(query, snapshot) else []
         symbols = "".join(signs for words, signs in _SYMBOLS if re.search(words, query.sentence))
         place = ground = None
@@ -298,7 +308,7 @@ class _Search:
         kind = self._kind(element)
         if not self.names or not any(map(plain, self.names)):
             # Nothing is written on it: place, kind and look decide.
-            symbol = bool(self.symbols) and element.label.strip() in tuple(self.symbols)
+            symbol = element.label.strip(_BLANK) in tuple(self.symbols)
             look = self._look(element)
             size = self._size(element)
             mute = not plain(element.label) or len(element.label) <= 2

@@ -6,6 +6,7 @@ was built anew, with other fonts, widths and sections.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -235,15 +236,23 @@ def _nearest(
     return pairs
 
 
-def names_its_frame(name: str, trigger: PixelBox | None, lines: Sequence[OcrLine]) -> bool:
+def names_its_frame(
+    name: str, trigger: PixelBox | None, lines: Sequence[OcrLine], sentence: str
+) -> bool:
     """Return whether a name is that of something around a trigger: the card that a heart is on.
 
-    It is where the reference shows the name, clearly beside the trigger and not on it.
+    It is where the reference shows the name clearly beside the trigger, or just not on it if the
+    sentence says "of" or "beside" the name.
     """
     places = _spans(lines).get(plain(name), ())
     if trigger is None or not places:
         return False
-    return min(gap(trigger, one) for one in places) > const.BESIDE_NAME
+    away = min(gap(trigger, one) for one in places)
+    related = re.search(rf"{_RELATED}\W*{re.escape(name)}", sentence, re.IGNORECASE)
+    return away > (0 if related else const.BESIDE_NAME)
+
+
+_RELATED = r"\b(?:of|beside|by|near|next to|under|above|below|before|after)(?: the)?"
 
 
 # --- boxes

@@ -160,7 +160,7 @@ def names_of(reference: ReferenceEvidence, lines: Sequence[OcrLine]) -> list[str
     """Return what a trigger is called, and what is written on it."""
     name, sentence = reference.name, reference.sentence
     quoted = name and re.search(r"[\"“«`']\s*" + re.escape(name), sentence)
-    beside = name and names_its_frame(name, reference.trigger, lines)
+    beside = name and names_its_frame(name, reference.trigger, lines, sentence)
     names = [name] if name and not beside and (quoted or not sentence) else []
     trigger = reference.trigger
     if trigger is not None:
