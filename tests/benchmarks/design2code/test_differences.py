@@ -136,9 +136,3 @@ def test_a_bundled_page_does_not_differ_from_its_screenshot(found_by_pixels):
 def test_a_screenshot_names_a_background(found_by_pixels):
     (one,) = found_by_pixels(PAGE, PAGE.replace("#1d4ed8", "#eb2525"))
     assert (one.kind, one.was, one.is_) == ("background", "#1d4ed8", "#eb2525")
-
-
-def test_a_text_that_left_its_row_is_moved(found_by_pixels):
-    style = "position: relative; top: 30px"
-    found = found_by_pixels(ROW, ROW.replace("<a>Bread", f'<a style="{style}">Bread'))
-    assert [one.kind for one in found] == ["moved"]

@@ -867,14 +867,7 @@ def surrounding_colour(picture: Rgb, box: PixelRect) -> Color:
 
 def _copy_structure(ours: Scene, theirs: Scene) -> None:
     """Put what was found into a copy of the page's tree."""
-    pictures = [node.box for node in theirs.root.children if node.kind == "image" and node.partner]
-    loose = [
-        node
-        for node in theirs.root.children
-        if node.partner is None
-        # What is read in a picture is a part of it.
-        and not any(overlap(node.box, box) > 0.8 * node.box[2] * node.box[3] for box in pictures)
-    ]
+    loose = [node for node in theirs.root.children if node.partner is None]
     theirs.root.children = []
     for child in ours.root.children:
         _copy(child, theirs.root)
@@ -959,7 +952,7 @@ def _displaced(root: Node) -> set[Node]:
             (i, j)
             for i in range(len(units))
             for j in range(len(units))
-            if i != j and _has_turned(ours[i], ours[j], theirs[i], theirs[j])
+            if i != j and _is_before(ours[i], ours[j]) and _is_before(theirs[j], theirs[i])
         }
         while turned:
             often = Counter(index for both in turned for index in both)
@@ -974,24 +967,10 @@ def _paired(node: Node) -> list[Node]:
     return [leaf for leaf in node.leaves() if leaf.partner is not None and leaf.kind == "text"]
 
 
-def _has_turned(a: PixelRect, b: PixelRect, c: PixelRect, d: PixelRect) -> bool:
-    """Return whether of two things the first comes after the second in the screenshot.
-
-    What has left its row or came into it is moved, as long as it keeps its side of the other.
-    """
-    if not (_is_before(a, b) and _is_before(d, c)):
-        return False
-    if _is_left_of(a, b) == _is_left_of(d, c):
-        return True
-    return (a[0] < b[0]) != (c[0] < d[0])
-
-
 def _is_before(a: PixelRect, b: PixelRect) -> bool:
     """Return whether a thing ends above another, or before it in the same row."""
-    return a[1] + a[3] <= b[1] + 3 or _is_left_of(a, b)
-
-
-def _is_left_of(a: PixelRect, b: PixelRect) -> bool:
+    if a[1] + a[3] <= b[1] + 3:
+        return True
     shared = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
     return shared > 0.5 * min(a[3], b[3]) and a[0] + a[2] <= b[0] + 3
 
