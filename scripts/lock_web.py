@@ -54,7 +54,7 @@ def main() -> None:
             print(f"{number + 10} of {len(wishes)}", end="\r", flush=True)
         for name, *patterns in sorted(wishes):
             files = dict(unpack(folder / f"{_tarball(name)}.tgz"))
-            taken = sorted({"package.json", *_matching(files, patterns, name), *_entries(files)})
+            taken = sorted({*_matching(files, patterns, name), *_entries(files, name)})
             packages[name] = {path: hashlib.sha256(files[path]).hexdigest() for path in taken}
             size = sum(len(files[path]) for path in taken)
             total += size
@@ -99,8 +99,11 @@ def _matching(files: dict[str, bytes], patterns: list[str], name: str) -> Iterat
         yield from found
 
 
-def _entries(files: dict[str, bytes]) -> Iterator[str]:
-    """Yield the files that a CDN serves where an address names no file."""
+def _entries(files: dict[str, bytes], name: str) -> Iterator[str]:
+    """Yield what decides about addresses that name no file, and the files that a CDN serves then."""
+    if name.startswith("@fontsource"):
+        return  # only style sheets lead to their files
+    yield "package.json"
     manifest = json.loads(files["package.json"])
     for key in ("jsdelivr", "unpkg", "style"):
         path = manifest.get(key)

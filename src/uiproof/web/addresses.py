@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 MAX_ADDRESS = 4096  # characters
@@ -195,7 +195,7 @@ def _limits(word: str) -> tuple[Number, Number] | None:
 
 _FOLDERS = (
     *("dist", "build", "umd", "dist/umd", "lib", "min", "css", "js", "dist/css", "dist/js"),
-    *("fonts", "slick", "src/minified", "out", "font", "dist/bundles"),
+    *("fonts", "slick", "src/minified", "out", "font", "dist/bundles", "bundled", "build/player"),
 )
 # Names of libraries on cdnjs, and hosts like it, that are not those of the packages on npm.
 _CDNJS = {
@@ -232,6 +232,42 @@ _CDNJS = {
     "dompurify": "dompurify",
     "tween.js": "@tweenjs/tween.js",
     "react-router": "react-router",
+    "twitter-bootstrap": "bootstrap",
+    "material-design-icons": "material-icons",
+    "foundation": "foundation-sites",
+    "meyer-reset": "reset-css",
+    "pure": "purecss",
+    "skeleton": "skeleton-css",
+    "jquery-easing": "jquery.easing",
+    "jquery-validate": "jquery-validation",
+    "jquery.isotope": "isotope-layout",
+    "jquery.imagesloaded": "imagesloaded",
+    "masonry": "masonry-layout",
+    "magnific-popup.js": "magnific-popup",
+    "scrollreveal.js": "scrollreveal",
+    "bodymovin": "lottie-web",
+    "cannon.js": "cannon",
+    "fabric.js": "fabric",
+    "paper.js": "paper",
+    "rough": "roughjs",
+    "interact.js": "interactjs",
+    "filesaver.js": "file-saver",
+    "toastr.js": "toastr",
+    "handlebars.js": "handlebars",
+    "mustache.js": "mustache",
+    "clipboard.js": "clipboard",
+    "require.js": "requirejs",
+    "backbone.js": "backbone",
+    "numeral.js": "numeral",
+}
+# Files that a package has under another name than the addresses of their hosts.
+_RENAMED = {
+    ("webfontloader", "webfont.js"): "webfontloader.js",
+    ("typed.js", "typed.min.js"): "dist/typed.umd.js",
+    ("typed.js", "lib/typed.min.js"): "dist/typed.umd.js",
+    ("aframe", "aframe.min.js"): "dist/aframe-v1.7.1.min.js",
+    ("aframe", "dist/aframe.min.js"): "dist/aframe-v1.7.1.min.js",
+    ("@tabler/icons-webfont", "tabler-icons.min.css"): "dist/tabler-icons.min.css",
 }
 _GITHUB = {  # repositories that hold the files of a package under the same paths
     "jquery/jquery": "jquery",
@@ -246,13 +282,30 @@ _GITHUB = {  # repositories that hold the files of a package under the same path
     "fortawesome/font-awesome": "@fortawesome/fontawesome-free",
     "animate-css/animate.css": "animate.css",
     "jgthms/bulma": "bulma",
+    "highlightjs/cdn-release": "@highlightjs/cdn-assets",
 }
 
 
 def targets(address: Address) -> list[Target | ModuleTarget]:
     """Return the files that an address means; none where its host has no packages."""
     route = _HOSTS.get(address.host)
-    return route(address) if route else []
+    return [_usual(one) for one in route(address)] if route else []
+
+
+def _usual(target: Target | ModuleTarget) -> Target | ModuleTarget:
+    """Return a target with version and file as the package itself names them."""
+    if isinstance(target, ModuleTarget):
+        path = re.sub(r"^addons/", "examples/jsm/", target.path)
+        return replace(target, path=path) if target.package == "three" else target
+    if target.package in ("three", "stats.js") and re.fullmatch(r"\d{2,3}", target.version):
+        return replace(target, version=f"r{target.version}")
+    # The icons of all versions are the same drawings, and Ionic itself has them, too.
+    if target.package in ("ionicons", "@ionic/core") and (
+        icon := re.fullmatch(r"dist/(?:ionicons|ionic)/svg/([\w-]+\.svg)", target.path)
+    ):
+        return Target("ionicons", "7", f"dist/ionicons/svg/{icon[1]}")
+    renamed = _RENAMED.get((target.package, target.path))
+    return replace(target, path=renamed) if renamed else target
 
 
 def _spec(text: str) -> tuple[str, str, str] | None:
@@ -272,7 +325,10 @@ def _jsdelivr(address: Address) -> list[Target | ModuleTarget]:
     if kind == "gh":
         found = re.fullmatch(r"([^/@]+/[^/@]+)(?:@([^/]*))?/(.+)", rest)
         package = _GITHUB.get(found[1].lower()) if found else None
-        return [Target(package, found[2] or "", found[3])] if found and package else []
+        if found is None or package is None:
+            return []
+        path = found[3].removeprefix("build/") if package.startswith("@highlightjs") else found[3]
+        return [Target(package, found[2] or "", path)]
     if kind != "npm" or (spec := _spec(rest)) is None:
         return []
     name, version, path = spec
@@ -329,6 +385,8 @@ def _library(name: str, version: str, path: str) -> list[Target | ModuleTarget]:
         package = "popper.js" if version.startswith("1.") else "@popperjs/core"
         return [Target(package, version, path, _FOLDERS)]
     package = _CDNJS.get(name.lower(), name.lower())
+    if package in ("material-icons", "reset-css"):
+        version = ""  # packages of others, which count their versions differently
     return [Target(package, version, path, _FOLDERS)]
 
 
@@ -396,8 +454,38 @@ def _aspnet(address: Address) -> list[Target | ModuleTarget]:
 
 
 def _d3(address: Address) -> list[Target | ModuleTarget]:
-    found = re.fullmatch(r"/d3\.v(\d)(\.min)?\.js", address.path)
-    return [Target("d3", found[1], "d3.min.js", _FOLDERS)] if found else []
+    found = re.fullmatch(r"/(d3|topojson)\.v(\d)(\.min)?\.js", address.path)
+    return [Target(found[1], found[2], f"{found[1]}.min.js", _FOLDERS)] if found else []
+
+
+def _npm_mirror(address: Address) -> list[Target | ModuleTarget]:
+    """Read `/NAME/VERSION/files/PATH`, as the Chinese mirror of npm has it."""
+    path = address.path.removeprefix("/packages")
+    found = re.fullmatch(rf"/({_NAME})/([^/]+)/files/(.+)", path)
+    return [Target(found[1], found[2], found[3])] if found else []
+
+
+def _jspm(address: Address) -> list[Target | ModuleTarget]:
+    spec = _spec(address.path.removeprefix("/npm:")) if address.path.startswith("/npm:") else None
+    return [Target(*spec)] if spec else []
+
+
+def _site_of(package: str, pattern: str) -> Callable[[Address], list[Target | ModuleTarget]]:
+    """Return a route for a project's own host: groups of the pattern are version and file."""
+
+    def route(address: Address) -> list[Target | ModuleTarget]:
+        found = re.fullmatch(pattern, address.path)
+        return [Target(package, found[1] or "", found[2], _FOLDERS)] if found else []
+
+    return route
+
+
+def _datatables(address: Address) -> list[Target | ModuleTarget]:
+    found = re.fullmatch(r"/(\d+\.\d+\.\d+)/((?:css|js)/.+)", address.path)
+    if found is None:
+        return []
+    kind = "-bs5" if "bootstrap5" in found[2] else "-dt" if found[2].startswith("css") else ""
+    return [Target(f"datatables.net{kind}", found[1], found[2])]
 
 
 def _threejs(address: Address) -> list[Target | ModuleTarget]:
@@ -412,7 +500,7 @@ _HOSTS: dict[str, Callable[[Address], list[Target | ModuleTarget]]] = {
         ),
         _jsdelivr,
     ),
-    **dict.fromkeys(("unpkg.com", "www.unpkg.com", "unpkg.zhimg.com"), _unpkg),
+    **dict.fromkeys(("unpkg.com", "www.unpkg.com", "unpkg.zhimg.com", "npm.elemecdn.com"), _unpkg),
     **dict.fromkeys(("esm.sh", "cdn.esm.sh", "cdn.skypack.dev"), _esm_sh),
     "esm.run": _esm_run,
     **dict.fromkeys(
@@ -420,7 +508,12 @@ _HOSTS: dict[str, Callable[[Address], list[Target | ModuleTarget]]] = {
         _libraries("/ajax/libs"),
     ),
     **dict.fromkeys(
-        ("cdn.bootcss.com", "cdn.staticfile.org", "cdn.staticfile.net"), _libraries("")
+        ("cdn.bootcss.com", "cdn.staticfile.org", "cdn.staticfile.net", "lib.baomitu.com"),
+        _libraries(""),
+    ),
+    **dict.fromkeys(
+        (f"lf{number}-cdn-tos.bytecdntp.com" for number in (3, 6, 9, 26)),
+        _libraries("/cdn/expire-1-M"),
     ),
     "code.jquery.com": _jquery,
     **dict.fromkeys(
@@ -433,4 +526,11 @@ _HOSTS: dict[str, Callable[[Address], list[Target | ModuleTarget]]] = {
     **dict.fromkeys(("ajax.aspnetcdn.com", "ajax.microsoft.com"), _aspnet),
     **dict.fromkeys(("d3js.org", "www.d3js.org"), _d3),
     **dict.fromkeys(("threejs.org", "www.threejs.org"), _threejs),
+    **dict.fromkeys(("registry.npmmirror.com", "cdn.npmmirror.com"), _npm_mirror),
+    "ga.jspm.io": _jspm,
+    "aframe.io": _site_of("aframe", r"/releases/([\d.]+)/(aframe(?:\.min)?\.js)"),
+    "cdn.quilljs.com": _site_of("quill", r"/([\d.]+)/([\w.]+)"),
+    "cdn.simplecss.org": _site_of("simpledotcss", r"()/(simple(?:\.min)?\.css)"),
+    "www.w3schools.com": _site_of("w3-css", r"/w3css/(4)/(w3\.css)"),
+    "cdn.datatables.net": _datatables,
 }

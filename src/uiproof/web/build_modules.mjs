@@ -13,13 +13,26 @@ const ENTRIES = {
   "react-dom": ["client"],
   "chart.js": ["auto"],
   preact: ["hooks", "compat", "jsx-runtime"],
-  htm: ["preact", "react"],
+  htm: ["preact", "preact/standalone", "react"],
   motion: ["react"],
   zustand: ["middleware"],
-  gsap: ["ScrollTrigger"],
+  gsap: ["ScrollTrigger", "ScrollToPlugin", "SplitText", "TextPlugin", "Draggable", "Flip"],
+  "@heroicons/react": ["24/outline", "24/solid", "20/solid"],
+  "react-icons": ["fa", "fi"],
+  "solid-js": ["web", "html", "store"],
+  swiper: ["bundle", "modules", "react"],
+  three: [
+    ...["controls/OrbitControls", "controls/PointerLockControls", "controls/TransformControls"],
+    ...["loaders/GLTFLoader", "loaders/FontLoader", "geometries/TextGeometry"],
+    ...["geometries/RoundedBoxGeometry", "environments/RoomEnvironment"],
+    ...["postprocessing/EffectComposer", "postprocessing/RenderPass", "postprocessing/ShaderPass"],
+    ...["postprocessing/UnrealBloomPass", "postprocessing/OutputPass", "renderers/CSS2DRenderer"],
+  ].map((one) => `examples/jsm/${one}`),
 };
 // One instance of these for a whole page, whoever imports them.
-const SHARED = new Set(["react", "react-dom", "preact", "vue", "three", "react-router-dom", "chart.js"]);
+const SHARED = new Set([
+  ...["react", "react-dom", "preact", "vue", "three", "react-router-dom", "chart.js", "solid-js"],
+]);
 
 const DEFINES = {
   "process.env.NODE_ENV": '"production"',
@@ -85,7 +98,8 @@ for (const [alias, wanted] of Object.entries(dependencies).sort()) {
   const [, name, version] = /^npm:(.+)@([^@]+)$/.exec(wanted);
   current = { name, alias, major: version.split(".")[0] };
   for (const entry of ["", ...(ENTRIES[name] ?? [])]) {
-    const specifier = entry ? `${alias}/${entry}` : alias;
+    const file = entry.startsWith("examples/") ? `${entry}.js` : entry;
+    const specifier = entry ? `${alias}/${file}` : alias;
     // Resolved as browsers' bundlers do; an ES module is passed on as it is.
     const names = namesOf(specifier);
     const options = {
@@ -118,9 +132,9 @@ for (const [alias, wanted] of Object.entries(dependencies).sort()) {
         `import __value from "${specifier}"; ${constants} export { ${exports}, __value as default };`,
       );
     }
-    const file = `${index.length}.js`;
-    writeFileSync(join(out, file), made.outputFiles[0].text);
-    index.push({ package: `${name}@${version}`, entry, file, default: exported().includes("default") });
+    const written = `${index.length}.js`;
+    writeFileSync(join(out, written), made.outputFiles[0].text);
+    index.push({ package: `${name}@${version}`, entry, file: written, default: exported().includes("default") });
   }
 }
 writeFileSync(join(out, "index.json"), JSON.stringify(index));

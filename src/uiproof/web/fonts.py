@@ -25,25 +25,32 @@ SUBSETS = {
     "U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215,U+FEFF,U+FFFD",
 }
 _VARIABLE = """
-Archivo|Arimo|Bitter|Bricolage Grotesque|Cabin|Caveat|Cinzel|Comfortaa|Cormorant Garamond|DM Sans
-Dancing Script|Dosis|EB Garamond|Exo 2|Figtree|Fira Code|Fredoka|Geist|Geist Mono|Heebo|Inconsolata
-Instrument Sans|Inter|JetBrains Mono|Josefin Sans|Karla|Lexend|Libre Baskerville|Libre Franklin|Lora
-Manrope|Merriweather|Montserrat|Mulish|Noto Sans|Noto Serif|Nunito|Nunito Sans|Onest|Open Sans
-Orbitron|Oswald|Outfit|Playfair Display|Plus Jakarta Sans|Public Sans|Quicksand|Raleway
-Red Hat Display|Roboto|Roboto Condensed|Roboto Mono|Roboto Slab|Rubik|Sora|Source Code Pro
-Source Sans 3|Source Serif 4|Space Grotesk|Syne|Urbanist|Work Sans
+Albert Sans|Archivo|Arimo|Assistant|Baloo 2|Bitter|Bodoni Moda|Bricolage Grotesque|Cabin|Caveat
+Cinzel|Comfortaa|Cormorant|Cormorant Garamond|Crimson Pro|DM Sans|Dancing Script|Dosis|EB Garamond
+Epilogue|Exo 2|Figtree|Fira Code|Fraunces|Fredoka|Geist|Geist Mono|Hanken Grotesk|Heebo|Inconsolata
+Instrument Sans|Inter|Inter Tight|JetBrains Mono|Josefin Sans|Jost|Karla|Lexend|Libre Baskerville
+Libre Franklin|Lora|Manrope|Merriweather|Montserrat|Mulish|Newsreader|Noto Sans|Noto Serif|Nunito
+Nunito Sans|Onest|Open Sans|Orbitron|Oswald|Outfit|Oxanium|Pixelify Sans|Playfair Display
+Plus Jakarta Sans|Public Sans|Quicksand|Raleway|Red Hat Display|Roboto|Roboto Condensed|Roboto Mono
+Roboto Slab|Rubik|Schibsted Grotesk|Sora|Source Code Pro|Source Sans 3|Source Serif 4|Space Grotesk
+Syne|Teko|Unbounded|Urbanist|Work Sans
 """
 _STATIC = """
-Abril Fatface|Anton|Bangers|Barlow|Bebas Neue|Black Ops One|Crimson Text|DM Mono|DM Serif Display
-Fira Sans|Great Vibes|Hind|IBM Plex Mono|IBM Plex Sans|Indie Flower|Instrument Serif|Kanit|Lato
-Lobster|PT Sans|PT Serif|Pacifico|Permanent Marker|Poppins|Press Start 2P|Rajdhani|Righteous
-Satisfy|Shadows Into Light|Share Tech Mono|Space Mono|Special Elite|Titillium Web|Ubuntu|VT323
+Abril Fatface|Alex Brush|Alfa Slab One|Allura|Amatic SC|Anton|Architects Daughter|Archivo Black
+Arvo|Audiowide|Bangers|Barlow|Bebas Neue|Black Ops One|Bungee|Courgette|Courier Prime|Creepster
+Crimson Text|DM Mono|DM Serif Display|DM Serif Text|Fira Sans|Fjalla One|Great Vibes|Hind
+IBM Plex Mono|IBM Plex Sans|Indie Flower|Instrument Serif|Kaushan Script|Lato|Lobster
+Luckiest Guy|Marcellus|Michroma|Monoton|PT Sans|PT Serif|Pacifico|Parisienne|Patrick Hand
+Permanent Marker|Play|Poppins|Prata|Press Start 2P|Questrial|Rajdhani|Righteous|Russo One
+Sacramento|Satisfy|Shadows Into Light|Share Tech Mono|Silkscreen|Space Mono|Special Elite
+Staatliches|Syncopate|Tangerine|Titillium Web|Ubuntu|Ubuntu Mono|VT323|Varela Round|Yeseva One
 """
 # Families that were renamed, and are the same design.
 _ALIASES = {
     "sourcesanspro": "sourcesans3",
     "sourceserifpro": "sourceserif4",
     "fredokaone": "fredoka",
+    "muli": "mulish",
 }
 # Icon fonts: package, file, and the class that the style sheet brings with it.
 _ICONS = {
@@ -98,8 +105,8 @@ class Family:
 
     def patterns(self) -> list[str]:
         """Return patterns of the files that belong to the set."""
-        weight = "wght" if self.is_variable else "?00"
-        return [f"files/{self.slug}-{subset}-{weight}-*.woff2" for subset in SUBSETS]
+        styles = ("wght-*",) if self.is_variable else ("?00-normal", "[4-7]00-italic")
+        return [f"files/{self.slug}-{subset}-{one}.woff2" for subset in SUBSETS for one in styles]
 
     def styles(self, files: Files) -> dict[tuple[str, str], set[str]]:
         """Return the subsets of each weight (`wght` or `400`) and style that a package has."""

@@ -76,7 +76,7 @@ class FrozenWeb:
         for name, version, files in self._lock.entries():
             if here := {path: digest for path, digest in files.items() if digest in present}:
                 self._packages.setdefault(name, {})[version] = here
-        self._modules = Modules.installed(self._store, self._lock)
+        self._modules = Modules.installed(self._store)
         # Fonts have one version each.
         self._fonts = {name: next(iter(one.values())) for name, one in self._packages.items()}
 
@@ -188,11 +188,14 @@ class FrozenWeb:
             yield from self._entries(target, files)
             return
         path = target.path.strip("/")
+        small = {one.lower(): one for one in files}  # some names were written larger once
         for one in (path, *_twins(path)):
             for folder in ("", *target.folders):
                 place = f"{folder}/{one}".lstrip("/")
                 if place in files:
                     yield place
+                elif place.lower() in small:
+                    yield small[place.lower()]
 
     def _entries(self, target: Target, files: Files) -> Iterator[str]:
         """Yield what a CDN serves where no file is named."""
@@ -260,6 +263,8 @@ def _twins(path: str) -> list[str]:
         return [f"{path.removesuffix('.development.js')}.production.min.js"]
     if path.endswith((".production.js", ".production.min.js")):
         return [f"{path.rpartition('.production')[0]}.development.js"]
+    if found := re.fullmatch(r"(.+\.(?:global|iife|esm-browser))(\.prod)?\.js", path):
+        return [f"{found[1]}.js" if found[2] else f"{found[1]}.prod.js"]
     found = re.fullmatch(r"(.+?)((?:[.-]min)?)(\.m?js|\.css)", path)
     if found is None:
         return []

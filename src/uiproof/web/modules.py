@@ -20,20 +20,20 @@ from urllib.parse import quote
 from uiproof.errors import DownloadError
 from uiproof.files import access, write_atomic
 from uiproof.web.addresses import Address, ModuleTarget, choose_versions
-from uiproof.web.packages import Files, Lock, Store
+from uiproof.web.packages import Files, Store
 
 _FOLDER = Path(__file__).parent
 BUILD_LOCK = _FOLDER / "modules-lock.json"  # npm's lock file of everything that is bundled
 BUILD_SCRIPT = _FOLDER / "build_modules.mjs"
-INDEX = "modules.json"
 _SECONDS = 600
 # An import of another package in a built module, as the build script writes it.
 _IMPORT = re.compile(r"""(["'])uiproof:((?:@[\w.-]+/)?[\w.-]+)(/[^"'\s]*)?\1""")
 
 
-def build_digest() -> str:
-    """Return the digest of what decides how modules are built."""
-    return hashlib.sha256(BUILD_LOCK.read_bytes() + BUILD_SCRIPT.read_bytes()).hexdigest()
+def _index_file(store: Store) -> Path:
+    """Return the list of built modules; other builds that share the folder have their own."""
+    build = hashlib.sha256(BUILD_LOCK.read_bytes() + BUILD_SCRIPT.read_bytes()).hexdigest()
+    return store.folder / f"modules-{build[:16]}.json"
 
 
 class Modules:
@@ -48,14 +48,13 @@ class Modules:
             self._versions.setdefault(name, []).append(version)
 
     @classmethod
-    def installed(cls, store: Store, _lock: Lock | None = None) -> Modules:
+    def installed(cls, store: Store) -> Modules:
         """Return the modules that were built by the build script of this version of uiproof."""
         try:
-            content = json.loads((store.folder / INDEX).read_bytes())
-            modules = content["modules"] if content["build"] == build_digest() else {}
-        except (OSError, ValueError, KeyError, TypeError):
+            modules = json.loads(_index_file(store).read_bytes())
+        except (OSError, ValueError):
             modules = {}
-        return cls(store, modules)
+        return cls(store, modules if isinstance(modules, dict) else {})
 
     @property
     def digest(self) -> str:
@@ -162,7 +161,7 @@ def build(store: Store, npm: str) -> int:
 
     Raises `DownloadError` where npm or esbuild fail. Nothing is done where they are here already.
     """
-    index = store.folder / INDEX
+    index = _index_file(store)
     built = Modules.installed(store)
     if len(built) and all(
         store.read(one["sha256"]) is not None
@@ -190,7 +189,7 @@ def build(store: Store, npm: str) -> int:
             entry = {"sha256": digest, "default": one["default"]}
             made.setdefault(one["package"], {})[one["entry"]] = entry
     with access(index, "written"):
-        write_atomic(index, json.dumps({"build": build_digest(), "modules": made}, sort_keys=True))
+        write_atomic(index, json.dumps(made, sort_keys=True))
     return sum(map(len, made.values()))
 
 

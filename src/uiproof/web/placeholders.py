@@ -242,7 +242,7 @@ def _placeholder(background: Colour, ink: Colour) -> Callable[[Address], Picture
         assert size is not None
         width, height = int(size[1]), int(size[2] or size[1])
         colours = steps[:2]
-        words = options.get("text", options.get("txt"))
+        words = next((options[key] for key in ("text", "Text", "txt") if key in options), None)
         if words is None:
             text = f"{width} x {height}"
         else:
@@ -301,6 +301,28 @@ def _portrait(address: Address) -> Picture | None:
     return Picture(size, size, re.sub(r"/(med|thumb)/", "/", address.path))
 
 
+def _measured(pattern: str, ratio: float = 1.0) -> Callable[[Address], Picture | None]:
+    """Read addresses whose path or query names a width, and maybe a height, as groups."""
+
+    def route(address: Address) -> Picture | None:
+        found = re.search(pattern, f"{address.path}?{address.query}")
+        if found is None:
+            return None
+        width = int(found[1])
+        sizes = [int(one) for one in found.groups()[1:] if one]
+        height = sizes[0] if sizes else round(width * ratio)
+        return Picture(min(width, MAX_SIDE), min(height, MAX_SIDE), f"{address.host}{address.path}")
+
+    return route
+
+
+def _video_still(address: Address) -> Picture | None:
+    found = re.fullmatch(r"/vi(?:_webp)?/([\w-]+)/(\w+)\.(?:jpg|webp)", address.path)
+    sizes = {"maxresdefault": (1280, 720), "hq720": (1280, 720), "sddefault": (640, 480)}
+    sizes |= {"mqdefault": (320, 180), "default": (120, 90)}
+    return Picture(*sizes.get(found[2], (480, 360)), found[1]) if found else None
+
+
 _GREY = _placeholder((204, 204, 204), (150, 150, 150))
 _HOSTS: dict[str, Callable[[Address], Picture | None]] = {
     **dict.fromkeys(("picsum.photos", "www.picsum.photos", "unsplash.it"), _picsum),
@@ -345,4 +367,13 @@ _HOSTS: dict[str, Callable[[Address], Picture | None]] = {
     "source.boringavatars.com": _face(80),
     "avatars.githubusercontent.com": _face(460),
     **dict.fromkeys(("www.gravatar.com", "gravatar.com", "secure.gravatar.com"), _face(80)),
+    # Hosts of icons, flags, posters and codes whose addresses name the size.
+    "img.icons8.com": _measured(r"^/(?:[\w-]+/)?(\d{2,4})(?:x(\d{2,4}))?/"),
+    "cdn-icons-png.flaticon.com": _measured(r"^/(\d{2,4})/"),
+    "flagcdn.com": _measured(r"^/w?(\d{2,4})(?:x(\d{2,4}))?/", 2 / 3),
+    "flagsapi.com": _measured(r"/(\d{2,4})\.png"),
+    "image.tmdb.org": _measured(r"^/t/p/w(\d{2,4})/", 3 / 2),
+    "api.qrserver.com": _measured(r"[?&]size=(\d{2,4})x(\d{2,4})"),
+    "images.placeholders.dev": _measured(r"[?&]width=(\d{1,4})(?:.*[?&]height=(\d{1,4}))?"),
+    **dict.fromkeys(("i.ytimg.com", "img.youtube.com"), _video_still),
 }
