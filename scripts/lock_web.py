@@ -3,6 +3,7 @@
     python scripts/lock_web.py            # web_packages.txt, as src/uiproof/web/lock.json
     python scripts/lock_web.py vue@3.5.26 # only this line of it, the others stay
     python scripts/lock_web.py modules    # web_modules.txt, as src/uiproof/web/modules-lock.json
+    python scripts/lock_web.py newest     # packages whose newest version of `DATE` is not named
 
 To add a package or raise a version, change web_packages.txt and run this again. An address without
 a version means the newest version that is named there, so the newest one of `DATE` belongs to every
@@ -17,10 +18,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from uiproof.web.addresses import number_of
 from uiproof.web.fonts import FAMILIES, FONT_VERSION, ICON_PACKAGES, Family
 from uiproof.web.modules import BUILD_LOCK
 from uiproof.web.packages import LOCK_FILE, find_npm, pack, unpack
@@ -81,6 +84,29 @@ def lock_modules() -> None:
         BUILD_LOCK.write_bytes((Path(place) / "package-lock.json").read_bytes())
 
 
+def check_newest() -> None:
+    """Print the packages whose newest release of the date is not in the list."""
+    npm = find_npm() or sys.exit("npm is not installed.")
+    named: dict[str, set[str]] = {}
+    for line in WISHES.read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            name, _, version = line.split()[0].rpartition("@")
+            named.setdefault(name, set()).add(version)
+
+    def newest(name: str) -> str:
+        command = [npm, "view", name, "time", "--json"]
+        shown = subprocess.run(command, capture_output=True, check=True).stdout
+        dates = json.loads(shown)
+        released = [one for one, day in dates.items() if day[:10] <= DATE and number_of(one)]
+        stable = [one for one in released if "-" not in one]
+        return max(stable, key=lambda one: number_of(one) or (), default="")
+
+    with ThreadPoolExecutor(8) as pool:
+        for name, version in zip(named, pool.map(newest, named), strict=True):
+            if version and version not in named[name]:
+                print(f"{name}: {version} is newer than {', '.join(sorted(named[name]))}")
+
+
 def _font_wish(family: Family) -> list[str]:
     return [f"{family.package}@{FONT_VERSION}", *family.patterns()]
 
@@ -100,7 +126,7 @@ def _matching(files: dict[str, bytes], patterns: list[str], name: str) -> Iterat
 
 
 def _entries(files: dict[str, bytes], name: str) -> Iterator[str]:
-    """Yield what decides about addresses that name no file, and the files that a CDN serves then."""
+    """Yield the manifest, and the files that a CDN serves where an address names none."""
     if name.startswith("@fontsource"):
         return  # only style sheets lead to their files
     yield "package.json"
@@ -115,4 +141,4 @@ def _entries(files: dict[str, bytes], name: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    lock_modules() if sys.argv[1:] == ["modules"] else main()
+    {"modules": lock_modules, "newest": check_newest}.get("".join(sys.argv[1:2]), main)()

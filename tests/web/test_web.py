@@ -74,6 +74,9 @@ def _lock(packages: dict[str, dict[str, str]]) -> Lock:
         ("https://cdn.jsdelivr.net/npm/one@1.9/lib/one.js", "one", "1.2.0 instead of 1.9"),
         ("https://cdn.jsdelivr.net/combine/npm/one/lib/one.js,npm/one/lib/two.css", "one\ntwo", ""),
         ("https://cdnjs.cloudflare.com/ajax/libs/one/1.2.0/one.min.js", "one", ""),
+        ("https://registry.npmmirror.com/one/1.2.0/files/lib/one.js", "one", ""),
+        ("https://ga.jspm.io/npm:one@1.2.0/lib/one.js", "one", ""),
+        ("https://cdn.jsdelivr.net/npm/one@1.2.0/LIB/One.js", "one", ""),
     ],
 )
 def test_an_address_of_a_cdn_means_a_file_of_a_package(
@@ -102,6 +105,15 @@ def test_an_address_of_a_cdn_means_a_file_of_a_package(
         "https://unpkg.com.evil.example/one",
         "https://evilunpkg.com/one",
         "https://unpkg.com\\@evil.example/one",
+        "https://registry.npmmirror.com/one/1.2.0/files/../../../etc/passwd",
+        "https://registry.npmmirror.com/one/1.2.0/files/%2e%2e/lib/one.js",
+        "https://registry.npmmirror.com.evil.example/one/1.2.0/files/lib/one.js",
+        "https://user@registry.npmmirror.com/one/1.2.0/files/lib/one.js",
+        "https://ga.jspm.io/npm:../../etc/passwd",
+        "https://ga.jspm.io:8443/npm:one@1.2.0/lib/one.js",
+        "https://unpkg.com/one@" + "||".join(["1"] * 900) + "/../one.js",
+        "https://169.254.169.254/latest/meta-data",
+        "https://[::1]/one",
         "ftp://unpkg.com/one",
         "file:///etc/passwd",
         "https://unpkg.com/one?" + "x" * 5000,
@@ -126,6 +138,7 @@ def test_other_hosts_majors_and_detours_have_no_answer(small: FrozenWeb, address
         ("~18.3", "18.3.1"),
         (">=17 <18", "17.0.2"),
         ("^16 || ^17", "17.0.2"),
+        (">= 16 || ^19.0.0-rc", "18.3.1"),
         ("18.2.0", "18.3.1"),
         ("17.9.9", "17.0.2"),
         ("0.9.0", None),
@@ -189,6 +202,42 @@ def test_addresses_that_pages_use_are_in_the_default_set(web: FrozenWeb, address
 
     assert answer is not None
     assert len(answer.body) > 200
+
+
+def test_addresses_as_models_write_them_have_answers_of_their_kind(web: FrozenWeb) -> None:
+    """Versions, ranges, `latest`, `+esm`, options of esm.sh, mirrors, fonts: one line each."""
+    lines = (Path(__file__).parent / "addresses.txt").read_text().splitlines()
+    wrong = []
+    for address in lines[1:]:
+        host, _, path = address.partition("//")[2].partition("/")
+        is_module = host in ("esm.sh", "esm.run", "cdn.skypack.dev") or "+esm" in path
+        is_module |= path.endswith("?module")
+        if is_module and not web.modules:
+            continue  # they are built with npm
+        answer = web.answer(address)
+        suffix = Path(path.partition("?")[0]).suffix
+        kinds = {".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
+        kinds |= {".json": "application/json"}
+        kind = "text/css" if host == "fonts.googleapis.com" else kinds.get(suffix, "text/")
+        kind = "text/javascript" if is_module else kind
+        if answer is None or not answer.content_type.startswith(kind) or len(answer.body) < 20:
+            wrong.append(address)
+    assert len(lines) > 150
+    assert not wrong
+
+
+def test_a_module_of_jsdelivr_has_a_default_export(web: FrozenWeb) -> None:
+    if not web.modules:
+        pytest.skip("modules were not built here: uiproof web get, with npm")
+    asked = web.answer("https://cdn.jsdelivr.net/npm/ionicons/+esm")
+    assert asked is not None
+    own = re.search(r'"(/npm/ionicons@[^"]+)"', asked.body.decode())
+    assert own is not None
+    module = web.answer(f"https://cdn.jsdelivr.net{own[1]}")
+
+    assert module is not None
+    assert b"export { default } from" in asked.body
+    assert b"export default null" in module.body
 
 
 def test_what_a_style_sheet_of_the_set_loads_is_in_the_set(web: FrozenWeb) -> None:
@@ -441,6 +490,12 @@ def test_the_older_font_api_and_icons(web: FrozenWeb) -> None:
         ("https://ui-avatars.com/api/?name=Ada+Lovelace&size=96", (96, 96)),
         ("https://randomuser.me/api/portraits/women/1.jpg", (128, 128)),
         ("https://robohash.org/x?size=50x50", (50, 50)),
+        ("https://via.placeholder.com/150/00F/888?Text=A", (150, 150)),
+        ("https://img.icons8.com/ios/50/000000/home.png", (50, 50)),
+        ("https://flagcdn.com/w40/us.png", (40, 27)),
+        ("https://image.tmdb.org/t/p/w500/a.jpg", (500, 750)),
+        ("https://i.ytimg.com/vi/abc/maxresdefault.jpg", (1280, 720)),
+        ("https://api.qrserver.com/v1/create-qr-code/?data=x&size=150x150", (150, 150)),
         ("https://picsum.photos/99999/99999", (2828, 2828)),
     ],
 )

@@ -157,7 +157,8 @@ def _bounds(text: str) -> list[tuple[Number, Number]] | None:
     found = []
     for part in text[:200].split("||"):
         low, up = (0, 0, 0, True, ""), (10**7, 0, 0, False, "")
-        words = part.replace(" - ", " <=").split() or ["*"]
+        joined = re.sub(r"([<>=^~])\s+", r"\1", part.replace(" - ", " <="))
+        words = joined.split() or ["*"]
         for word in words:
             limits = _limits(word)
             if limits is None:

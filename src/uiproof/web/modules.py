@@ -26,6 +26,7 @@ _FOLDER = Path(__file__).parent
 BUILD_LOCK = _FOLDER / "modules-lock.json"  # npm's lock file of everything that is bundled
 BUILD_SCRIPT = _FOLDER / "build_modules.mjs"
 _SECONDS = 600
+_NO_DEFAULT = "\nexport default null;\n"  # jsDelivr gives every module a default export
 # An import of another package in a built module, as the build script writes it.
 _IMPORT = re.compile(r"""(["'])uiproof:((?:@[\w.-]+/)?[\w.-]+)(/[^"'\s]*)?\1""")
 
@@ -102,12 +103,15 @@ class Modules:
         versions = {name: self._needed(name, deps, manifest) for name in needs}
         versions |= {target.package: version} if target.package in versions else {}
         own = self._own_address(target, version, entry, versions, deps)
+        has_default = bool(found["default"])
         if address.path + (f"?{address.query}" if address.query else "") == own:
-            return _IMPORT.sub(lambda one: _written(one, target, versions), body)
+            text = _IMPORT.sub(lambda one: _written(one, target, versions), body)
+            return text if has_default or target.style != "jsdelivr" else text + _NO_DEFAULT
         if address.host == "esm.run":
             own = f"https://cdn.jsdelivr.net{own}"
         lines = [f'export * from "{own}";']
-        lines += [f'export {{ default }} from "{own}";'] if found["default"] else []
+        if has_default or target.style == "jsdelivr":
+            lines.append(f'export {{ default }} from "{own}";')
         return "\n".join(lines) + "\n"
 
     def _needed(self, name: str, deps: Mapping[str, str], manifest: Mapping[str, Any]) -> str:
