@@ -103,7 +103,7 @@ def check_newest() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         for name, version in zip(named, pool.map(newest, named), strict=True):
-            if version and version not in named[name]:
+            if all((number_of(version) or ()) > (number_of(one) or ()) for one in named[name]):
                 print(f"{name}: {version} is newer than {', '.join(sorted(named[name]))}")
 
 
