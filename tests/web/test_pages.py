@@ -117,7 +117,8 @@ IONIC = """<script type="module" src="https://cdn.jsdelivr.net/npm/@ionic/core/d
 <ion-app><ion-content><ion-button>Buy</ion-button><ion-icon name="home"></ion-icon></ion-content>
 </ion-app><script type="module">import ionicons from 'https://cdn.jsdelivr.net/npm/ionicons/+esm'</script>"""
 VUE = """<script src="https://registry.npmmirror.com/vue/3.3.11/files/dist/vue.global.js"></script>
-<h1 id="app" style="font-size: 200px">{{ text }}</h1><script>Vue.createApp({ data: () => ({ text: "Buy" }) }).mount("#app")
+<h1 id="app" style="font-size: 200px">{{ text }}</h1>
+<script>Vue.createApp({ data: () => ({ text: "Buy" }) }).mount("#app")
 </script>"""
 WEBGL = """<script type="importmap">{"imports": {
 "three": "https://unpkg.com/three@0.160.0/build/three.module.js",
