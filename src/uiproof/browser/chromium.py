@@ -39,7 +39,8 @@ SWITCHES = (
     "--hide-scrollbars",
     "--force-device-scale-factor=1",
     "--disable-partial-raster",  # drawing in parts gives other edges
-    "--blink-settings=imageAnimationPolicy=2",  # animated images show their first frame
+    # animated images show their first frame; what lies beyond the window is drawn, too
+    "--blink-settings=imageAnimationPolicy=2,mainFrameClipsContent=false",
     "--autoplay-policy=document-user-activation-required",
     "--mute-audio",
     "--disable-smooth-scrolling",  # it takes real time, so it would end somewhere else every time
@@ -59,7 +60,6 @@ SWITCHES = (
     # bounded
     "--js-flags=--max-old-space-size=512",
     "--disable-gpu",
-    "--disable-dev-shm-usage",
 )
 # Headless and unattended: it does not save power, ask, remember or report.
 UNATTENDED = (

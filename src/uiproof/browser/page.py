@@ -102,6 +102,7 @@ class LivePage:
         url: str,
         *,
         flags: set[str] | None = None,
+        draw: Callable[[tuple[int, int] | None], bool] = lambda _: False,
     ) -> None:
         self.flags: set[str] = set() if flags is None else flags
         self.web = WebLog()  # the foreign addresses that it asked for, and its script errors
@@ -109,6 +110,8 @@ class LivePage:
         self._limits = limits
         self._watchdog = watchdog
         self._url = url
+        self._draw = draw  # lets the browser draw so much of a page that stands still, if it can
+        self._is_first = True  # no picture was taken yet
         self._had_scripts = False
 
     # --- pictures
@@ -128,13 +131,19 @@ class LivePage:
     def _capture(self) -> bytes:
         width, height = self.size
         view_width, view_height = self._limits.viewport
+        beyond = width > view_width or height > view_height
+        if beyond and self._draw((width, height)):
+            # The first picture beyond the window makes the browser forget which font `monospace`
+            # is. It does so for everybody, Playwright included, so scores are taken of that font.
+            beyond = self._is_first
         answer = self.send(
             "Page.captureScreenshot",
             format="png",
             optimizeForSpeed=True,
-            captureBeyondViewport=width > view_width or height > view_height,
+            captureBeyondViewport=beyond,
             clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
         )
+        self._is_first = False
         return base64.b64decode(answer["data"])
 
     @cached_property
@@ -254,6 +263,7 @@ class LivePage:
         if not self._had_scripts:
             return frozenset(), 0
         try:
+            self._draw(None)
             self.send("Emulation.setScriptExecutionDisabled", value=False)
             found = self.run_script("linger")
         except (BrowserError, RenderError):

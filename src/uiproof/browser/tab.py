@@ -61,6 +61,9 @@ _MEDIA = {
     "forced-colors": "none",
 }
 
+# More than a window of 64 x 64, and nowhere the same.
+_TRIAL = '<div style="width: 80px; height: 160px; background: linear-gradient(45deg, red, blue)">'
+
 
 def is_active(source: PageSource) -> bool:
     """Return whether a page may do anything by itself; true in doubt."""
@@ -68,6 +71,51 @@ def is_active(source: PageSource) -> bool:
         return True
     html = source.html.lower()
     return any(pattern.search(html) for pattern in _ACTIVE)
+
+
+def draws_whole_pages(browser: RunningBrowser) -> bool:
+    """Return whether a browser draws pages beyond the window when asked to; it is tried once."""
+    if browser.draws_whole_pages is None:
+        tools = browser.tools
+        context = tools.browser.send("Target.createBrowserContext", {"disposeOnDetach": True})
+        limits = Limits(viewport=(64, 64))
+        width, height = whole = (80, 160)
+        target, session = tools.new_tab(context["browserContextId"], limits.viewport)
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        pictures = []
+        try:
+            session.send_all([*_window(limits, None), ("Runtime.runIfWaitingForDebugger", {})])
+            session.send("Page.setDocumentContent", {"frameId": target, "html": _TRIAL})
+            for beyond in (True, False):
+                if not beyond:
+                    session.send_all(_window(limits, whole))
+                asked = {"format": "png", "clip": clip, "captureBeyondViewport": beyond}
+                pictures.append(session.send("Page.captureScreenshot", asked)["data"])
+        except BrowserError:
+            if session.lost is not None:
+                raise
+        tools.browser.send("Target.disposeBrowserContext", context)
+        browser.draws_whole_pages = len(pictures) == 2 and pictures[0] == pictures[1]
+    return browser.draws_whole_pages
+
+
+def _window(limits: Limits, drawn: tuple[int, int] | None) -> list[tuple[str, Parameters]]:
+    """Return the commands that set the size of the window, and what is drawn if it is more."""
+    width, height = limits.viewport
+    # Above the page are the bars of a browser, so screen and page coordinates differ.
+    window: Parameters = {
+        **{"width": width, "height": height, "mobile": False, "deviceScaleFactor": limits.scale},
+        **{"screenWidth": width, "screenHeight": height + _BARS_HEIGHT},
+        **{"positionX": 0, "positionY": _BARS_HEIGHT},
+    }
+    if drawn is None:
+        return [("Emulation.setDeviceMetricsOverride", window)]
+    size = {"width": drawn[0], "height": drawn[1]}
+    window |= {"dontSetVisibleSize": True, "viewport": {"x": 0, "y": 0, **size, "scale": 1}}
+    return [
+        ("Emulation.setDeviceMetricsOverride", window),
+        ("Emulation.setVisibleSize", size),
+    ]
 
 
 class Tab:
@@ -92,7 +140,8 @@ class Tab:
         self.on_record: Callable[[str], None] = lambda _: None
         self.on_load: Callable[[], None] = lambda: None
         self.documents = 0  # that the page was, one after the other
-        self._tools, self._watchdog = browser.tools, browser.watchdog
+        self._browser, self._tools, self._watchdog = browser, browser.tools, browser.watchdog
+        self._drawn: tuple[int, int] | None = None  # what is drawn of the page, if not the window
         self._limits, self._web = limits, web
         self._scripts, self._live = scripts, live
         self._held: list[Request] | None = None  # requests that wait until the clock stands
@@ -113,15 +162,9 @@ class Tab:
         self._listen(self.session)
         self.session.on("Page.frameNavigated", self._note_document)
         self.session.on("Page.loadEventFired", self._note_load)
-        width, height = limits.viewport
-        # Above the page are the bars of a browser, so screen and page coordinates differ.
-        screen = {"screenWidth": width, "screenHeight": height + _BARS_HEIGHT}
-        place = {"positionX": 0, "positionY": _BARS_HEIGHT}
-        window = {"width": width, "height": height, "mobile": False}
-        window["deviceScaleFactor"] = limits.scale
         self.session.send_all(
             [
-                ("Emulation.setDeviceMetricsOverride", {**window, **screen, **place}),
+                *_window(limits, None),
                 ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
                 ("Page.setFontFamilies", {"fontFamilies": _FONTS}),
                 # No pointer event, not even of the pointer that the browser imagines at (0, 0),
@@ -149,7 +192,10 @@ class Tab:
         guard = Guard(source, self._web, number=None if self._scripts else self.pages_shown)
         self._guard, self.handler = guard, guard.handle
         self.pages_shown += 1
-        page = LivePage(self.session, self._limits, self._watchdog, guard.page_url)
+        self._draw(None)
+        page = LivePage(
+            self.session, self._limits, self._watchdog, guard.page_url, draw=self._draw
+        )
         until = time.monotonic() + self._limits.load_seconds
         try:
             self.load(guard.page_url, until)
@@ -162,6 +208,19 @@ class Tab:
         page.flags |= guard.flags()
         page.web = guard.log
         return page
+
+    def _draw(self, size: tuple[int, int] | None) -> bool:
+        """Let the browser draw so much of a page that stands still; None is the window alone.
+
+        Return whether it can. The layout stays that of the window, and a picture of what is drawn
+        anyway costs a third less than one of what lies beyond the window.
+        """
+        if size is not None and (self._limits.scale != 1 or not draws_whole_pages(self._browser)):
+            return False
+        if size != self._drawn:
+            self._drawn = size
+            self.session.send_all(_window(self._limits, size))
+        return True
 
     def close(self) -> None:
         """Close the tab and forget everything that was in it."""

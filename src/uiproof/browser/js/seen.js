@@ -303,7 +303,8 @@
       const drawn = drawing(letter, font);
       const best = (other) => Math.max(...MACHINE.map((one) => alike(drawn, drawing(other, one))));
       const own = Math.max(best(letter.toLowerCase()), best(letter.toUpperCase()));
-      const found = drawn && ALPHABET.some((other) => best(other) > own + MUCH_MORE);
+      // No letter is more than 1 like another one.
+      const found = drawn && own + MUCH_MORE < 1.001 && ALPHABET.some((other) => best(other) > own + MUCH_MORE);
       falseLetters.set(key, found);
     }
     return falseLetters.get(key);
