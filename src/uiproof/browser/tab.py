@@ -29,6 +29,7 @@ _STEPS_AFTER_ANSWERS = 2
 _MOST_STEPS = 8
 _MOST_ROUNDS = 20  # for which a page may go on changing without its clock
 _IDLE_SECONDS = 5.0  # for which requests that were answered are waited for
+_SMALL_WINDOW = (16, 16)
 _BARS_HEIGHT = 80  # pixels that the bars of a browser take above the page
 
 # Markup that runs by itself in the page or in a frame of it, or navigates. Handlers of input events
@@ -156,9 +157,9 @@ class Tab:
         self._context = {"browserContextId": str(made["browserContextId"])}
         no_downloads = {"behavior": "deny", **self._context}
         self._tools.browser.post("Browser.setDownloadBehavior", no_downloads)
-        self._target, self.session = self._tools.new_tab(
-            self._context["browserContextId"], limits.viewport
-        )
+        # Every frame is also put on the window. Pages without scripts cannot see how large that is.
+        window = limits.viewport if scripts or live else _SMALL_WINDOW
+        self._target, self.session = self._tools.new_tab(self._context["browserContextId"], window)
         self._listen(self.session)
         self.session.on("Page.frameNavigated", self._note_document)
         self.session.on("Page.loadEventFired", self._note_load)
