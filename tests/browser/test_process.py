@@ -14,7 +14,6 @@ import pytest
 from browser_tools import GREEN, colour_at, shot
 
 from uiproof.browser import Limits, PageSource, Renderer
-from uiproof.browser import process as process_module
 from uiproof.browser.process import Watchdog
 from uiproof.process_tree import descendants, kill_tree, resident_mb
 
@@ -137,7 +136,7 @@ def test_no_temporary_folder_is_left_behind(
 def test_pictures_are_the_same_with_and_without_shared_memory(
     enough: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process_module, "_ENOUGH_BYTES", enough)
+    monkeypatch.setattr("uiproof.browser.process._ENOUGH_BYTES", enough)
     with Renderer() as renderer:
         png, _ = shot(renderer, f'<body style="background:rgb{GREEN}"><p style="height:2000px">')
         assert renderer.pid is not None

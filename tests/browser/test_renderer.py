@@ -102,20 +102,10 @@ def test_all_pictures_of_a_tall_page_are_as_the_browser_takes_a_single_one(
     with renderer.open(PageSource.from_html(TALL + script)) as page:
         pictures = {page.screenshot() for _ in range(3)}
         assert page.evaluate("[innerWidth, innerHeight]") == [1280, 720]
-    monkeypatch.setattr("uiproof.browser.tab.draws_whole_pages", lambda _: False)
+    monkeypatch.setattr(Tab, "_draw", lambda *_: None)
     assert pictures == {shot(renderer, TALL + script)[0]}
     # The next page has nothing of the size of the last.
     assert pixels(shot(renderer, "<p>short</p>")[0]).shape == (720, 1280, 3)
-
-
-def test_a_browser_that_draws_nothing_beyond_its_window_is_found_out(
-    renderer: Renderer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected, _ = shot(renderer, TALL)
-    plain = [switch for switch in SWITCHES if not switch.startswith("--blink-settings")]
-    monkeypatch.setattr("uiproof.browser.process.SWITCHES", plain)
-    with Renderer(LIMITS) as other:
-        assert shot(other, TALL)[0] == expected
 
 
 class PlaywrightShot:

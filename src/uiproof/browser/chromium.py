@@ -39,8 +39,7 @@ SWITCHES = (
     "--hide-scrollbars",
     "--force-device-scale-factor=1",
     "--disable-partial-raster",  # drawing in parts gives other edges
-    # animated images show their first frame; what lies beyond the window is drawn, too
-    "--blink-settings=imageAnimationPolicy=2,mainFrameClipsContent=false",
+    "--blink-settings=imageAnimationPolicy=2",  # animated images show their first frame
     "--autoplay-policy=document-user-activation-required",
     "--mute-audio",
     "--disable-smooth-scrolling",  # it takes real time, so it would end somewhere else every time

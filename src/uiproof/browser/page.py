@@ -102,7 +102,7 @@ class LivePage:
         url: str,
         *,
         flags: set[str] | None = None,
-        draw: Callable[[tuple[int, int] | None], bool] = lambda _: False,
+        draw: Callable[[tuple[int, int] | None], None] = lambda _: None,
     ) -> None:
         self.flags: set[str] = set() if flags is None else flags
         self.web = WebLog()  # the foreign addresses that it asked for, and its script errors
@@ -110,8 +110,7 @@ class LivePage:
         self._limits = limits
         self._watchdog = watchdog
         self._url = url
-        self._draw = draw  # lets the browser draw so much of a page that stands still, if it can
-        self._is_first = True  # no picture was taken yet
+        self._draw = draw  # makes room for pictures of a page that stands still
         self._had_scripts = False
 
     # --- pictures
@@ -132,10 +131,8 @@ class LivePage:
         width, height = self.size
         view_width, view_height = self._limits.viewport
         beyond = width > view_width or height > view_height
-        if beyond and self._draw((width, height)):
-            # The first picture beyond the window makes the browser forget which font `monospace`
-            # is. It does so for everybody, Playwright included, so scores are taken of that font.
-            beyond = self._is_first
+        if beyond:
+            self._draw((width, height))
         answer = self.send(
             "Page.captureScreenshot",
             format="png",
@@ -143,7 +140,6 @@ class LivePage:
             captureBeyondViewport=beyond,
             clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
         )
-        self._is_first = False
         return base64.b64decode(answer["data"])
 
     @cached_property

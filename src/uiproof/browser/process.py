@@ -46,7 +46,6 @@ class RunningBrowser:
         self._process: subprocess.Popen[bytes] | None = None
         self._watchdog: Watchdog | None = None
         self._stderr = b""
-        self.draws_whole_pages: bool | None = None  # None: nobody has asked yet
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
         _widen(ours_in)
@@ -91,7 +90,13 @@ class RunningBrowser:
         # The browser reads from descriptor 3 and writes to 4; a shell can put them there.
         shell = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh")
         profile = f"--user-data-dir={self._folder / 'profile'}"
-        switches = (*UNATTENDED, *SWITCHES, *_memory_switches(), *self._confinement.switches, profile)
+        switches = (
+            *UNATTENDED,
+            *SWITCHES,
+            *_memory_switches(),
+            *self._confinement.switches,
+            profile,
+        )
         # Whoever has a configuration of their own has chosen their fonts.
         fonts = {"FONTCONFIG_FILE": str(self._folder / "fonts.conf")}
         stderr, errors = os.pipe()

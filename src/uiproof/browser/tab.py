@@ -62,9 +62,6 @@ _MEDIA = {
     "forced-colors": "none",
 }
 
-# More than a window of 64 x 64, and nowhere the same.
-_TRIAL = '<div style="width: 80px; height: 160px; background: linear-gradient(45deg, red, blue)">'
-
 
 def is_active(source: PageSource) -> bool:
     """Return whether a page may do anything by itself; true in doubt."""
@@ -74,34 +71,8 @@ def is_active(source: PageSource) -> bool:
     return any(pattern.search(html) for pattern in _ACTIVE)
 
 
-def draws_whole_pages(browser: RunningBrowser) -> bool:
-    """Return whether a browser draws pages beyond the window when asked to; it is tried once."""
-    if browser.draws_whole_pages is None:
-        tools = browser.tools
-        context = tools.browser.send("Target.createBrowserContext", {"disposeOnDetach": True})
-        limits = Limits(viewport=(64, 64))
-        width, height = whole = (80, 160)
-        target, session = tools.new_tab(context["browserContextId"], limits.viewport)
-        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-        pictures = []
-        try:
-            session.send_all([*_window(limits, None), ("Runtime.runIfWaitingForDebugger", {})])
-            session.send("Page.setDocumentContent", {"frameId": target, "html": _TRIAL})
-            for beyond in (True, False):
-                if not beyond:
-                    session.send_all(_window(limits, whole))
-                asked = {"format": "png", "clip": clip, "captureBeyondViewport": beyond}
-                pictures.append(session.send("Page.captureScreenshot", asked)["data"])
-        except BrowserError:
-            if session.lost is not None:
-                raise
-        tools.browser.send("Target.disposeBrowserContext", context)
-        browser.draws_whole_pages = len(pictures) == 2 and pictures[0] == pictures[1]
-    return browser.draws_whole_pages
-
-
 def _window(limits: Limits, drawn: tuple[int, int] | None) -> list[tuple[str, Parameters]]:
-    """Return the commands that set the size of the window, and what is drawn if it is more."""
+    """Return the commands that set the size of the window, and the room for pictures if larger."""
     width, height = limits.viewport
     # Above the page are the bars of a browser, so screen and page coordinates differ.
     window: Parameters = {
@@ -141,8 +112,8 @@ class Tab:
         self.on_record: Callable[[str], None] = lambda _: None
         self.on_load: Callable[[], None] = lambda: None
         self.documents = 0  # that the page was, one after the other
-        self._browser, self._tools, self._watchdog = browser, browser.tools, browser.watchdog
-        self._drawn: tuple[int, int] | None = None  # what is drawn of the page, if not the window
+        self._tools, self._watchdog = browser.tools, browser.watchdog
+        self._drawn: tuple[int, int] | None = None  # the room for pictures, if not the window
         self._limits, self._web = limits, web
         self._scripts, self._live = scripts, live
         self._held: list[Request] | None = None  # requests that wait until the clock stands
@@ -194,9 +165,7 @@ class Tab:
         self._guard, self.handler = guard, guard.handle
         self.pages_shown += 1
         self._draw(None)
-        page = LivePage(
-            self.session, self._limits, self._watchdog, guard.page_url, draw=self._draw
-        )
+        page = LivePage(self.session, self._limits, self._watchdog, guard.page_url, draw=self._draw)
         until = time.monotonic() + self._limits.load_seconds
         try:
             self.load(guard.page_url, until)
@@ -210,18 +179,16 @@ class Tab:
         page.web = guard.log
         return page
 
-    def _draw(self, size: tuple[int, int] | None) -> bool:
-        """Let the browser draw so much of a page that stands still; None is the window alone.
+    def _draw(self, size: tuple[int, int] | None) -> None:
+        """Let the browser keep room for a picture of this size; None is that of the window.
 
-        Return whether it can. The layout stays that of the window, and a picture of what is drawn
-        anyway costs a third less than one of what lies beyond the window.
+        The layout stays that of the window. Without it the browser makes room for every picture
+        that is larger than the window, and gives it up again.
         """
-        if size is not None and (self._limits.scale != 1 or not draws_whole_pages(self._browser)):
-            return False
-        if size != self._drawn:
+        if self._limits.scale == 1 and size != self._drawn:
             self._drawn = size
-            self.session.send_all(_window(self._limits, size))
-        return True
+            with self._watchdog.limit(self._limits.step_seconds):
+                self.session.send_all(_window(self._limits, size))
 
     def close(self) -> None:
         """Close the tab and forget everything that was in it."""
