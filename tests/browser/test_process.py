@@ -129,3 +129,17 @@ def test_no_temporary_folder_is_left_behind(
         shot(renderer, "<p>Hello")
         assert list(tmp_path.iterdir())
     assert list(tmp_path.iterdir()) == []
+
+
+@linux_only
+@pytest.mark.parametrize("enough", [0, 10**18])
+def test_pictures_are_the_same_with_and_without_shared_memory(
+    enough: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("uiproof.browser.process._ENOUGH_BYTES", enough)
+    with Renderer() as renderer:
+        png, _ = shot(renderer, f'<body style="background:rgb{GREEN}"><p style="height:2000px">')
+        assert renderer.pid is not None
+        command = Path(f"/proc/{renderer.pid}/cmdline").read_bytes().split(b"\0")
+    assert colour_at(png, 640, 1900) == GREEN
+    assert (b"--disable-dev-shm-usage" in command) == (enough > 0)

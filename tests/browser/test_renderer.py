@@ -88,6 +88,26 @@ def test_a_picture_is_pixel_for_pixel_what_playwright_takes(
     assert (pixels(ours) == pixels(playwright_shot(DEMO / f"{name}.html"))).all()
 
 
+TALL = (
+    '<!DOCTYPE html><body style="margin:0"><div style="height:100vh;background:teal"></div>'
+    '<div style="position:fixed;bottom:0;right:0;background:red">fixed</div><pre>monospace</pre>'
+    '<div style="height:1500px;background:linear-gradient(45deg, white, navy)"></div>'
+)
+
+
+@pytest.mark.parametrize("script", ["", "<script>document.body.append('more')</script>"])
+def test_all_pictures_of_a_tall_page_are_as_the_browser_takes_a_single_one(
+    renderer: Renderer, script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with renderer.open(PageSource.from_html(TALL + script)) as page:
+        pictures = {page.screenshot() for _ in range(3)}
+        assert page.evaluate("[innerWidth, innerHeight]") == [1280, 720]
+    monkeypatch.setattr(Tab, "_draw", lambda *_: None)
+    assert pictures == {shot(renderer, TALL + script)[0]}
+    # The next page has nothing of the size of the last.
+    assert pixels(shot(renderer, "<p>short</p>")[0]).shape == (720, 1280, 3)
+
+
 class PlaywrightShot:
     """Playwright's own full-page screenshot, by a browser that was started in the same way."""
 

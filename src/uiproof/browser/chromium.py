@@ -59,7 +59,6 @@ SWITCHES = (
     # bounded
     "--js-flags=--max-old-space-size=512",
     "--disable-gpu",
-    "--disable-dev-shm-usage",
 )
 # Headless and unattended: it does not save power, ask, remember or report.
 UNATTENDED = (

@@ -102,6 +102,7 @@ class LivePage:
         url: str,
         *,
         flags: set[str] | None = None,
+        draw: Callable[[tuple[int, int] | None], None] = lambda _: None,
     ) -> None:
         self.flags: set[str] = set() if flags is None else flags
         self.web = WebLog()  # the foreign addresses that it asked for, and its script errors
@@ -109,6 +110,7 @@ class LivePage:
         self._limits = limits
         self._watchdog = watchdog
         self._url = url
+        self._draw = draw  # makes room for pictures of a page that stands still
         self._had_scripts = False
 
     # --- pictures
@@ -128,11 +130,14 @@ class LivePage:
     def _capture(self) -> bytes:
         width, height = self.size
         view_width, view_height = self._limits.viewport
+        beyond = width > view_width or height > view_height
+        if beyond:
+            self._draw((width, height))
         answer = self.send(
             "Page.captureScreenshot",
             format="png",
             optimizeForSpeed=True,
-            captureBeyondViewport=width > view_width or height > view_height,
+            captureBeyondViewport=beyond,
             clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
         )
         return base64.b64decode(answer["data"])
@@ -254,6 +259,7 @@ class LivePage:
         if not self._had_scripts:
             return frozenset(), 0
         try:
+            self._draw(None)
             self.send("Emulation.setScriptExecutionDisabled", value=False)
             found = self.run_script("linger")
         except (BrowserError, RenderError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import threading
 import time
@@ -27,6 +28,10 @@ _START_SECONDS = 60
 _END_SECONDS = 3
 _WATCH_SECONDS = 0.25
 _STDERR_BYTES = 4_096  # that are kept
+# Processes of the browser share pictures in memory where there is enough, else in files, which cost
+# a tenth more. Containers often have 64 MB.
+_SHARED_MEMORY = Path("/dev/shm")
+_ENOUGH_BYTES = 2_000_000_000
 
 
 class RunningBrowser:
@@ -85,7 +90,13 @@ class RunningBrowser:
         # The browser reads from descriptor 3 and writes to 4; a shell can put them there.
         shell = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh")
         profile = f"--user-data-dir={self._folder / 'profile'}"
-        switches = (*UNATTENDED, *SWITCHES, *self._confinement.switches, profile)
+        switches = (
+            *UNATTENDED,
+            *SWITCHES,
+            *_memory_switches(),
+            *self._confinement.switches,
+            profile,
+        )
         # Whoever has a configuration of their own has chosen their fonts.
         fonts = {"FONTCONFIG_FILE": str(self._folder / "fonts.conf")}
         stderr, errors = os.pipe()
@@ -168,6 +179,14 @@ class Watchdog:
             for pid in processes.members():
                 if resident_mb(pid) > self._memory_mb:
                     kill_tree(pid)
+
+
+def _memory_switches() -> tuple[str, ...]:
+    try:
+        enough = shutil.disk_usage(_SHARED_MEMORY).free >= _ENOUGH_BYTES
+    except OSError:
+        enough = False
+    return () if enough else ("--disable-dev-shm-usage",)
 
 
 def _widen(pipe: int) -> None:

@@ -29,6 +29,7 @@ _STEPS_AFTER_ANSWERS = 2
 _MOST_STEPS = 8
 _MOST_ROUNDS = 20  # for which a page may go on changing without its clock
 _IDLE_SECONDS = 5.0  # for which requests that were answered are waited for
+_SMALL_WINDOW = (16, 16)
 _BARS_HEIGHT = 80  # pixels that the bars of a browser take above the page
 
 # Markup that runs by itself in the page or in a frame of it, or navigates. Handlers of input events
@@ -70,6 +71,25 @@ def is_active(source: PageSource) -> bool:
     return any(pattern.search(html) for pattern in _ACTIVE)
 
 
+def _window(limits: Limits, drawn: tuple[int, int] | None) -> list[tuple[str, Parameters]]:
+    """Return the commands that set the size of the window, and the room for pictures if larger."""
+    width, height = limits.viewport
+    # Above the page are the bars of a browser, so screen and page coordinates differ.
+    window: Parameters = {
+        **{"width": width, "height": height, "mobile": False, "deviceScaleFactor": limits.scale},
+        **{"screenWidth": width, "screenHeight": height + _BARS_HEIGHT},
+        **{"positionX": 0, "positionY": _BARS_HEIGHT},
+    }
+    if drawn is None:
+        return [("Emulation.setDeviceMetricsOverride", window)]
+    size = {"width": drawn[0], "height": drawn[1]}
+    window |= {"dontSetVisibleSize": True, "viewport": {"x": 0, "y": 0, **size, "scale": 1}}
+    return [
+        ("Emulation.setDeviceMetricsOverride", window),
+        ("Emulation.setVisibleSize", size),
+    ]
+
+
 class Tab:
     """One browser context with one tab, which stores and reaches nothing.
 
@@ -93,6 +113,7 @@ class Tab:
         self.on_load: Callable[[], None] = lambda: None
         self.documents = 0  # that the page was, one after the other
         self._tools, self._watchdog = browser.tools, browser.watchdog
+        self._drawn: tuple[int, int] | None = None  # the room for pictures, if not the window
         self._limits, self._web = limits, web
         self._scripts, self._live = scripts, live
         self._held: list[Request] | None = None  # requests that wait until the clock stands
@@ -107,21 +128,15 @@ class Tab:
         self._context = {"browserContextId": str(made["browserContextId"])}
         no_downloads = {"behavior": "deny", **self._context}
         self._tools.browser.post("Browser.setDownloadBehavior", no_downloads)
-        self._target, self.session = self._tools.new_tab(
-            self._context["browserContextId"], limits.viewport
-        )
+        # Every frame is also put on the window. Pages without scripts cannot see how large that is.
+        window = limits.viewport if scripts or live else _SMALL_WINDOW
+        self._target, self.session = self._tools.new_tab(self._context["browserContextId"], window)
         self._listen(self.session)
         self.session.on("Page.frameNavigated", self._note_document)
         self.session.on("Page.loadEventFired", self._note_load)
-        width, height = limits.viewport
-        # Above the page are the bars of a browser, so screen and page coordinates differ.
-        screen = {"screenWidth": width, "screenHeight": height + _BARS_HEIGHT}
-        place = {"positionX": 0, "positionY": _BARS_HEIGHT}
-        window = {"width": width, "height": height, "mobile": False}
-        window["deviceScaleFactor"] = limits.scale
         self.session.send_all(
             [
-                ("Emulation.setDeviceMetricsOverride", {**window, **screen, **place}),
+                *_window(limits, None),
                 ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
                 ("Page.setFontFamilies", {"fontFamilies": _FONTS}),
                 # No pointer event, not even of the pointer that the browser imagines at (0, 0),
@@ -149,7 +164,8 @@ class Tab:
         guard = Guard(source, self._web, number=None if self._scripts else self.pages_shown)
         self._guard, self.handler = guard, guard.handle
         self.pages_shown += 1
-        page = LivePage(self.session, self._limits, self._watchdog, guard.page_url)
+        self._draw(None)
+        page = LivePage(self.session, self._limits, self._watchdog, guard.page_url, draw=self._draw)
         until = time.monotonic() + self._limits.load_seconds
         try:
             self.load(guard.page_url, until)
@@ -162,6 +178,17 @@ class Tab:
         page.flags |= guard.flags()
         page.web = guard.log
         return page
+
+    def _draw(self, size: tuple[int, int] | None) -> None:
+        """Let the browser keep room for a picture of this size; None is that of the window.
+
+        The layout stays that of the window. Without it the browser makes room for every picture
+        that is larger than the window, and gives it up again.
+        """
+        if self._limits.scale == 1 and size != self._drawn:
+            self._drawn = size
+            with self._watchdog.limit(self._limits.step_seconds):
+                self.session.send_all(_window(self._limits, size))
 
     def close(self) -> None:
         """Close the tab and forget everything that was in it."""

@@ -366,10 +366,10 @@ class Glyphs:
                 found.append(text)
         return found
 
-    def _taken(self, places: Sequence[TextPlace]) -> NDArray[np.int32]:
+    def _taken(self, places: Sequence[TextPlace]) -> NDArray[np.int16]:
         """Return the colours of texts that cover some pixels completely where their lines are."""
         width, height = self.size
-        taken = np.full((height, width), -1, np.int32)
+        taken = np.full((height, width), -1, np.int16)
         pixels = np.bincount(self.numbers[self.numbers >= 0], minlength=1)
         for place in places:
             if place.color_number < len(pixels) and pixels[place.color_number] >= MIN_OWN:
@@ -385,7 +385,7 @@ class Glyphs:
         listed: ListedText,
         place: TextPlace,
         lines: Sequence[PixelRect],
-        taken: NDArray[np.int32],
+        taken: NDArray[np.int16],
     ) -> _Candidate | None:
         """Return a text that may be read, with its pixels; without pixels if there are too few."""
         box, text, _ = listed
@@ -503,7 +503,7 @@ class Glyphs:
         pixels: NDArray[np.int64],
         place: TextPlace,
         lines: Sequence[PixelRect],
-        taken: NDArray[np.int32],
+        taken: NDArray[np.int16],
     ) -> tuple[NDArray[np.int64], int, float]:
         """Return the pixels of a text among those in its place, how many may belong to it, and
         what share of them must be seen."""

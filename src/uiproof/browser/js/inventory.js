@@ -51,14 +51,16 @@
   const lead = (parent, between) => {
     // Not `parent.children`, which is a control of a form that has one of that name.
     const children = Reflect.get((parent.nodeType === 1 ? Element : DocumentFragment).prototype, "children", parent);
-    const all = new Map();
-    for (const child of children) all.set(child.localName, (all.get(child.localName) ?? 0) + 1);
-    const passed = new Map();
+    const alike = new Map();
     for (const child of children) {
       const name = child.localName;
-      passed.set(name, (passed.get(name) ?? 0) + 1);
-      const place = all.get(name) > 1 ? `:nth-of-type(${passed.get(name)})` : "";
-      steps.set(child, between + CSS.escape(name) + place);
+      if (alike.has(name)) alike.get(name).push(child);
+      else alike.set(name, [child]);
+    }
+    for (const [name, those] of alike) {
+      const step = between + CSS.escape(name);
+      if (those.length === 1) steps.set(those[0], step);
+      else those.forEach((child, place) => steps.set(child, `${step}:nth-of-type(${place + 1})`));
     }
   };
   const selectorOf = (element) => {
@@ -76,8 +78,11 @@
   const describe = (element, parent, style, box) => {
     const family = style.fontFamily.split(",")[0].replace(/["']/g, "").trim();
     const font = [style.fontSize, style.fontWeight, family, style.fontStyle, style.lineHeight, style.letterSpacing, style.textDecorationLine, style.textTransform, style.color];
-    const sides = ["Top", "Right", "Bottom", "Left"].map((side) => line(style, side)).map((one) => (/^0px| none | hidden /.test(one) ? "" : one));
-    const border = sides.every((one) => one === sides[0]) ? sides[0] : sides.join(", ");
+    let border = "";
+    if (style.borderWidth !== "0px") {
+      const sides = ["Top", "Right", "Bottom", "Left"].map((side) => line(style, side)).map((one) => (/^0px| none | hidden /.test(one) ? "" : one));
+      border = sides.every((one) => one === sides[0]) ? sides[0] : sides.join(", ");
+    }
     const picture = element.localName === "img" ? element.currentSrc.replace(/^.*\//, "").slice(-200) : style.backgroundImage.replaceAll(folder, "").slice(0, 200);
     const paint = [style.backgroundColor, picture, border, style.borderTopLeftRadius, style.boxShadow, style.opacity];
     numbers.set(element, listed.elements.length);
@@ -106,6 +111,7 @@
   };
 
   const hasBorder = (style) =>
+    style.borderWidth !== "0px" &&
     ["Top", "Right", "Bottom", "Left"].some(
       (side) =>
         parseFloat(style[`border${side}Width`]) > 0 &&
