@@ -40,7 +40,7 @@ def page_of(case: InteractionCase, generated: Path | None) -> Path:
     """Return the generated page of a case."""
     if generated is not None:
         return generated / f"{case.id.rpartition('/')[0]}.html"
-    return next(iter(sorted(case.truth.graph.folder.glob("*.html"))))
+    return case.truth.graph.folder / "page.html"
 
 
 def main() -> None:

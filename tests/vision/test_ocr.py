@@ -68,6 +68,44 @@ def test_words_have_boxes_inside_their_line_from_left_to_right():
         assert line.box.left - 4 <= word.box.left < word.box.right <= line.box.right + 4
 
 
+def test_a_line_is_recognized_once_and_read_as_without_a_memory(monkeypatch):
+    recognizer = ocr._engine().text_rec
+    network = recognizer.session._network
+    asked = []
+
+    def watched(lines):
+        asked.append(lines.shape)
+        return network(lines)
+
+    texts = [(20, 20, "Save"), (20, 70, "Opening hours on every Sunday of the year")]
+    page = draw(texts, width=900)
+    monkeypatch.setattr(recognizer, "session", network)
+    plain = read_lines(page)
+    monkeypatch.setattr(recognizer, "session", ocr._LineNetwork(watched))
+    first, again = read_lines(page), read_lines(page)
+    assert len(asked) == len(plain) >= 2
+    assert first == again
+    for one, other in zip(plain, first, strict=True):
+        assert (one.text, one.box, one.words) == (other.text, other.box, other.words)
+        assert one.confidence == pytest.approx(other.confidence, abs=1e-4)
+
+
+def test_lines_of_long_ago_are_forgotten(monkeypatch):
+    monkeypatch.setattr(ocr, "_KNOWN_LINES", 2)
+    asked = []
+
+    def network(lines):
+        asked.append(int(lines[0, 0, 0, 0]))
+        return np.full((1, 4, 3), [0.1, 0.7, 0.2], np.float32)
+
+    remembered = ocr._LineNetwork(network)
+    for number in (1, 2, 1, 3, 1, 2):
+        output = remembered(np.full((1, 3, 8, 8), number, np.float32))
+        assert output.argmax(axis=2).tolist() == [[1, 1, 1, 1]]
+        assert output.max(axis=2) == pytest.approx(0.7)
+    assert asked == [1, 2, 3, 2]
+
+
 def test_an_enlarged_reading_has_boxes_of_the_picture_as_given():
     page = draw([(40, 30, "Opening hours"), (300, 120, "Contact us")])
     plain, enlarged = read_lines(page), read_lines(page, scale=2.0, tile_pixels=2_000_000)
