@@ -461,13 +461,16 @@ def _mistake(
     """Return the mistake that explains significantly more answers than the best contract."""
     if len(best.hit) < _FEWEST_HITS:
         return None
-    found = [*_mistakes(records, parsed), *_scaled(records, parsed)]
-    level = (1 - confidence) / (len(found) + _ESTIMATES)
+    known = [*_mistakes(records, parsed), *_usual(records, parsed)]
+    fitted = [*_estimated(records, parsed)]
+    level = (1 - confidence) / len(known)
+    fitted_level = (1 - confidence) / (_ESTIMATES * len(_CANVASES))
     hits = int(best.hit.sum())
     better = [
         (words, replay)
+        for found, below in ((known, level), (fitted, fitted_level))
         for words, replay in found
-        if replay.hit.sum() > hits and mcnemar(best.hit, replay.hit).p < level
+        if replay.hit.sum() > hits and mcnemar(best.hit, replay.hit).p < below
     ]
     if not better:
         return None
@@ -475,7 +478,7 @@ def _mistake(
     gains = [int(one.hit.sum()) - _chance_hits(one) for _, one in better]
     better = [one for one, gain in zip(better, gains, strict=True) if gain >= _MOST * max(gains)]
     nearest = min(better, key=lambda one: float(one[1].farness.sum()))[1]
-    # The first of those that cannot be told apart: simple mistakes come before scales.
+    # The first of those that cannot be told apart: known mistakes come before fitted scales.
     words, replay = next(one for one in better if _near_alike(nearest, one[1], 1 - confidence))
     return (words, replay) if _beats_chance(replay, confidence) else None
 
@@ -512,15 +515,21 @@ def _mistakes(
                 yield words, _replay(place, others, parsed, base)
 
 
-def _scaled(records: Sequence[Replayed], parsed: Sequence[Parsed]) -> Iterator[tuple[str, _Replay]]:
+def _usual(records: Sequence[Replayed], parsed: Sequence[Parsed]) -> Iterator[tuple[str, _Replay]]:
     for canvas in _CANVASES:
         for k in canvas.usual:
             words = (canvas.usual_words or canvas.words).format(k)
             replay = _replay(partial(canvas.place, k), records, parsed, _BASES[0])
             yield f"The coordinates are {words}", replay
-        if estimate := canvas.estimate(records, parsed):
-            replay = _replay(partial(canvas.place, estimate), records, parsed, _BASES[0])
-            yield f"The coordinates are {canvas.words.format(estimate)}", replay
+
+
+def _estimated(
+    records: Sequence[Replayed], parsed: Sequence[Parsed]
+) -> Iterator[tuple[str, _Replay]]:
+    for canvas in _CANVASES:
+        if k := canvas.estimate(records, parsed):
+            replay = _replay(partial(canvas.place, k), records, parsed, _BASES[0])
+            yield f"The coordinates are {canvas.words.format(k)}", replay
 
 
 def _middle(numbers: Sequence[float]) -> Point:
