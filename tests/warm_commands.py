@@ -33,7 +33,7 @@ from pathlib import Path
 # What takes long to import. Nothing that does anything else while it is imported.
 IMPORTED = """
 asyncio httpx numpy PIL.Image PIL.PngImagePlugin PIL.JpegImagePlugin rich.console rich.table cv2
-scipy.optimize typer._adapters uiproof.cli
+typer._adapters uiproof.cli
 uiproof.api uiproof.registry uiproof.engine.run uiproof.report.tables
 uiproof.engine.workers uiproof.models.chat uiproof.models.providers uiproof.report
 uiproof.benchmarks.design2code.judge uiproof.benchmarks.grounding.methods

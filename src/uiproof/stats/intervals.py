@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from uiproof.stats.distributions import beta_quantile, noncentral_t_cdf, t_quantile
+
 _CELLS_AT_ONCE = 2_000_000  # bounds the memory of resampling, however many values there are
 _MOST_DIGITS = 12
 _EXACT_UP_TO = 13  # 2^13 sign patterns are fewer than the default number of random ones
@@ -254,12 +256,10 @@ def detectable_mean_difference(
     _quantiles(power, confidence)
     if n < 2:
         return None
-    from scipy.special import nctdtr, stdtrit
-
-    needed = stdtrit(n - 1, 0.5 + confidence / 2)
+    needed = t_quantile(n - 1, 0.5 + confidence / 2)
 
     def shortfall(errors: float) -> float:
-        return float(power - 1 + nctdtr(n - 1, errors, needed))
+        return power - 1 + noncentral_t_cdf(n - 1, errors, needed)
 
     limit = 1.0
     while shortfall(limit) > 0:
@@ -325,11 +325,9 @@ def clustered_rate(
         quantiles = [_t_quantile(confidence, df) for df in (sample.size - 1, max(worth - 1, 1))]
         effect = max(_design_effect(sample, group), 1.0)
         n = max(worth, sample.size / effect * (quantiles[0] / quantiles[1]) ** 2)
-    from scipy.special import betaincinv
-
     right, wrong = share * n, (1 - share) * n
-    low = 0.0 if hits == 0 else float(betaincinv(right, wrong + 1, tail))
-    high = 1.0 if hits == sample.size else float(betaincinv(right + 1, wrong, 1 - tail))
+    low = 0.0 if hits == 0 else beta_quantile(right, wrong + 1, tail)
+    high = 1.0 if hits == sample.size else beta_quantile(right + 1, wrong, 1 - tail)
     return Interval(share, low, high, sample.size, groups)
 
 
@@ -426,9 +424,7 @@ def _worth(weights: Floats) -> float:
 
 
 def _t_quantile(confidence: float, degrees: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, 0.5 + confidence / 2))
+    return t_quantile(degrees, 0.5 + confidence / 2)
 
 
 def _codes(names: ArrayLike | None, size: int) -> Codes:

@@ -91,14 +91,14 @@ function drawBoard() {
 
 function boardRow(row) {
   const named = make("span", { class: "named" });
-  if (several) named.append(make("span", { class: `dot ${colourOf(data.rows.indexOf(row))}` }));
+  if (several) named.append(make("span", { class: "dot" }));
   named.append(make("span", { class: "name" }, ...breakable(row.name)));
   const name = make("th", { scope: "row" }, named);
   if (row.assisted) name.append(make("span", { class: "badge", title: "This method was given the truth" }, "assisted"));
   if (row.running) name.append(make("span", { class: "badge warn running" }, soFar(row.n, row.total)));
   else if (!row.complete) name.append(make("span", { class: "badge warn" }, "unfinished"));
   const failed = make("td", { class: row.failed ? "bad" : "" }, row.failed);
-  return make("tr", {}, name, make("td", {}, row.n), make("td", {}, row.clusters ?? ""), failed,
+  return make("tr", { class: several ? colourOf(data.rows.indexOf(row)) : "" }, name, make("td", {}, row.n), make("td", {}, row.clusters ?? ""), failed,
     ...row.cells.map((cell, index) => boardCell(cell, data.metrics[index])));
 }
 

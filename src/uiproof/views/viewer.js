@@ -147,6 +147,10 @@ function drawFacts() {
     if (remedy) box.append(make("p", { class: "remedy" }, remedy));
     facts.push(box);
   }
+  if (data.primary !== null && isNumber(one.scores[data.primary])) {
+    const { label, digits } = data.metrics[data.primary];
+    facts.push(make("p", { class: "case-score" }, `${label} `, make("strong", {}, one.scores[data.primary].toFixed(digits))));
+  }
   facts.push(...differenceFacts(detail.differences, "The pages look the same."));
   const { viewports, ...scores } = detail.scores;
   const name = one.screens[view.screen]?.[0];

@@ -15,7 +15,6 @@ from itertools import groupby
 import cv2
 import numpy as np
 import numpy.typing as npt
-from scipy import ndimage
 
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
@@ -100,11 +99,7 @@ def _boxes(mask: Mask, labels: npt.NDArray[np.int32], count: int) -> list[tuple[
     """Return the exact box and the number of set pixels of each label of a grid of cells."""
     sizes = np.bincount(labels.ravel(), minlength=count) * _CELL * _CELL
     found = []
-    for label, place in enumerate(ndimage.find_objects(labels, count - 1), 1):
-        if place is None:
-            continue
-        top, bottom = place[0].start, place[0].stop
-        left, right = place[1].start, place[1].stop
+    for label, (top, bottom, left, right) in _ends(labels):
         # Only cells on the four sides decide about the exact box.
         down = _pixels(mask, labels, label, slice(top, top + 1), slice(left, right))
         up = _pixels(mask, labels, label, slice(bottom - 1, bottom), slice(left, right))
@@ -118,9 +113,30 @@ def _boxes(mask: Mask, labels: npt.NDArray[np.int32], count: int) -> list[tuple[
         )
         size = int(sizes[label])
         if size <= _SPECK * _CELL * _CELL:  # only what may be a speck needs to be counted
-            size = int(np.count_nonzero(_pixels(mask, labels, label, *place)))
+            whole = _pixels(mask, labels, label, slice(top, bottom), slice(left, right))
+            size = int(np.count_nonzero(whole))
         found.append((box, size))
     return found
+
+
+def _ends(labels: npt.NDArray[np.int32]) -> Iterator[tuple[int, tuple[int, int, int, int]]]:
+    """Yield each label above 0 with its rows and columns: the first, and the one after the last."""
+    rows, columns = np.nonzero(labels)
+    order = np.argsort(labels[rows, columns], kind="stable")
+    rows, columns = rows[order], columns[order]
+    numbers, begins = np.unique(labels[rows, columns], return_index=True)
+    if not numbers.size:
+        return
+    ends = (
+        np.minimum.reduceat(rows, begins),
+        np.maximum.reduceat(rows, begins) + 1,
+        np.minimum.reduceat(columns, begins),
+        np.maximum.reduceat(columns, begins) + 1,
+    )
+    for label, top, bottom, left, right in zip(
+        numbers.tolist(), *(e.tolist() for e in ends), strict=True
+    ):
+        yield label, (top, bottom, left, right)
 
 
 def _pixels(

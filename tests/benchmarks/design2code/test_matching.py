@@ -17,6 +17,7 @@ from uiproof.benchmarks.design2code.matching import (
     Match,
     Matching,
     TextSimilarity,
+    assign,
     match_blocks,
     merge_same_box,
     ratio,
@@ -285,3 +286,13 @@ def test_pairs_at_the_threshold_count_and_pairs_below_it_do_not():
     found = match_blocks(page(["ab", "wxyz"]), page(["ac", "wijk"]))
     assert [m.similarity for m in found.pairs] == [0.5, 0.25]
     assert [m.similarity for m in found.kept()] == [0.5]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.integers(1, 14), st.integers(1, 14), st.integers(0, 2**32 - 1), st.sampled_from([2, 5, 99])
+)
+def test_of_equally_good_assignments_it_finds_the_one_that_scipy_finds(n, m, seed, values):
+    table = np.random.default_rng(seed).integers(0, values, (n, m)) / values
+    found, wanted = assign(table), linear_sum_assignment(table, maximize=True)
+    assert [side.tolist() for side in found] == [side.tolist() for side in wanted]

@@ -2,9 +2,11 @@
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
+import uiproof
 from uiproof.benchmarks.grounding.coordinates import (
     Contract,
     Order,
@@ -13,6 +15,7 @@ from uiproof.benchmarks.grounding.coordinates import (
     smart_resize,
 )
 from uiproof.benchmarks.grounding.diagnose import Replayed, diagnose, numbers_say
+from uiproof.benchmarks.grounding.parsing import parse
 from uiproof.errors import UsageError
 from uiproof.geometry import Box
 
@@ -83,6 +86,114 @@ def test_names_the_convention_of_at_least_95_percent_of_simulated_models():
             assert not found.certain or convention(found.best.contract) == convention(truth)
     assert named >= 0.95 * len(CONVENTIONS) * SIMULATIONS
     assert plausible >= 0.95 * len(CONVENTIONS) * SIMULATIONS
+
+
+def smart(x, y, w, h, limit):
+    tall, wide = smart_resize(h, w, 28, 3136, limit)
+    return round(x * wide), round(y * tall)
+
+
+def padded(x, y, w, h, side):
+    longer = max(w, h)
+    across, down = x * w + (longer - w) / 2, y * h + (longer - h) / 2
+    return round(across / longer * side, 4), round(down / longer * side, 4)
+
+
+# What is written for a place (x, y) on a screen of w by h, and what the diagnosis says of it.
+MISTAKES = {
+    "0-1000": lambda x, y, w, h: (round(1000 * x), round(1000 * y)),
+    "0-1": lambda x, y, w, h: (round(x, 3), round(y, 3)),
+    "percent": lambda x, y, w, h: (round(100 * x, 1), round(100 * y, 1)),
+    "0-1000, y first": lambda x, y, w, h: (round(1000 * y), round(1000 * x)),
+    "pixels of the picture sent, y first": lambda x, y, w, h: (round(y * h), round(x * w)),
+    "pixels after smart-resize": lambda x, y, w, h: smart(x, y, w, h, 1003520),
+    "0-1000 of the longer side": lambda x, y, w, h: (
+        round(1000 * x * w / max(w, h)),
+        round(1000 * y * h / max(w, h)),
+    ),
+    "0-1 of the longer side": lambda x, y, w, h: (
+        round(x * w / max(w, h), 4),
+        round(y * h / max(w, h), 4),
+    ),
+    "0-1000 of the picture padded to a square": lambda x, y, w, h: padded(x, y, w, h, 1000),
+    "pixels of the picture padded to a square of 6": lambda x, y, w, h: padded(x, y, w, h, 640),
+    "pixels of a picture 2 times as large": lambda x, y, w, h: (round(2 * x * w), round(2 * y * h)),
+    "pixels of a picture 0.5 times as large": lambda x, y, w, h: (
+        round(x * w / 2),
+        round(y * h / 2),
+    ),
+    "pixels of a picture whose longer side has 9": lambda x, y, w, h: (
+        round(940 * x * w / max(w, h)),
+        round(940 * y * h / max(w, h)),
+    ),
+    "pixels of the picture stretched to 4": lambda x, y, w, h: (round(448 * x), round(448 * y)),
+    "pixels of a picture shrunk to an area of 7": lambda x, y, w, h: smart(x, y, w, h, 768 * 768),
+    "pixels of the picture sent with y from below": lambda x, y, w, h: (
+        round(x * w),
+        round((1 - y) * h),
+    ),
+    "0-1000 with y from below": lambda x, y, w, h: (round(1000 * x), round(1000 - 1000 * y)),
+    "0-1 with y from below": lambda x, y, w, h: (round(x, 3), round(1 - y, 3)),
+}
+BOX_MISTAKES = {
+    "a corner and a size in 0-1000": lambda x, y, w, h: (x - w / 2, y - h / 2, w, h),
+    "a centre and a size in 0-1000": lambda x, y, w, h: (x, y, w, h),
+}
+
+
+def test_names_19_of_20_mistakes_also_those_that_no_contract_covers():
+    said, named = {}, 0
+    for seed, (words, write) in enumerate(MISTAKES.items()):
+        records = []
+        for record in answers_of(THOUSAND, seed):
+            numbers = parse(record.raw).numbers
+            raw = record.raw
+            if numbers:
+                x, y = (part / 1000 for part in numbers)
+                raw = "({}, {})".format(*write(x, y, record.sent_width, record.sent_height))
+            records.append(replace(record, raw=raw))
+        said[words] = diagnose(records, declared=PIXELS).verdict
+        named += said[words].startswith(f"The coordinates are {words}")
+    for seed, (words, write) in enumerate(BOX_MISTAKES.items()):
+        records = []
+        for record in answers_of(THOUSAND, 50 + seed, form="({}, {})"):
+            numbers = parse(record.raw).numbers
+            size = record.target.w * 1000, record.target.h * 1000
+            raw = str(list(map(round, write(*numbers, *size)))) if numbers else record.raw
+            records.append(replace(record, raw=raw))
+        said[words] = diagnose(records, declared=PIXELS).verdict
+        named += said[words].startswith(f"Boxes are {words}")
+    assert len(said) == 20
+    assert named >= 19, said
+
+
+def test_answers_that_belong_to_another_item_are_noticed():
+    records = answers_of(PIXELS, 3)
+    moved = [
+        replace(record, raw=other.raw)
+        for record, other in zip(records, [*records[-1:], *records[:-1]], strict=True)
+    ]
+    verdict = diagnose(moved, declared=PIXELS).verdict
+    assert verdict.startswith(
+        "Each answer, in pixels of the picture sent, belongs to the previous item"
+    )
+
+
+def test_target_boxes_of_another_form_are_noticed(tmp_path):
+    rng = random.Random(4)
+    rows = []
+    for number in range(60):
+        w, h = rng.randint(20, 90), rng.randint(20, 60)
+        x, y = rng.randint(0, 1800), rng.randint(0, 1000)
+        point = [x + w // 2, y + h // 2] if rng.random() < 0.6 else [5, 5]
+        row = {"img_path": f"{number}.png", "bbox": [x, y, w, h], "img_size": [1920, 1080]}
+        rows.append({**row, "prompt_to_evaluate": f"press {number}", "pred": point})
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows))
+    verdict = uiproof.diagnose_run(file)
+    assert verdict.startswith("The target boxes have the form `size` (--boxes)"), verdict
+    (one,) = uiproof.score_predictions("mine", file, boxes="size", quiet=True)
+    assert f"{100 * one.rates.rescored:.1f} % instead of" in verdict
 
 
 @pytest.mark.parametrize("text", ["unit", "percent,yx", "thousand", "thousand,yx"])

@@ -118,8 +118,8 @@ PLACES = [
     ("(100,200), (300,400)", (100, 200, 300, 400)),
     ("Among 1,234 files in 5,678 folders it is the one at (10, 20).", (10, 20)),
     # corners in any order
-    ("[30, 40, 10, 20]", (10, 20, 30, 40)),
-    ("<|box_start|>(30,20),(10,40)<|box_end|>", (10, 20, 30, 40)),
+    ("[30, 40, 10, 20]", (30, 40, 10, 20)),
+    ("<|box_start|>(30,20),(10,40)<|box_end|>", (30, 20, 10, 40)),
     # the answer among other numbers
     ("<think>The bar is at (10, 20), 300 px wide.</think>\n(400, 500)", (400, 500)),
     ("First I thought of (10, 20), but it is (400, 500).", (400, 500)),

@@ -12,11 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -179,34 +175,71 @@ def merge_neighbours(
 
 def assign(similarities: Floats) -> tuple[Indices, Indices]:
     """Return the one-to-one matching with the highest total: row and column indices, by rows."""
-    rows, columns = _solver()(similarities, maximize=True)
-    return rows, columns
+    # The method is that of SciPy's `linear_sum_assignment` (Crouse 2016), step by step: of several
+    # best matchings, published scores follow from the one that it finds.
+    upright = similarities.shape[0] <= similarities.shape[1]
+    costs = np.ascontiguousarray(-(similarities if upright else similarities.T))
+    partners = _partners(costs)
+    if upright:
+        return np.arange(len(partners)), partners
+    order = np.argsort(partners)
+    return partners[order], order
 
 
-@cache
-def _solver() -> Callable[..., tuple[Indices, Indices]]:
-    """Load scipy's `linear_sum_assignment`, if possible without the rest of `scipy.optimize`.
+def _partners(costs: Floats) -> Indices:
+    """Return the column of each row in the matching with the lowest total cost.
 
-    That rest takes a second to load, in every worker; the solver is a compiled module of its own.
+    There are at least as many columns as rows. Rows are added one by one, each by the shortest path
+    to a free column under the prices of rows and columns so far.
     """
-    with suppress(ImportError, AttributeError):
-        return _solver_alone()
-    from scipy.optimize import linear_sum_assignment
+    n, m = costs.shape
+    row_prices, column_prices = [0.0] * n, np.zeros(m)
+    owners, partners = np.full(m, -1, np.intp), np.full(n, -1, np.intp)
+    for row in range(n):
+        places = np.arange(m - 1, -1, -1)  # of columns, in the order in which ties are broken
+        path = np.full(m, row, np.intp)
+        lengths = costs[row] - column_prices
+        ahead = lengths.copy()  # infinite where the column was reached
+        reached: list[int] = []
+        while True:
+            shortest = float(ahead.min())
+            column = _tied(np.flatnonzero(ahead == shortest), places, owners)
+            # The last column takes the place of the one that is reached.
+            last = m - 1 - len(reached)
+            places[places == last] = places[column]
+            places[column] = -1
+            reached.append(column)
+            ahead[column] = np.inf
+            owner = int(owners[column])
+            if owner < 0:
+                break
+            via = shortest + costs[owner] - row_prices[owner] - column_prices
+            via[reached] = np.inf
+            shorter = via < ahead
+            np.copyto(lengths, via, where=shorter)
+            np.copyto(ahead, via, where=shorter)
+            path[shorter] = owner
+        row_prices[row] += shortest
+        for between in reached[:-1]:
+            row_prices[owners[between]] += shortest - float(lengths[between])
+        column_prices[reached] -= shortest - lengths[reached]
+        while True:
+            owner = int(path[column])
+            owners[column] = owner
+            column, partners[owner] = int(partners[owner]), column
+            if owner == row:
+                break
+    return partners
 
-    return linear_sum_assignment  # type: ignore[no-any-return]
 
-
-def _solver_alone() -> Callable[..., tuple[Indices, Indices]]:
-    scipy = find_spec("scipy")
-    folders = list(scipy.submodule_search_locations or []) if scipy else []
-    for path in (path for folder in folders for path in Path(folder).glob("optimize/_lsap.*")):
-        spec = spec_from_file_location("_lsap", path)
-        if spec is not None and spec.loader is not None:
-            module = module_from_spec(spec)
-            spec.loader.exec_module(module)
-            solver: Callable[..., tuple[Indices, Indices]] = module.linear_sum_assignment
-            return solver
-    raise ImportError("scipy keeps its solver elsewhere")
+def _tied(columns: Indices, places: Indices, owners: Indices) -> int:
+    """Return one of the nearest columns: the last free one, else the first one, by their places."""
+    if len(columns) == 1:
+        return int(columns[0])
+    free = columns[owners[columns] < 0]
+    if len(free):
+        return int(free[places[free].argmax()])
+    return int(columns[places[columns].argmin()])
 
 
 def _find_merges(

@@ -9,9 +9,10 @@ can be read again under every other one, without asking the model:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from functools import partial
+from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from uiproof.benchmarks.grounding.coordinates import (
 )
 from uiproof.benchmarks.grounding.judge import distance_to_polygon
 from uiproof.benchmarks.grounding.parsing import Parsed, locate, parse
-from uiproof.benchmarks.grounding.predictions import Prediction, Predictions
+from uiproof.benchmarks.grounding.predictions import Prediction, Predictions, other_target
 from uiproof.errors import InputError, UsageError
 from uiproof.geometry import Box
 from uiproof.stats.intervals import clustered_rate, mcnemar, paired_permutation
@@ -64,6 +65,8 @@ class Replayed:
     region: Box = WHOLE
     target: Box | Polygon | None = None
     parsed: Parsed | None = None  # where a file has numbers instead of a text
+    other_target: Box | None = None  # if the numbers of its box had the form `other_form`
+    other_form: str = ""
 
     @property
     def place(self) -> Parsed:
@@ -79,7 +82,11 @@ def replayed_predictions(found: Predictions, method: str) -> list[Replayed]:
             continue
         target = one.element.polygon or one.element.clickable or one.element.bbox
         given = item.answers[method]
-        replayed.append(Replayed(given.raw, *item.size, target=target, parsed=given.parsed))
+        one_more = Replayed(given.raw, *item.size, target=target, parsed=given.parsed)
+        if item.box is not None:
+            form, other = other_target(item.box, found.reading, item.size)
+            one_more = replace(one_more, other_form=form, other_target=other)
+        replayed.append(one_more)
     if not replayed:
         raise InputError(
             f"{found.path} does not say how large its screenshots are.",
@@ -122,6 +129,7 @@ class Diagnosis:
     should_change: bool
     numbers_say: str  # evidence from the size of the numbers alone
     verdict: str
+    mistake: str = ""  # what is wrong, where it is nothing that a contract could say
 
     @property
     def plausible(self) -> tuple[Contract, ...]:
@@ -143,7 +151,7 @@ def diagnose(
     parsed = [record.place for record in records]
     targets = [record.target for record in records if record.target is not None]
     replays = [
-        _replay(contract, records, parsed)
+        _replay(partial(_place, contract), records, parsed, contract)
         for contract in _tried(declared, parsed)
         if contract.sent_side is None or contract == declared or _shrinks(contract, records)
     ]
@@ -168,7 +176,7 @@ def diagnose(
     ]
     own_fit, best_fit = fits[0], fits[replays.index(best)]
     fits.sort(key=lambda fit: (fit is not best_fit, not fit.plausible, -fit.hits))
-    real = _beats_chance(best, targets, confidence)
+    real = _beats_chance(best, confidence)
     diagnosis = Diagnosis(
         n=len(targets),
         unreadable=sum(not answer.numbers for answer in parsed),
@@ -183,6 +191,13 @@ def diagnose(
         numbers_say=numbers_say(records),
         verdict="",
     )
+    if mistake := _mistake(best, records, parsed, confidence):
+        words, replay = mistake
+        p_value = mcnemar(own.hit, replay.hit).p
+        gain = _gain(words, int(replay.hit.sum()), p_value, diagnosis)
+        return replace(
+            diagnosis, certain=False, should_change=True, mistake=words, verdict=f"{gain}."
+        )
     return replace(diagnosis, verdict=_verdict(diagnosis, real))
 
 
@@ -220,6 +235,7 @@ class _Replay:
     farness: NDArray[np.float64]
     outside: int
     points: Sequence[Point | None]
+    targets: Sequence[Box | Polygon]
 
 
 def _tried(declared: Contract, parsed: Sequence[Parsed]) -> tuple[Contract, ...]:
@@ -245,8 +261,13 @@ def _shrinks(contract: Contract, records: Sequence[Replayed]) -> bool:
     return any(sent_size(contract, *size) != size for size in sizes)
 
 
-def _replay(contract: Contract, records: Sequence[Replayed], parsed: Sequence[Parsed]) -> _Replay:
-    places = [_place(contract, *pair) for pair in zip(records, parsed, strict=True)]
+def _replay(
+    place: Callable[[Replayed, Parsed], Point | Box | None],
+    records: Sequence[Replayed],
+    parsed: Sequence[Parsed],
+    contract: Contract,
+) -> _Replay:
+    places = [place(*pair) for pair in zip(records, parsed, strict=True)]
     points = [_in_image(p, r) for p, r in zip(places, records, strict=True) if r.target is not None]
     targets = [record.target for record in records if record.target is not None]
     return _Replay(
@@ -255,6 +276,7 @@ def _replay(contract: Contract, records: Sequence[Replayed], parsed: Sequence[Pa
         np.array([_farness(p, t) for p, t in zip(points, targets, strict=True)], dtype=float),
         sum(place is not None and is_outside(place) for place in places),
         points,
+        targets,
     )
 
 
@@ -286,7 +308,7 @@ def _farness(point: Point | None, target: Box | Polygon) -> float:
     """Return 0 in the middle of the target, growing logarithmically; 0 without an answer."""
     if point is None:
         return 0.0
-    box = target if isinstance(target, Box) else Box.around(target)
+    box = _around(target)
     across = (point[0] - box.centre[0]) / max(box.w / 2, 1e-4)
     down = (point[1] - box.centre[1]) / max(box.h / 2, 1e-4)
     return float(np.log1p(across * across + down * down))
@@ -316,24 +338,225 @@ def _near_alike(a: _Replay, b: _Replay, level: float) -> bool:
     return p_value is None or p_value >= level
 
 
-def _beats_chance(replay: _Replay, targets: Sequence[Box | Polygon], confidence: float) -> bool:
+def _beats_chance(replay: _Replay, confidence: float) -> bool:
     """Return whether the answers hit their own targets more often than those of others."""
     hits = int(replay.hit.sum())
     share = clustered_rate(replay.hit, confidence=confidence)
     if share is None or share.low is None or hits < _FEWEST_HITS:
         return False
-    others = [
+    return share.low > _chance_hits(replay) / len(replay.hit)
+
+
+def _chance_hits(replay: _Replay) -> float:
+    """Return how many answers would hit if they had been given about other items."""
+    targets, shifts = replay.targets, min(_SHIFTS, len(replay.targets) - 1)
+    others = sum(
         _hits(point, targets[(i + shift) % len(targets)])
-        for shift in range(1, min(_SHIFTS, len(targets) - 1) + 1)
+        for shift in range(1, shifts + 1)
         for i, point in enumerate(replay.points)
-    ]
-    return share.low > sum(others) / len(others)
+    )
+    return others / max(shifts, 1)
 
 
 def _convention(contract: Contract) -> tuple[str, Order, bool]:
     """Return the space and order; 0-1000 and 0-999 are one convention, as are all resizes."""
     space, shrunk = contract.space, contract.sent_side is not None
     return ("thousand" if space is Space.THOUSAND_999 else str(space)), contract.order, shrunk
+
+
+# --- mistakes that no contract covers
+
+
+@dataclass(frozen=True, slots=True)
+class _Canvas:
+    """Pixels of a picture that was scaled or padded by an unknown `k` before the model saw it.
+
+    On each axis, a number is at `number / k * gain + shift` in 0-1 of the picture.
+    """
+
+    words: str
+    gain: Callable[[int, int], Point]
+    usual: tuple[float, ...] = ()
+    usual_words: str = ""
+    padded: bool = False
+
+    def place(self, k: float, record: Replayed, parsed: Parsed) -> Point | None:
+        """Return where the middle of the answer lies."""
+        if not parsed.numbers:
+            return None
+        (across, down), (right, lower) = self.axes(record)
+        x, y = _middle(parsed.numbers)
+        return x / k * across + right, y / k * down + lower
+
+    def axes(self, record: Replayed) -> tuple[Point, Point]:
+        """Return gain and shift on both axes."""
+        gain = self.gain(record.sent_width, record.sent_height)
+        return gain, ((1 - gain[0]) / 2, (1 - gain[1]) / 2) if self.padded else (0.0, 0.0)
+
+    def estimate(self, records: Sequence[Replayed], parsed: Sequence[Parsed]) -> float | None:
+        """Return the `k` that puts the most answers onto their targets."""
+        pairs = [
+            (record, answer)
+            for record, answer in zip(records, parsed, strict=True)
+            if record.target is not None and answer.numbers
+        ]
+        pairs = pairs[:: ceil(len(pairs) / _SAMPLED)] if pairs else []
+        found = []  # each k under which an answer is in the middle of its target
+        for record, answer in pairs:
+            gain, shift = self.axes(record)
+            middle = _around(record.target or WHOLE).centre
+            for axis, number in enumerate(_middle(answer.numbers)):
+                wanted = (middle[axis] - shift[axis]) / gain[axis]
+                if wanted > _FAR and number > 0:
+                    found.append(number / wanted)
+        found.sort()
+
+        def hits(k: float) -> int:
+            return sum(_hits(self.place(k, *pair), pair[0].target or WHOLE) for pair in pairs)
+
+        if not found:
+            return None
+        k = max(found[:: ceil(len(found) / _ESTIMATES)], key=hits)
+        return float(np.median([one for one in found if abs(one / k - 1) < _CLOSE]))
+
+
+_CANVASES = (
+    _Canvas(
+        "pixels of a picture {:.3g} times as large",
+        lambda w, h: (1 / w, 1 / h),
+        (2.0, 0.5, 1.5, 3.0),
+    ),
+    _Canvas(
+        "pixels of a picture whose longer side has {:.0f}",
+        lambda w, h: (max(w, h) / w, max(w, h) / h),
+        (1.0, 100.0, 1000.0),
+        "0-{:g} of the longer side",
+    ),
+    _Canvas("pixels of the picture stretched to {0:.0f}x{0:.0f}", lambda _w, _h: (1.0, 1.0)),
+    _Canvas(
+        "pixels of the picture padded to a square of {:.0f}",
+        lambda w, h: (max(w, h) / w, max(w, h) / h),
+        (1.0, 100.0, 1000.0),
+        "0-{:g} of the picture padded to a square",
+        padded=True,
+    ),
+    _Canvas(
+        "pixels of a picture shrunk to an area of {0:.0f}x{0:.0f}",
+        lambda w, h: (sqrt(h / w), sqrt(w / h)),
+    ),
+)
+_MOST = 0.9  # of the most hits that a mistake explains
+_FAR = 0.2  # from the first corner, where a small miss changes the estimate of a scale little
+_CLOSE = 0.03  # relatively, for estimates of the same scale
+_SAMPLED = 200  # answers that take part in estimating a scale
+_ESTIMATES = 60  # scales that are tried, of those that single answers suggest
+_BASES = tuple(
+    Contract(space, resize=Resize() if space is Space.RESIZED else None) for space in Space
+)
+
+
+def _mistake(
+    best: _Replay, records: Sequence[Replayed], parsed: Sequence[Parsed], confidence: float
+) -> tuple[str, _Replay] | None:
+    """Return the mistake that explains significantly more answers than the best contract."""
+    if len(best.hit) < _FEWEST_HITS:
+        return None
+    known = [*_mistakes(records, parsed), *_usual(records, parsed)]
+    fitted = [*_estimated(records, parsed)]
+    level = (1 - confidence) / len(known)
+    fitted_level = (1 - confidence) / (_ESTIMATES * len(_CANVASES))
+    hits = int(best.hit.sum())
+    better = [
+        (words, replay)
+        for found, below in ((known, level), (fitted, fitted_level))
+        for words, replay in found
+        if replay.hit.sum() > hits and mcnemar(best.hit, replay.hit).p < below
+    ]
+    if not better:
+        return None
+    # Targets that were read wrongly may be large, and easily hit.
+    gains = [int(one.hit.sum()) - _chance_hits(one) for _, one in better]
+    better = [one for one, gain in zip(better, gains, strict=True) if gain >= _MOST * max(gains)]
+    nearest = min(better, key=lambda one: float(one[1].farness.sum()))[1]
+    # The first of those that cannot be told apart: known mistakes come before fitted scales.
+    words, replay = next(one for one in better if _near_alike(nearest, one[1], 1 - confidence))
+    return (words, replay) if _beats_chance(replay, confidence) else None
+
+
+def _mistakes(
+    records: Sequence[Replayed], parsed: Sequence[Parsed]
+) -> Iterator[tuple[str, _Replay]]:
+    boxes = any(len(answer.numbers) == 4 for answer in parsed)
+    for base in _BASES:
+        space, place = base.words, partial(_place, base)
+        yield (
+            f"The coordinates are {space} with y from below",
+            _replay(partial(_upside_down, base), records, parsed, base),
+        )
+        if boxes:
+            for words, change in (
+                ("a corner and a size", _size_box),
+                ("a centre and a size", _centre_box),
+            ):
+                yield (
+                    f"Boxes are {words} in {space}",
+                    _replay(place, records, [change(answer) for answer in parsed], base),
+                )
+        for shift, which in ((1, "previous"), (-1, "next")):
+            moved = [*parsed[shift:], *parsed[:shift]]
+            yield (
+                f"Each answer, in {space}, belongs to the {which} item",
+                _replay(place, records, moved, base),
+            )
+        if form := next((record.other_form for record in records if record.other_form), ""):
+            others = [replace(one, target=one.target and one.other_target) for one in records]
+            if all(one.target for one in others):
+                words = f"The target boxes have the form `{form}` (--boxes), the points are {space}"
+                yield words, _replay(place, others, parsed, base)
+
+
+def _usual(records: Sequence[Replayed], parsed: Sequence[Parsed]) -> Iterator[tuple[str, _Replay]]:
+    for canvas in _CANVASES:
+        for k in canvas.usual:
+            words = (canvas.usual_words or canvas.words).format(k)
+            replay = _replay(partial(canvas.place, k), records, parsed, _BASES[0])
+            yield f"The coordinates are {words}", replay
+
+
+def _estimated(
+    records: Sequence[Replayed], parsed: Sequence[Parsed]
+) -> Iterator[tuple[str, _Replay]]:
+    for canvas in _CANVASES:
+        if k := canvas.estimate(records, parsed):
+            replay = _replay(partial(canvas.place, k), records, parsed, _BASES[0])
+            yield f"The coordinates are {canvas.words.format(k)}", replay
+
+
+def _middle(numbers: Sequence[float]) -> Point:
+    return sum(numbers[::2]) / len(numbers[::2]), sum(numbers[1::2]) / len(numbers[1::2])
+
+
+def _around(target: Box | Polygon) -> Box:
+    return target if isinstance(target, Box) else Box.around(target)
+
+
+def _upside_down(contract: Contract, record: Replayed, parsed: Parsed) -> Point | None:
+    place = _place(contract, record, parsed)
+    if place is None:
+        return None
+    x, y = place.centre if isinstance(place, Box) else place
+    return x, 1 - y
+
+
+def _size_box(answer: Parsed) -> Parsed:
+    if len(answer.numbers) != 4:
+        return answer
+    x, y, w, h = answer.numbers
+    return replace(answer, numbers=(x, y, x + w, y + h))
+
+
+def _centre_box(answer: Parsed) -> Parsed:
+    return replace(answer, numbers=answer.numbers[:2])
 
 
 def _verdict(found: Diagnosis, beats_chance: bool) -> str:
@@ -350,11 +573,7 @@ def _verdict(found: Diagnosis, beats_chance: bool) -> str:
         if fit.plausible:
             words.setdefault(_convention(fit.contract), fit.contract.words)
     alike = " or ".join(words.values())
-    p_value = "< 0.001" if best.p_value < 0.001 else f"= {best.p_value:.3f}"
-    gain = (
-        f"The coordinates are {alike}: with that, {_percent(best.rate)} instead of "
-        f"{_percent(own.rate)} (p {p_value}, {found.n} answers)"
-    )
+    gain = _gain(f"The coordinates are {alike}", best.hits, best.p_value, found)
     unreadable = ""
     if found.unreadable > _MANY_UNREADABLE * found.n:
         unreadable = f" {found.unreadable} answers cannot be read."
@@ -378,6 +597,14 @@ def _verdict(found: Diagnosis, beats_chance: bool) -> str:
     return (
         f"The declared contract fits. {declared}, at most {_percent(other)} as anything else."
         f"{unreadable}"
+    )
+
+
+def _gain(claim: str, hits: int, p_value: float, found: Diagnosis) -> str:
+    small = "< 0.001" if p_value < 0.001 else f"= {p_value:.3f}"
+    return (
+        f"{claim}: with that, {_percent(hits / found.n)} instead of "
+        f"{_percent(found.declared.rate)} (p {small}, {found.n} answers)"
     )
 
 

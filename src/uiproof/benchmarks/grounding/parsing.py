@@ -32,7 +32,8 @@ Kind = Literal["point", "box", "refusal", "nothing"]
 class Parsed:
     """The content of an answer: a point, a box, a refusal, or nothing that can be read.
 
-    A box is two opposite corners, the smaller numbers first. `form` names the way of writing.
+    A box is four numbers as they are written, read as two opposite corners. `form` names the way of
+    writing.
     `named` is true if the answer names its axes (`x=3, y=5`), which are then x first whatever the
     contract says; `percent` if the numbers carry a percent sign.
     """
@@ -168,9 +169,6 @@ def _read(form: Form, match: re.Match[str]) -> _Found | None:
     numbers = tuple(number_value(text) for text in values.texts)
     if not all(map(isfinite, numbers)):
         return None
-    if len(numbers) == 4:
-        a, b, c, d = numbers
-        numbers = (min(a, c), min(b, d), max(a, c), max(b, d))
     percent = all(text.endswith("%") for text in values.texts)
     return _Found(match.start(), match.end(), numbers, form.name, values.named, percent)
 

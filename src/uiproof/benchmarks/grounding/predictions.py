@@ -215,6 +215,12 @@ def _with_targets(content: FileContent, dataset: Path) -> tuple[FileContent, int
     return replace(content, items=tuple(items)), len(known)
 
 
+def other_target(box: Numbers, reading: Reading, size: Size) -> tuple[BoxForm, Box]:
+    """Return the form that the box of a target was not read in, and the box in that form."""
+    other = BoxForm.SIZE if reading.boxes is BoxForm.CORNERS else BoxForm.CORNERS
+    return other, _unit_box(box, other, size)
+
+
 def _targets(
     items: Sequence[RawItem], reading: Reading
 ) -> list[tuple[str, Size, AnnotatedElement]]:

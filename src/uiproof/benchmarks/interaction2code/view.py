@@ -284,8 +284,9 @@ class Interactions(CardView[InteractionCase]):
         lines.append(tag("p", _short(sentence), class_="instruction", dir="auto"))
         if run is not None:
             lines.append(tag("p", run, class_="small"))
-        facts = [record.id, *(details.get("tags") or ()), "→", *(details.get("visuals") or ())]
-        lines.append(tag("p", " · ".join(map(_short, facts)), class_="small quiet"))
+        tags, effects = (", ".join(details.get(key) or ()) for key in ("tags", "visuals"))
+        facts = [record.id, " → ".join(filter(None, (tags, effects)))]
+        lines.append(tag("p", " · ".join(map(_short, filter(None, facts))), class_="small quiet"))
         if record.error is not None:
             error = f"{record.error.code} ({record.error.stage}): {record.error.message}"
             lines.append(tag("p", _short(error), class_="small bad", dir="auto"))
