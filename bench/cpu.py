@@ -11,6 +11,7 @@ Processor seconds, never wall seconds: they hardly depend on what else the machi
 from __future__ import annotations
 
 import os
+import resource
 import sys
 import threading
 import time
@@ -185,6 +186,13 @@ def spent_so_far(clocks: Clocks, own: float | None = None) -> Spent:
     clock = time.process_time() if own is None else own
     own = clock - clocks.seconds
     return Spent(chromium, clocks.ocr, own, clocks.clip, clocks.inpaint)
+
+
+def cpu_of_all() -> float:
+    """Processor seconds of this process and all below it, those that ended included."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    below = sum(used + before for used, before in _below(os.getpid()))
+    return time.process_time() + ended.ru_utime + ended.ru_stime + below
 
 
 def memory_mb() -> float:

@@ -2,9 +2,11 @@
 
     python bench/executors.py REFERENCE GENERATED [--limit N] [--cpus N] [--out DIR]
 
-Says how many pairs a second each way does, start-up included and not, and whether all of them have
-the same ids, the same scores and every case once. Ends with 1 where they differ. Without folders
-the bundled demo pages are used. Needs the extra `ray`; do nothing else on the machine meanwhile.
+Says how many pairs a second each way does, start-up included and not, what a pair costs in processor
+seconds of all processes (Ray's included) after a third of the pairs and what it takes until then, the
+memory of all processes half-way, and whether all have the same ids, the same scores and every case once. Ends
+with 1 where they differ. Without folders the bundled demo pages are used. Needs the extra `ray`; pairs
+a second say little where something else runs on the machine.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from cpu import adopt_orphans, cpu_of_all, memory_mb
+
 import uiproof
 from uiproof.benchmarks.design2code.cases import pages_in
 from uiproof.engine.machine import default_workers
@@ -31,12 +35,12 @@ WAYS = ("inline", "processes", "ray", "ray, a node lost")
 
 
 class Counting(Progress):
-    """Notes when the first case is finished, and does something when half of them are."""
+    """Notes times and processor seconds, and does something half-way."""
 
-    def __init__(self, half: int, then: Callable[[], None]) -> None:
-        self._half, self._then = half, then
+    def __init__(self, pairs: int, then: Callable[[], None]) -> None:
+        self._pairs, self._then = pairs, then
         self.finished = 0
-        self.first = 0.0
+        self.first = self.third_cpu = self.last_cpu = self.memory = 0.0
 
     def start(self, **counts: Any) -> None:
         """Nothing to do."""
@@ -46,7 +50,12 @@ class Counting(Progress):
         self.finished += 1
         if self.finished == 1:
             self.first = time.perf_counter()
-        if self.finished == self._half:
+        if self.finished == self._pairs // 3:
+            self.third_cpu = cpu_of_all()
+        if self.finished == self._pairs:
+            self.last_cpu = cpu_of_all()  # before workers are ended, whose seconds are lost
+        if self.finished == self._pairs // 2:
+            self.memory = memory_mb()
             self._then()
 
     def stop(self) -> None:
@@ -74,17 +83,19 @@ def two_nodes(cpus: int) -> Iterator[Callable[[], None]]:
 def scored(way: str, reference: Path, generated: Path, out: Path, options: Any) -> dict[str, Any]:
     """One way through all pairs."""
     executor = way.partition(",")[0]
-    half = (options.limit or len(pages_in(reference))) // 2
+    pairs = options.limit or len(pages_in(reference))
+
+    began_cpu = cpu_of_all()
 
     def one_run(lose_a_node: Callable[[], None]) -> dict[str, Any]:
-        progress = Counting(half, lose_a_node if "lost" in way else lambda: None)
+        progress = Counting(pairs, lose_a_node if "lost" in way else lambda: None)
         began = time.perf_counter()
         run = execute(
             directory=out / way.replace(", ", "-").replace(" ", "-"),
             benchmark=benchmarks()["design2code"],
             dataset=reference,
             dataset_name=reference.name,
-            method=benchmarks()["design2code"].method(f"replay:{generated}"),
+            method=benchmarks()["design2code"].replay(reference, generated),
             executor=executor,
             workers=None if executor == "ray" else 2 * options.cpus,
             limit=options.limit,
@@ -99,6 +110,9 @@ def scored(way: str, reference: Path, generated: Path, out: Path, options: Any) 
             "failed": sum(one.status == "failed" for one in records),
             "seconds": ended - began,
             "warm": (progress.finished - 1) / max(ended - progress.first, 1e-9),
+            "cpu": (progress.last_cpu - progress.third_cpu) / (pairs - pairs // 3),
+            "start_cpu": progress.third_cpu - began_cpu,
+            "memory": progress.memory,
             "retried": sum(one.attempts > 1 for one in records),
             "lines": sorted(json.loads(line)["id"] for line in lines),
             "results": {
@@ -124,6 +138,7 @@ def main() -> None:
     options = parser.parse_args()
     reference = (options.reference or resolve_dataset("design2code-demo")[1]).resolve()
     generated = (options.generated or reference.parent / "generated").resolve()
+    adopt_orphans()
     print(f"uiproof {uiproof.__version__}, two nodes with room for {options.cpus} workers each")
     found = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -133,7 +148,9 @@ def main() -> None:
             print(
                 f"{way:18} {one['pairs']} pairs, {one['failed']} failed, {one['retried']} tried "
                 f"again, {one['seconds']:.1f} s: {one['pairs'] / one['seconds']:.2f} pairs/s, "
-                f"{one['warm']:.2f} pairs/s after the first",
+                f"{one['warm']:.2f} pairs/s after the first; {one['cpu']:.3f} CPU s a pair "
+                f"({one['cpu'] / found[0]['cpu']:.2f} times inline), {one['start_cpu']:.1f} CPU s "
+                f"for the first third, {one['memory']:.0f} MB",
                 flush=True,
             )
     first = found[0]

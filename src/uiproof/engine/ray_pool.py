@@ -330,6 +330,7 @@ def ray_module() -> Any:
     """Import Ray, which is optional."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # before it is imported
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # no word about GPUs
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # lost nodes are reported by us
     try:
         import ray
     except ImportError as error:
@@ -345,10 +346,13 @@ def connect(address: str | None = None) -> Callable[[], None]:
     A connection of this process is used and left alone. Else `address` or RAY_ADDRESS says where
     to connect to; without it a Ray is started on this machine, for as long as it is needed.
     """
+    address = (address or os.environ.get("RAY_ADDRESS", "")).strip()
+    if address and "ray" not in sys.modules and Path("~/.ray/auth_token").expanduser().is_file():
+        # A head that `ray start` has started asks for this token; Ray reads the mode at import.
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
     ray = ray_module()
     if ray.is_initialized():
         return lambda: None
-    address = (address or os.environ.get("RAY_ADDRESS", "")).strip()
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address in ("", "local"):
         try:
