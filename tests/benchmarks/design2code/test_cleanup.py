@@ -210,6 +210,11 @@ def test_a_fragment_is_wrapped_into_a_page_and_a_page_is_not():
         assert wrap_fragment(whole) == whole
 
 
+def test_a_fragment_stays_one_where_the_reference_is_one():
+    assert clean_generated("<h1>Hi</h1>", "<!DOCTYPE html><h1>Hi</h1>") == "<h1>Hi</h1>"
+    assert clean_generated("<h1>Hi</h1>", page("Hi")).startswith("<html>")
+
+
 # Elements that are repeated more than fifty times
 
 

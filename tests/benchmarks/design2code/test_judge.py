@@ -379,7 +379,9 @@ def test_what_is_no_page_scores_nothing(paper, tmp_path, data):
 
 def test_a_fragment_is_a_page(paper, tmp_path):
     paper.folder = tmp_path
-    assert paper(PAGE.encode(), b"<h1>Hello there</h1><p>Some words.</p>")[:2] == [1, 1]
+    fragment = b"<!DOCTYPE html><h1>Hello there</h1><p>Some words.</p>"
+    assert paper(PAGE.encode(), fragment)[:2] == [1, 1]
+    assert paper(fragment, fragment) == [1, 1, 1, 1]
 
 
 # CLIP

@@ -28,17 +28,23 @@ _VOID = frozenset(
 
 
 def clean_generated(html: str, reference: str = "") -> str:
-    """Return the page as it is scored. What the reference page repeats too is left alone."""
-    return drop_repeated_elements(wrap_fragment(cut_repetition(html, reference)), reference)
+    """Return the page as it is scored. What the reference page repeats too is left alone, and so
+    is a fragment where the reference is one: a page scores 1 against itself.
+    """
+    cut = cut_repetition(html, reference)
+    whole = cut if reference and not _has_html_tag(reference) else wrap_fragment(cut)
+    return drop_repeated_elements(whole, reference)
 
 
 def wrap_fragment(html: str) -> str:
     """Make a page of a text that has no `<html>` tag."""
+    return html if _has_html_tag(html) else f"<html><body><p>{html}</p></body></html>"
+
+
+def _has_html_tag(html: str) -> bool:
     tag = _HTML_TAG.search(html)
     # If the first one has no end, none has: looking for the end of each takes quadratic time.
-    if tag and ">" in html[tag.end() :]:
-        return html
-    return f"<html><body><p>{html}</p></body></html>"
+    return tag is not None and ">" in html[tag.end() :]
 
 
 def _value(name: str, value: str | None) -> str:
