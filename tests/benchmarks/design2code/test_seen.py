@@ -410,6 +410,21 @@ def test_neighbouring_texts_that_run_into_each_other_are_not_seen(seen):
     assert len(seen(f'<p style="line-height: 0.9">{long}</p>')[0]) == 1
 
 
+def test_a_text_that_runs_into_a_shorter_one_counts_as_far_as_it_can_be_read(seen):
+    style = "<style>p { margin: 0; line-height: 0.4 }</style>"
+    long = "The first words cannot be read but all of those that follow them stand alone here"
+    (text,), (block,) = seen(f"{style}<p>{long}</p><p>Shorter than that</p>")
+    assert "The first" not in text
+    assert text.endswith("follow them stand alone here")
+    assert block == text.lower()
+
+
+def test_a_page_with_one_word_of_many_is_worth_next_to_nothing(scores):
+    words = "<p style='margin: 9px; height: 20px'>Another sentence {} of the page</p>"
+    page = "<p>Title</p>" + "".join(words.format(number) for number in range(60))
+    assert scores(page, "<p>Title</p><p style='height: 1760px'></p><p>.</p>")["human"] < 0.2
+
+
 def test_a_field_counts_as_far_as_it_shows_its_text(seen):
     (text,), _ = seen(f'<input style="width: 90px" value="{"many words " * 50}">')
     assert text.startswith("many words")
