@@ -51,8 +51,7 @@ def seen(renderer: Renderer, path: Path) -> str:
         taken.capture.nodes,
         taken.inventory,
         taken.window,
-        sorted(taken.fleeting),
-        taken.coming,
+        (sorted(taken.fleeting.texts), taken.fleeting.boxes, taken.fleeting.others),
     )
     digest.update(repr(listed).encode("utf-8", "replace"))
     return f"{digest.hexdigest()[:16]} {' '.join(taken.flags)}"

@@ -202,10 +202,10 @@ class Guard:
 def origin_of(source: PageSource, *, shared: bool = False) -> str:
     """Return the made-up origin of a page, which looks ordinary and is always the same.
 
-    It is a digest of the page's text, or of the reference that the page is compared with, so no page
-    can be written that knows its own origin and behaves differently there. Random numbers follow
-    from it. Pages that share a tab are hosts of one site: the browser starts a
-    process for every new site.
+    It is a digest of the page's text, or of the reference that the page is compared with, so no
+    page can be written that knows its own origin and behaves differently there. Random numbers
+    follow from it. Pages that share a tab are hosts of one site: the browser starts a process for
+    every new site.
     """
     digest = hashlib.sha256(b"origin:" + (source.seed or source.html)).digest()
     syllables = (_CONSONANTS[byte % 14] + _VOWELS[byte // 14 % 5] for byte in digest[:8])

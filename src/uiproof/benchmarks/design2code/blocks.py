@@ -108,6 +108,7 @@ def blocks_as_json(blocks: Sequence[TextBlock]) -> list[dict[str, object]]:
 
 PixelRect: TypeAlias = tuple[float, float, float, float]  # x, y, width, height in page pixels
 Color: TypeAlias = tuple[int, int, int]
+Gray: TypeAlias = NDArray[np.uint8]
 ListedText: TypeAlias = tuple[PixelRect, str, Color]  # a text of the inventory
 LegibleText: TypeAlias = tuple[PixelRect, str, Color, float]  # one that is seen, how clearly
 
@@ -145,6 +146,7 @@ HEAP_SHARE = 0.35  # of a text must lie in such a heap
 CELL = 2  # pixels; heaps are looked for on a grid of such cells
 SAMPLES = 48  # pixels of a text that are looked at
 MOST_PIXELS = 20_000  # the same for one of which parts are not seen
+EDGE_CONTRAST = 6  # levels between the two sides of a seen edge
 VISIBLE_RANGE = 12  # levels between the darkest and the lightest pixel of a seen symbol
 
 _PIECE = re.compile(r"\S{1,8}\s*")
@@ -616,6 +618,22 @@ def end_of_page(rgb: Rgb) -> int:
     edges = np.concatenate([[-1], painted, [len(rgb)]])
     gaps = np.flatnonzero(np.diff(edges) > MOST_EMPTY)
     return int(edges[gaps[0]]) + 1 if len(gaps) else len(rgb)
+
+
+def painted_height(gray: Gray) -> float:
+    """Return where the empty end of a page begins: rows of its commonest brightness alone."""
+    background = commonest_level(gray)
+    lightest, darkest = (
+        cv2.reduce(gray, 1, kind).ravel() for kind in (cv2.REDUCE_MAX, cv2.REDUCE_MIN)
+    )
+    is_empty = (lightest < background + EDGE_CONTRAST) & (darkest > background - EDGE_CONTRAST)
+    painted = np.flatnonzero(~is_empty)
+    return float(painted[-1] + 1) if len(painted) else 0.0
+
+
+def commonest_level(gray: Gray) -> int:
+    """Return the brightness that most pixels have."""
+    return int(cv2.calcHist([gray], [0], None, [256], [0, 256]).argmax())
 
 
 def _core(line: PixelRect) -> PixelRect:
