@@ -233,8 +233,31 @@ def test_texts_that_take_turns_are_seen(scores):
     assert turning["human"] == pytest.approx(1)
 
 
+CARD = (
+    '<div id="card" style="margin-top: 300px; padding: 30px; background: #246; color: #fff">'
+    '<p>Some words on a card</p><button style="width: 300px; height: 90px">Buy it</button></div>'
+)
+
+
+def test_what_a_reader_never_gets_to_see_does_not_pay_by_its_surfaces(scores):
+    page = LONG + CARD
+    leaves = "<script>onscroll = () => document.getElementById('card')?.remove()</script>"
+    gone, without = scores(page, page, leaves), scores(page, LONG)
+    assert gone["strict"]["mean_without_clip"] <= without["strict"]["mean_without_clip"] + 0.005
+    assert gone["human"] <= without["human"] + 0.02
+
+
 @pytest.mark.parametrize(
-    "end", ['<div style="height: 500px"></div>', css("html { height: 900vh }")]
+    "end",
+    [
+        '<div style="height: 500px"></div>',
+        css("html { height: 900vh }"),
+        # things that leave no pixels
+        '<svg width="200" height="500"><text y="490" fill="#fefefe">unseen</text></svg>',
+        '<div style="transform: rotateY(180deg); backface-visibility: hidden; height: 500px;'
+        ' background: #246">unseen</div>',
+        '<p style="height: 480px"></p><input style="border: 0; background: none">',
+    ],
 )
 def test_an_empty_end_does_not_move_what_is_seen(scores, end):
     cut = LONG.replace("<p>One more line of words</p>" * 30, "<p>One more line of words</p>" * 9)

@@ -194,6 +194,13 @@ def test_other_ways_to_bind_the_effect_to_the_element_are_as_good(verdict, page)
     assert verdict(page)["usable"]
 
 
+def test_an_effect_that_is_screens_away_is_not_usable(verdict):
+    said = verdict(styled("#menu { position:absolute; top:3000px }"))
+    assert said["usable"] is False
+    assert "screens away" in said["evidence"][0]
+    assert verdict(styled("#menu { position:absolute; top:420px }"))["usable"]
+
+
 # --- scrolling
 
 TALL = """<!doctype html><html><body style="margin:0;font:18px sans-serif"><h1>Long story</h1>

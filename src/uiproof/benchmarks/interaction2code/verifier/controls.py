@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import hypot
 
+import numpy as np
+
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.element import chain_of, name_of
@@ -43,6 +45,8 @@ SHOWN_BEFORE = "the page shows the effect before anything is done"
 def objection(o: Observation) -> str | None:
     """Return why an effect is not that of acting on the element, else None."""
     kind = o.reference.action.kind
+    if _is_out_of_sight(o):
+        return f"{DOING[kind]} {name_of(o.found)} changes only what is screens away from it"
     acts = NeutralActs(o.reference, o.generated, o.found, o.outcome)
     targets, action = acts.choose()
     if targets and _has_effect(o, targets, action):
@@ -55,6 +59,20 @@ def objection(o: Observation) -> str | None:
         if pixels.clusters(o.mine.elsewhere) and _has_effect(o, [o.found], click):
             return f"clicking {name_of(o.found)} has the effect without any letter"
     return None
+
+
+def _is_out_of_sight(o: Observation) -> bool:
+    """Return whether the effect is more than a screen away, and that of the reference is not."""
+    height = o.generated.viewport[1]
+    top = o.outcome.snapshot.scroll[1]
+    mine = np.flatnonzero(o.mine.elsewhere.any(axis=1))
+    theirs = np.flatnonzero(o.theirs.elsewhere.any(axis=1))
+    if not len(mine) or not len(theirs) or o.outcome.changes.new_page:
+        return False
+    start = 0.0 if o.reference.trigger is None else o.reference.trigger.top
+    in_reach = theirs[(theirs >= start - height) & (theirs < start + height)]
+    in_sight = mine[(mine >= top - height) & (mine < top + 2 * height)]
+    return len(in_reach) > 0 and len(in_sight) == 0
 
 
 def _has_effect(o: Observation, targets: Sequence[Target], action: Action) -> bool:
