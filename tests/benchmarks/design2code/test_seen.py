@@ -233,6 +233,14 @@ def test_texts_that_take_turns_are_seen(scores):
     assert turning["human"] == pytest.approx(1)
 
 
+def test_an_empty_end_does_not_forgive_displacements(scores):
+    lines = "".join(f"<p>Line number {n} of the page</p>" for n in range(12))
+    pushed = f'<div style="height: 700px"></div>{lines}'
+    veil = '<div style="position: absolute; top: 0; left: 0; width: 100%; height: 6000px"></div>'
+    alone, longer = scores(lines, pushed)["strict"], scores(lines, pushed, veil)["strict"]
+    assert longer["mean_without_clip"] <= alone["mean_without_clip"] + 0.005
+
+
 CARD = (
     '<div id="card" style="margin-top: 300px; padding: 30px; background: #246; color: #fff">'
     '<p>Some words on a card</p><button style="width: 300px; height: 90px">Buy it</button></div>'

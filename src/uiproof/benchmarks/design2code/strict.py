@@ -114,7 +114,7 @@ def strict_scores(
     # Not the height of the generated picture: what is not seen would make every distance smaller.
     height = max(ceil(ours.bottom), their_gray.shape[0])
     width = max(our_gray.shape[1], their_gray.shape[1])
-    found = align(ours.texts, theirs.texts, our_gray, their_gray)
+    found = align(ours.texts, theirs.texts, our_gray, their_gray, height)
     blocks = _block_scores(ours, theirs, width, height, similarity or TextSimilarity(), found)
     # From here on, what is displaced stands where it should: `position` was charged for it.
     our_gray, their_gray = our_gray[found.generated], their_gray[found.reference]
