@@ -53,7 +53,8 @@ def objection(o: Observation) -> str | None:
         if kind == "key":
             return f"any other key in {name_of(o.found)} has the effect too"
         return f"{DOING[action.kind]} a place that is not {name_of(o.found)} has the effect too"
-    if kind == "type" and pixels.clusters(o.theirs.elsewhere):
+    is_written = _is_field(o.found) and o.found.tag != "select"
+    if kind == "type" and is_written and pixels.clusters(o.theirs.elsewhere):
         # What the field itself shows while it has the focus is not looked at.
         click = Action("click")
         if pixels.clusters(o.mine.elsewhere) and _has_effect(o, [o.found], click):
@@ -176,8 +177,7 @@ class NeutralActs:
 
     def _other_keys(self) -> Action:
         wanted = (self.reference.action.value or "").casefold()
-        field = self.found.tag in ("input", "textarea", "select") or _is_editable(self.found)
-        keys = (*const.NEUTRAL_KEYS, *(() if field else ("q",)))
+        keys = (*const.NEUTRAL_KEYS, *(() if _is_field(self.found) else ("q",)))
         return Action("key", " ".join(one for one in keys if one.casefold() != wanted))
 
     def _is_page(self, box: PixelBox) -> bool:
@@ -254,6 +254,10 @@ def _is_control(element: Element) -> bool:
         or element.attributes.get("draggable") == "true"
         or _is_editable(element)
     )
+
+
+def _is_field(element: Element) -> bool:
+    return element.tag in ("input", "textarea", "select") or _is_editable(element)
 
 
 def _is_editable(element: Element) -> bool:
