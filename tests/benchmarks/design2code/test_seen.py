@@ -241,23 +241,6 @@ def test_an_empty_end_does_not_forgive_displacements(scores):
     assert longer["mean_without_clip"] <= alone["mean_without_clip"] + 0.005
 
 
-SVG = (
-    "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='300' height='200'>"
-    "<rect width='300' height='200' fill='red'/><circle cx='150' cy='100' r='80'/></svg>"
-)
-
-
-@pytest.mark.parametrize(
-    "hidden", ["object-fit: none; object-position: -900px 0", "padding: 100px 150px"]
-)
-def test_the_frame_of_a_picture_that_is_not_shown_is_no_picture(scores, hidden):
-    picture = f'<p>Words</p><img width="300" height="200" style="{{}}" src="{SVG}">'
-    shown = picture.format("")
-    frame = picture.format(f"background: #777; box-sizing: border-box; {hidden}")
-    plain = '<p>Words</p><div style="width: 300px; height: 200px; background: #777"></div>'
-    assert scores(shown, frame)["strict"]["layout"] <= scores(shown, plain)["strict"]["layout"]
-
-
 CARD = (
     '<div id="card" style="margin-top: 300px; padding: 30px; background: #246; color: #fff">'
     '<p>Some words on a card</p><button style="width: 300px; height: 90px">Buy it</button></div>'

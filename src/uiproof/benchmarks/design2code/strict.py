@@ -6,7 +6,6 @@ score is in 0-1; identical pages score exactly 1 and an empty page against a ful
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
@@ -19,7 +18,6 @@ import numpy.typing as npt
 from uiproof.benchmarks.design2code.alignment import Alignment, align
 from uiproof.benchmarks.design2code.blocks import (
     EDGE_CONTRAST,
-    Color,
     Gray,
     LegibleText,
     PixelRect,
@@ -28,19 +26,15 @@ from uiproof.benchmarks.design2code.blocks import (
     painted_height,
 )
 from uiproof.benchmarks.design2code.matching import Matching, TextSimilarity, match_by_place
-from uiproof.benchmarks.design2code.pages import Inventory, PageView
+from uiproof.benchmarks.design2code.pages import PageView
 from uiproof.benchmarks.design2code.scores import BlockScores, strict_block_scores
 from uiproof.geometry import Box
 from uiproof.vision.images import Rgb
 from uiproof.vision.ssim import content_ssim, grayscale
 
-_OPAQUE = re.compile(r"rgb\((\d+), (\d+), (\d+)\)\|")
-
 VERSION = 2  # of the definition; runs say which one they used
 VISIBLE_CONTRAST = 12  # levels of 0-255 between the darkest and the lightest pixel of a seen thing
 SMALLER = 0.7  # of the area of a picture: what covers less of it is not the picture itself
-PLAIN = 3  # levels by which pixels of one plain colour may differ
-EMPTY_SHARE = 0.01  # of a picture may differ from its background colour where nothing else is seen
 FRAME = 3  # pixels around a picture or a control that are compared with it
 EDGE_SHARE = 0.2  # how much of its outline must be an edge for a surface to be seen
 EDGE_SAMPLES = 24  # pixels of each side of a surface that are looked at
@@ -151,13 +145,11 @@ def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
     rgb, inventory = view.reachable, view.inventory
     gray = grayscale(rgb) if gray is None else gray
     texts = [box for box, *_ in inventory.texts]
-    frames = _empty_frames(rgb, inventory)
-    surfaces = _with_edges(rgb, [*inventory.surfaces, *frames])
-    empty = {box for box, _ in frames}
+    surfaces = _with_edges(rgb, inventory.surfaces)
     seen = Contents(
         texts=view.seen_texts,
         images=_standing_out(
-            *(rgb, gray, [box for box in inventory.images if box not in empty]),
+            *(rgb, gray, inventory.images),
             others=[*texts, *inventory.images, *inventory.controls, *surfaces],
         ),
         # What a control shows is its text, and its outline.
@@ -168,25 +160,6 @@ def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
         # Nothing that the inventory knows, such as a background picture, but not an empty page.
         return replace(seen, images=(painted,))
     return seen
-
-
-def _empty_frames(rgb: Rgb, inventory: Inventory) -> list[tuple[PixelRect, Color | None]]:
-    """Return the pictures of which only a plain background is seen, with its colour."""
-    grounds = {
-        one.box: (int(found[1]), int(found[2]), int(found[3]))
-        for one in inventory.elements
-        if (found := _OPAQUE.match(one.paint)) is not None
-    }
-    frames: list[tuple[PixelRect, Color | None]] = []
-    for box in inventory.images:
-        ground = grounds.get(box)
-        x, y, w, h = (round(value) for value in box)
-        part = rgb[max(y, 0) : max(y + h, 0), max(x, 0) : max(x + w, 0)]
-        if ground is not None and part.size:
-            apart = cv2.absdiff(part, np.broadcast_to(np.array(ground, np.uint8), part.shape))
-            if np.count_nonzero(apart.max(axis=2) > PLAIN) <= EMPTY_SHARE * part[..., 0].size:
-                frames.append((box, ground))
-    return frames
 
 
 def _painted(gray: Gray) -> PixelRect | None:
