@@ -1,15 +1,15 @@
 """Show pages, and act on pages, again and again: is everything the same every time?
 
     python bench/determinism.py pages FOLDER ... --times 10 --busy 4
-    python bench/determinism.py interactions DATASET GENERATED --times 10
+    python bench/determinism.py interactions DATASET GENERATED --times 10 --most 60
     python bench/determinism.py pages FOLDER ... --times 3 --state seen.json    # and again, later
 
-Every page is shown by one warm renderer of this process, by new browsers and by two worker
-processes, in another order each time. What is compared are the bytes of the three pictures that
-scores are taken from, the list of what is on the page, and the flags: scores follow from these.
-Interactions are judged by new workers every time; scores and verdicts are compared. `--busy` keeps
-so many processors busy meanwhile. With `--state` a long series can be run in pieces: results are
-kept in that file after every round and compared with those of later calls.
+Every page is shown by one warm renderer of this process, by new browsers and by a worker process,
+in another order each time, with the frozen web. What is compared are the bytes of the three
+pictures that scores are taken from, the list of what is on the page, and the flags: scores follow
+from these. Interactions are judged by new workers every time, or inline; scores and verdicts are
+compared. `--busy` keeps so many processors busy meanwhile. With `--state` a long series can be run
+in pieces: results are kept in that file after every round and compared with those of later calls.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import random
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +32,7 @@ from typing import Any
 from uiproof.benchmarks.design2code.pages import photograph
 from uiproof.browser import PageSource, Renderer
 from uiproof.errors import UiproofError
+from uiproof.web import FrozenWeb
 
 _renderer: Renderer | None = None  # of a worker process
 
@@ -50,8 +51,7 @@ def seen(renderer: Renderer, path: Path) -> str:
         taken.capture.nodes,
         taken.inventory,
         taken.window,
-        sorted(taken.fleeting),
-        taken.coming,
+        (sorted(taken.fleeting.texts), taken.fleeting.boxes, taken.fleeting.others),
     )
     digest.update(repr(listed).encode("utf-8", "replace"))
     return f"{digest.hexdigest()[:16]} {' '.join(taken.flags)}"
@@ -60,7 +60,7 @@ def seen(renderer: Renderer, path: Path) -> str:
 def seen_by_worker(path: Path) -> str:
     """Do the same in a process that keeps its browser."""
     global _renderer
-    _renderer = _renderer or Renderer()
+    _renderer = _renderer or Renderer(web=FrozenWeb.installed())
     return seen(_renderer, path)
 
 
@@ -112,43 +112,52 @@ class Results:
 
 
 def show_pages(pages: list[Path], times: int, found: Results) -> None:
-    """Show every page so many times, in three ways."""
-    shuffled = random.Random()
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as workers:
-        ways = [("inline", "worker", "fresh")[at % 3] for at in range(times)]
-        for at, way in enumerate(ways):
+    """Show every page so many times: half of them in a worker process, the others here meanwhile.
+
+    Every second time here is in a new browser for each page.
+    """
+    orders = [random.Random().sample(pages, len(pages)) for _ in range(times)]
+    there, here = orders[: times // 2], orders[times // 2 :]
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as worker:
+        answers = worker.map(seen_by_worker, [path for order in there for path in order])
+        for at, order in enumerate(here):
             began = time.monotonic()
-            order = shuffled.sample(pages, len(pages))
-            results: Iterable[str]
-            if way == "worker":
-                results = workers.map(seen_by_worker, order)
-            else:
-                results = _shown_here(order, fresh=way == "fresh")
-            for path, result in zip(order, results, strict=True):
+            fresh = at % 2 == 1
+            for path, result in zip(order, _shown_here(order, fresh=fresh), strict=True):
                 found.add(path, result)
             found.save()
-            print(f"  {at + 1}/{times} {way}: {time.monotonic() - began:.0f} s", file=sys.stderr)
+            took = time.monotonic() - began
+            print(f"  {'new browsers' if fresh else 'one browser'}: {took:.0f} s", file=sys.stderr)
+        for path, result in zip([path for order in there for path in order], answers, strict=True):
+            found.add(path, result)
+        found.save()
 
 
 def _shown_here(pages: list[Path], *, fresh: bool) -> Iterator[str]:
-    if fresh:
-        for path in pages:
-            with Renderer() as renderer:
-                yield seen(renderer, path)
-        return
-    with Renderer() as renderer:
+    with Renderer(web=FrozenWeb.installed()) as renderer:
         for path in pages:
             yield seen(renderer, path)
+            if fresh:
+                renderer.close()
 
 
-def judge_interactions(dataset: str, generated: str, times: int, found: Results) -> None:
-    """Judge every interaction so many times."""
+def judge_interactions(
+    dataset: str, generated: str, times: int, found: Results, *, most: int
+) -> None:
+    """Judge interactions so many times, every fifth time inline."""
     import uiproof
 
     for at in range(times):
         began = time.monotonic()
         with TemporaryDirectory() as folder:
-            run = uiproof.run(dataset, f"replay:{generated}", out=Path(folder) / "run", quiet=True)
+            run = uiproof.run(
+                dataset,
+                f"replay:{generated}",
+                out=Path(folder) / "run",
+                limit=most,
+                executor="inline" if at % 5 == 4 else "processes",
+                quiet=True,
+            )
             for record in run.records():
                 found.add(record.id, _verdict(record))
         found.save()
@@ -167,7 +176,7 @@ def main() -> None:
     parser.add_argument("paths", nargs="+")
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--busy", type=int, default=0)
-    parser.add_argument("--most", type=int, default=200, help="pages")
+    parser.add_argument("--most", type=int, default=200, help="pages or interactions")
     parser.add_argument("--state", type=Path, help="a file for results of several calls")
     options = parser.parse_args()
     found = Results(options.state)
@@ -177,7 +186,8 @@ def main() -> None:
             chosen = random.Random(1).sample(pages, min(options.most, len(pages)))
             show_pages(chosen, options.times, found)
         else:
-            judge_interactions(options.paths[0], options.paths[1], options.times, found)
+            dataset, generated = options.paths
+            judge_interactions(dataset, generated, options.times, found, most=options.most)
     print(found)
 
 

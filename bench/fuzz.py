@@ -58,13 +58,17 @@ with atheris.instrument_imports(include=["uiproof"]) if atheris else nullcontext
     from uiproof.browser.tab import is_active
     from uiproof.errors import UiproofError
     from uiproof.geometry import Box
+    from uiproof.integrations.mcp import Workshop, window_size
     from uiproof.models.answers import page_in
     from uiproof.models.tokens import text_tokens
     from uiproof.models.types import Finish, Reply
+    from uiproof.prompts import prompt_file
     from uiproof.redaction import redact
+    from uiproof.rewards.completions import answer_in, reference_in
     from uiproof.studio.label_bundle import read_bundle
     from uiproof.submissions.checking import problems_of
     from uiproof.submissions.model import read_json
+    from uiproof.web.archive import Archive, asked_by_css, asked_by_page, asked_by_script
 
 MANY = "<p>x</p>" * 60  # elements are counted only in pages with more than fifty of them
 LONGEST = 4_096  # bytes of one input
@@ -91,6 +95,7 @@ def readers(folder: Path) -> dict[str, Reader]:
         for one in ("thousand,xy,point", "unit,yx,box", "resized", "pixels", "percent")
     ]
     log = EventLog(SimpleNamespace(short=lambda text: text[:10], navigations=[]))  # type: ignore[arg-type]
+    workshop = Workshop([folder / "assets"])
     similarity = TextSimilarity()
     similarity_box = Box(0.1, 0.1, 0.2, 0.1)
 
@@ -174,6 +179,33 @@ def readers(folder: Path) -> dict[str, Reader]:
 
         return reader
 
+    def archive(path: Path) -> None:
+        found = Archive.open(path)
+        for url in list(found.index.entries)[:3]:
+            found.read(url)
+
+    def archive_index(data: bytes) -> None:
+        (page / "index.json").write_bytes(data)
+        archive(page)
+
+    def asked(data: bytes) -> None:
+        asked_by_page(data, "https://example.com/")
+        asked_by_css(text_of(data))
+        asked_by_script(text_of(data))
+
+    def completion(data: bytes) -> None:
+        text, prompt = halves(data)
+        answer_in(text, prompt)
+        reference_in(text)
+        with suppress(ValueError, RecursionError):
+            answer_in(json.loads(data))
+
+    def tool(data: bytes) -> None:
+        name, size = halves(data)
+        with suppress(UiproofError):
+            workshop.file(name, (".html",))
+        window_size(size)
+
     def boxes(data: bytes) -> None:
         with suppress(ValueError, RecursionError):  # of this JSON, which the studio refuses itself
             content = json.loads(data)
@@ -201,6 +233,12 @@ def readers(folder: Path) -> dict[str, Reader]:
         "tokens": lambda data: text_tokens(text_of(data)),
         "redaction": lambda data: redact({"url": text_of(data), "more": [text_of(data)]}),
         "matching": similar,
+        "archive": file("archive.zip", archive),
+        "archive index": archive_index,
+        "asked by pages": asked,
+        "completion": completion,
+        "prompt": file("prompt.md", lambda path: prompt_file(str(path), (), {})),
+        "tool": tool,
     }
 
 

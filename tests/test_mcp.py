@@ -18,7 +18,7 @@ pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
 
 from uiproof.errors import UiproofError
-from uiproof.integrations.mcp import Workshop, make_server
+from uiproof.integrations.mcp import Workshop, make_server, window_size
 
 # Each element has a style of its own, so that a fault has one place to be mended at.
 RIGHT = {
@@ -179,15 +179,27 @@ def test_nothing_outside_of_the_folders_can_be_read(tmp_path: Path) -> None:
     (inside / "page.html").write_text("<p>Page</p>")
     (inside / "link.html").symlink_to(outside / "secret.html")
     (inside / "folder").symlink_to(outside)
+    for hidden in (inside / ".git", inside / ".ssh"):
+        hidden.mkdir()
+        (hidden / "secret.html").write_text("<p>Secret</p>")
+    (inside / "seen.html").symlink_to(inside / ".git" / "secret.html")
     workshop = Workshop([inside])
     try:
         assert workshop.file("page.html", (".html",)) == (inside / "page.html").resolve()
         assert workshop.file(str(inside / "page.html"), (".html",)).name == "page.html"
         for name in (
             *("link.html", "folder/secret.html", "../outside/secret.html", "a\0b.html"),
+            *(".git/secret.html", "seen.html", "x/../.ssh/secret.html", "\ud800.html"),
             *(str(outside / "secret.html"), "/etc/passwd", "folder/secret.png", "~/page.html"),
         ):
             with pytest.raises(UiproofError, match="may be read"):
                 workshop.file(name, (".html", ".png"))
     finally:
         workshop.close()
+
+
+@pytest.mark.parametrize("size", ["9" * 5000 + "x100", "٣٩٠x844", "100", "1e3x200", "99x100", ""])
+def test_a_window_of_any_text_is_a_window_or_refused_with_a_remedy(size: str) -> None:
+    with pytest.raises(UiproofError):
+        window_size(size)
+    assert window_size("390 × 844") == (390, 844)

@@ -164,6 +164,13 @@ def test_type_replaces_what_is_there_key_by_key(
     assert act(body, "#x", Action("type", value)) == result
 
 
+def test_time_passes_from_key_to_key(act: Act) -> None:
+    body = """<input id="x"><script>let last = 0; const gaps = [];
+      x.oninput = () => { gaps.push(Math.round(performance.now() - last)); last = performance.now();
+        out.textContent = gaps.slice(1).every((gap) => gap >= 50 && gap < 200) }</script>"""
+    assert act(body, "#x", Action("type", "abcd")) == "true"
+
+
 LIST = (
     '<select id="x" onchange="say(x.value)"><option value="a">Apple<option value="b">Big pear'
     '<option value="c" disabled>Cherry<option value="d">Date</select>'

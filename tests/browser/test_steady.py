@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -99,8 +100,8 @@ def test_no_source_of_time_or_chance_differs_between_two_moments(renderer: Rende
     again = values_in(renderer, SOURCES)
     assert first == again
     assert [name for name, value in first.items() if str(value).startswith("failed")] == []
-    assert first["Date"][0] == 1735689600000
-    assert first["file"] == [1735689600000, 5, 1735689600000]
+    assert first["Date"][1].startswith("2025-03-18T10:24:37")
+    assert first["file"] == [first["Date"][0], 5, first["Date"][0]]
     assert first["machine"][:3] == [4, 8, True]
 
 
@@ -149,6 +150,9 @@ TRACES = {
     "navigator.plugins instanceof PluginArray": True,
     "navigator.languages": ["en-US", "en"],
     "outerWidth >= innerWidth && outerHeight > innerHeight && outerHeight <= screen.height": True,
+    "['hover', 'any-hover'].filter((n) => !matchMedia(`(${n}: hover)`).matches)": [],
+    "['pointer', 'any-pointer'].filter((n) => !matchMedia(`(${n}: fine)`).matches)": [],
+    "navigator.maxTouchPoints": 0,
     "document.adoptedStyleSheets.length": 0,
     "document.documentElement.getAttributeNames()": [],
     "document.hasFocus() && document.visibilityState": "visible",
@@ -165,6 +169,24 @@ TRACES = {
 @pytest.mark.parametrize("stage", [False, True], ids=["looked at", "acted on"])
 def test_a_page_cannot_tell_that_it_is_judged(renderer: Renderer, stage: bool) -> None:
     assert values_in(renderer, {name: name for name in TRACES}, stage=stage) == TRACES
+
+
+CHANCE = """<p id=p></p><iframe srcdoc="<script>parent.kept = Math.random()</script>"></iframe>
+<script>onload = () => { p.textContent = JSON.stringify([Math.random(), kept]) }</script>"""
+
+
+def test_no_page_can_know_its_random_numbers(renderer: Renderer) -> None:
+    def drawn(source: PageSource) -> list[float]:
+        with renderer.open(source) as page:
+            drawn: list[float] = json.loads(page.evaluate("p.textContent"))
+            return drawn
+
+    page, edited = (PageSource.from_html(html) for html in (CHANCE, CHANCE + "<!-- edited -->"))
+    assert drawn(page) == drawn(page)
+    # Neither the page nor a frame of it.
+    assert not set(drawn(page)) & set(drawn(edited))
+    # A page has the random numbers of the reference that it is compared with.
+    assert drawn(replace(edited, seed=page.html)) == drawn(page)
 
 
 def test_no_page_can_know_its_own_origin(renderer: Renderer) -> None:

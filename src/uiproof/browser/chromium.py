@@ -39,7 +39,9 @@ SWITCHES = (
     "--hide-scrollbars",
     "--force-device-scale-factor=1",
     "--disable-partial-raster",  # drawing in parts gives other edges
-    "--blink-settings=imageAnimationPolicy=2",  # animated images show their first frame
+    # Animated images show their first frame; there is a mouse.
+    "--blink-settings=imageAnimationPolicy=2,primaryHoverType=2,availableHoverTypes=2,"
+    "primaryPointerType=4,availablePointerTypes=4",
     "--autoplay-policy=document-user-activation-required",
     "--mute-audio",
     "--disable-smooth-scrolling",  # it takes real time, so it would end somewhere else every time

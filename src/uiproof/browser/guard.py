@@ -27,7 +27,7 @@ DOCUMENT_POLICY = f"sandbox allow-scripts allow-same-origin; {_NO_WORKERS}"
 STAGE_POLICY = f"sandbox allow-scripts allow-same-origin allow-forms allow-downloads; {_NO_WORKERS}"
 MAX_DOCUMENTS = 20  # that one page may navigate to
 MAX_ADDRESS = 300  # characters of an address that are recorded
-LAST_MODIFIED = "Wed, 01 Jan 2025 00:00:00 GMT"
+LAST_MODIFIED = "Tue, 18 Mar 2025 10:24:37 GMT"
 _SHARED_SITE = "pages.com"
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 
@@ -202,11 +202,12 @@ class Guard:
 def origin_of(source: PageSource, *, shared: bool = False) -> str:
     """Return the made-up origin of a page, which looks ordinary and is always the same.
 
-    It is a digest of the page's text, so no page can be written that knows its own origin and
-    behaves differently there. Pages that share a tab are hosts of one site: the browser starts a
-    process for every new site.
+    It is a digest of the page's text, or of the reference that the page is compared with, so no
+    page can be written that knows its own origin and behaves differently there. Random numbers
+    follow from it. Pages that share a tab are hosts of one site: the browser starts a process for
+    every new site.
     """
-    digest = hashlib.sha256(b"origin:" + source.html).digest()
+    digest = hashlib.sha256(b"origin:" + (source.seed or source.html)).digest()
     syllables = (_CONSONANTS[byte % 14] + _VOWELS[byte // 14 % 5] for byte in digest[:8])
     name = "".join(syllables)
     return f"https://{name}.{_SHARED_SITE}" if shared else f"https://www.{name}.com"

@@ -328,7 +328,9 @@ class Actor:
             return str(problem)
         if marked["filled"] and not text:
             self._keyboard.press("Backspace")
-        self._keyboard.type(text[:LONGEST_TYPED])
+        for character in text[:LONGEST_TYPED]:
+            self._keyboard.type(character)
+            self._hold()  # nobody presses the next key at the same moment
         if rest := text[LONGEST_TYPED:]:
             self._keyboard.insert(rest)
         self._field(0, "changed")

@@ -85,6 +85,15 @@ def script(name: str) -> str:
     return f"((seen) => {text})({script('seen')})" if name in _LISTING else text
 
 
+@dataclass(frozen=True, slots=True)
+class Fleeting:
+    """The parts of a page that soon are gone."""
+
+    texts: frozenset[int] = frozenset()  # by their index in the inventory
+    boxes: tuple[tuple[float, float, float, float], ...] = ()  # of the elements that go with them
+    others: int = 0  # texts that come instead
+
+
 class LivePage:
     """A loaded page whose own scripts no longer run.
 
@@ -250,21 +259,21 @@ class LivePage:
         both = f"({script('freeze')})().then({script('page_size')})"
         self.__dict__["size"] = self._within_limits(self.evaluate(both, name="freeze"))
 
-    def fleeting_texts(self) -> tuple[frozenset[int], int]:
-        """Return which texts of the inventory are gone when a reader waits or scrolls.
+    def fleeting(self) -> Fleeting:
+        """Return what of the inventory is gone when a reader waits or scrolls.
 
-        Also returns how many other texts came. The page's scripts run again for this: nothing can
-        be measured after it.
+        The page's scripts run again for this: nothing can be measured after it.
         """
         if not self._had_scripts:
-            return frozenset(), 0
+            return Fleeting()
         try:
             self._draw(None)
             self.send("Emulation.setScriptExecutionDisabled", value=False)
             found = self.run_script("linger")
         except (BrowserError, RenderError):
-            return frozenset(), 0  # it was shown properly up to now, which counts
-        return frozenset(found["gone"]), found["others"]
+            return Fleeting()  # it was shown properly up to now, which counts
+        boxes = tuple((x, y, w, h) for x, y, w, h in found["boxes"])
+        return Fleeting(frozenset(found["gone"]), boxes, found["others"])
 
     def stop_scripts(self) -> None:
         """Terminate any running script, also an endless loop."""

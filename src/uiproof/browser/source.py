@@ -72,6 +72,7 @@ class PageSource:
     withheld: Container[Path] = frozenset()  # files of its folder that it may not see
     path: Path | None = None  # the file that it was read from
     trusted: bool = False  # whether it may use files of any kind, such as JSON; never hidden ones
+    seed: bytes = b""  # of its origin and random numbers; its HTML if empty
     notes: tuple[str, ...] = ()  # flags from reading it, for its case
 
     def __post_init__(self) -> None:
@@ -139,6 +140,7 @@ class PageSource:
         if isinstance(withheld, frozenset):
             withheld = sorted(map(str, withheld))
         digest.update(repr((str(self.folder), self.charset, allowed, withheld)).encode())
+        digest.update(self.seed)
         return digest.hexdigest()[:32]
 
 

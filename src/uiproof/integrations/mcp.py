@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,10 +19,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, FiniteFloat
 
 from uiproof.benchmarks import Differ, annotated_picture
 from uiproof.browser import PageSource, Renderer
+from uiproof.browser.source import is_page_asset
 from uiproof.errors import InputError, MissingDependencyError, UiproofError, UsageError
 from uiproof.page_check import check_source
 from uiproof.settings import Settings
@@ -112,13 +114,14 @@ class Workshop:
             raise ToolError(str(error)) from error
 
     def file(self, name: str, kinds: Sequence[str]) -> Path:
-        """Return a file of the folders; symbolic links that lead out of them are refused."""
+        """Return a file of the folders, neither hidden nor by a link that leads out of them."""
         for folder in self._folders:
             try:
                 path = (folder / name).resolve(strict=True)
             except (OSError, ValueError):
                 continue
-            if not any(path.is_relative_to(one) for one in self._folders):
+            homes = [one for one in self._folders if path.is_relative_to(one)]
+            if not any(is_page_asset(str(path.relative_to(one))) for one in homes):
                 continue
             if path.is_file() and path.suffix.lower() in kinds:
                 return path
@@ -156,6 +159,7 @@ class Workshop:
 
 
 _MOST_WINDOWS = 3
+_SIDE = re.compile("[0-9]{1,5}")
 
 Page = Annotated[str, Field(description="path of an HTML file")]
 Reference = Annotated[str, Field(description="path of the design: an HTML file or a screenshot")]
@@ -164,7 +168,7 @@ Viewport = Annotated[
 ]
 Dark = Annotated[bool, Field(description="prefer dark colours")]
 Box = Annotated[
-    tuple[float, float, float, float] | None,
+    tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat] | None,
     Field(description="x, y, width, height in CSS pixels, to look closer"),
 ]
 
@@ -280,7 +284,7 @@ def _picture(
 
     limits = replace(renderer.limits, dark=dark)
     if viewport is not None:
-        limits = replace(limits, viewport=_window(viewport))
+        limits = replace(limits, viewport=window_size(viewport))
     with renderer.open(PageSource.from_file(path), limits) as page:
         png, flags = page.screenshot(), sorted(page.flags)
     with Pictures.open(io.BytesIO(png)) as opened:
@@ -304,9 +308,10 @@ def _picture(
     return said + (f" Unusual: {', '.join(flags)}." if flags else ""), out.getvalue()
 
 
-def _window(viewport: str) -> tuple[int, int]:
+def window_size(viewport: str) -> tuple[int, int]:
+    """Return width and height of a window that is written as WIDTHxHEIGHT."""
     sides = viewport.lower().replace("×", "x").split("x")
-    if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
+    if len(sides) != 2 or not all(_SIDE.fullmatch(side.strip()) for side in sides):
         raise UsageError(f"{viewport!r} is not a viewport.", remedy="Write it as 390x844.")
     width, height = (int(side) for side in sides)
     if not (100 <= width <= 8_192 and 100 <= height <= 8_192):

@@ -228,6 +228,11 @@ def test_watching_compares_again_when_a_file_beside_the_page_changes(
         second = watch.step()
         with urllib.request.urlopen(f"{address}state?version=1") as answer:
             state = json.loads(answer.read())
+        with urllib.request.urlopen(f"{address}state?version={'9' * 5000}") as answer:
+            assert answer.status == 200
+        for other in ("page.html", "made/page.html", "%2e%2e/wanted/page.html", "etc/passwd"):
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(address + other)
         stranger = urllib.request.Request(address, headers={"Host": "evil.example"})
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(stranger)

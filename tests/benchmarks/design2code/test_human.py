@@ -39,6 +39,11 @@ def test_the_score_is_the_normalised_weighted_mean():
     assert human_score(**{**GOOD, "clip": None}) != pytest.approx(expected)
 
 
+def test_a_page_of_which_hardly_any_text_is_matched_scores_less():
+    one_word = {**GOOD, "block_match": 0.01}
+    assert human_score(**one_word) < 0.2 * human_score(**{**GOOD, "block_match": 0.05})
+
+
 def test_preference_turns_around_when_the_pages_are_swapped():
     share = preference_probability(GOOD, POOR)
     assert share > 0.9

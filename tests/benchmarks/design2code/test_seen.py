@@ -233,8 +233,39 @@ def test_texts_that_take_turns_are_seen(scores):
     assert turning["human"] == pytest.approx(1)
 
 
+def test_an_empty_end_does_not_forgive_displacements(scores):
+    lines = "".join(f"<p>Line number {n} of the page</p>" for n in range(12))
+    pushed = f'<div style="height: 700px"></div>{lines}'
+    veil = '<div style="position: absolute; top: 0; left: 0; width: 100%; height: 6000px"></div>'
+    alone, longer = scores(lines, pushed)["strict"], scores(lines, pushed, veil)["strict"]
+    assert longer["mean_without_clip"] <= alone["mean_without_clip"] + 0.005
+
+
+CARD = (
+    '<div id="card" style="margin-top: 300px; padding: 30px; background: #246; color: #fff">'
+    '<p>Some words on a card</p><button style="width: 300px; height: 90px">Buy it</button></div>'
+)
+
+
+def test_what_a_reader_never_gets_to_see_does_not_pay_by_its_surfaces(scores):
+    page = LONG + CARD
+    leaves = "<script>onscroll = () => document.getElementById('card')?.remove()</script>"
+    gone, without = scores(page, page, leaves), scores(page, LONG)
+    assert gone["strict"]["mean_without_clip"] <= without["strict"]["mean_without_clip"] + 0.005
+    assert gone["human"] <= without["human"] + 0.02
+
+
 @pytest.mark.parametrize(
-    "end", ['<div style="height: 500px"></div>', css("html { height: 900vh }")]
+    "end",
+    [
+        '<div style="height: 500px"></div>',
+        css("html { height: 900vh }"),
+        # things that leave no pixels
+        '<svg width="200" height="500"><text y="490" fill="#fefefe">unseen</text></svg>',
+        '<div style="transform: rotateY(180deg); backface-visibility: hidden; height: 500px;'
+        ' background: #246">unseen</div>',
+        '<p style="height: 480px"></p><input style="border: 0; background: none">',
+    ],
 )
 def test_an_empty_end_does_not_move_what_is_seen(scores, end):
     cut = LONG.replace("<p>One more line of words</p>" * 30, "<p>One more line of words</p>" * 9)
@@ -408,6 +439,21 @@ def test_neighbouring_texts_that_run_into_each_other_are_not_seen(seen):
     long = "The lines of one text. " * 40
     assert seen(f'<p style="line-height: 0.5">{long}</p>') == ([], [])
     assert len(seen(f'<p style="line-height: 0.9">{long}</p>')[0]) == 1
+
+
+def test_a_text_that_runs_into_a_shorter_one_counts_as_far_as_it_can_be_read(seen):
+    style = "<style>p { margin: 0; line-height: 0.4 }</style>"
+    long = "The first words cannot be read but all of those that follow them stand alone here"
+    (text,), (block,) = seen(f"{style}<p>{long}</p><p>Shorter than that</p>")
+    assert "The first" not in text
+    assert text.endswith("follow them stand alone here")
+    assert block == text.lower()
+
+
+def test_a_page_with_one_word_of_many_is_worth_next_to_nothing(scores):
+    words = "<p style='margin: 9px; height: 20px'>Another sentence {} of the page</p>"
+    page = "<p>Title</p>" + "".join(words.format(number) for number in range(60))
+    assert scores(page, "<p>Title</p><p style='height: 1760px'></p><p>.</p>")["human"] < 0.2
 
 
 def test_a_field_counts_as_far_as_it_shows_its_text(seen):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from interaction_pages import SHOP, make_shop
+from interaction_pages import SHOP, WINDOW, make_shop
 
 from uiproof.benchmarks.interaction2code.cases import Answer, cases
+from uiproof.benchmarks.interaction2code.graph import Graph, Interaction, write_graph
 from uiproof.benchmarks.interaction2code.judge import Interaction2CodeJudge
-from uiproof.browser import PageSource
+from uiproof.benchmarks.interaction2code.region import region
+from uiproof.browser import PageSource, Renderer
+from uiproof.browser.snapshots import Action
+from uiproof.vision.images import decode
 
 SHOW = "document.getElementById('menu').hidden = false"
 CLICK = f'onclick="{SHOW}"'
@@ -105,6 +111,37 @@ def test_not_even_where_the_page_chooses_the_places(verdict, page):
     assert verdict(page)["usable"] is False
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        # the header around the element and another link
+        SHOP.replace(CLICK, "")
+        .replace(
+            "<h1",
+            f"<header {CLICK} style='padding:0 0 24px'><a href='#'>About</a><h1",
+            1,
+        )
+        .replace('<p id="hello"', '</header><p id="hello"'),
+        # a large part of the page
+        SHOP.replace(CLICK, "")
+        .replace("<h1", f'<div style="height:160px" onmousedown="{SHOW}"><h1', 1)
+        .replace('<p id="hello"', '</div><p id="hello"'),
+    ],
+)
+def test_what_a_wide_part_of_the_page_does_is_not_the_element_s_doing(verdict, page):
+    assert verdict(page)["usable"] is False
+
+
+def test_what_the_focus_does_is_not_what_typing_does(verdict):
+    focus = "document.getElementById('hello').textContent = 'Hello Ann'"
+    said = verdict(SHOP.replace(f'oninput="{HELLO}"', f'onfocus="{focus}"'), 3)
+    assert (said["failure"], said["usable"]) == ("b", False)
+    assert "without any letter" in said["evidence"][0]
+    # A field may change its own looks.
+    ring = "<style>#interact3:focus { outline: 3px solid #06c; background: #eef }</style>"
+    assert verdict(ring + SHOP, 3)["usable"]
+
+
 @pytest.mark.parametrize("event", ["keydown", "keypress", "keyup", "mousedown"])
 def test_what_keys_do_anywhere_is_not_the_field_s_doing(verdict, event):
     shows = "document.getElementById('hello').textContent = 'Hello Ann'"
@@ -155,3 +192,58 @@ def test_what_is_there_before_is_not_the_element_s_doing(verdict, page, number):
 )
 def test_other_ways_to_bind_the_effect_to_the_element_are_as_good(verdict, page):
     assert verdict(page)["usable"]
+
+
+def test_an_effect_that_is_screens_away_is_not_usable(verdict):
+    said = verdict(styled("#menu { position:absolute; top:3000px }"))
+    assert said["usable"] is False
+    assert "screens away" in said["evidence"][0]
+    assert verdict(styled("#menu { position:absolute; top:420px }"))["usable"]
+
+
+# --- scrolling
+
+TALL = """<!doctype html><html><body style="margin:0;font:18px sans-serif"><h1>Long story</h1>
+<p style="height:1500px">Once upon a time</p><button id="up" {} style="position:fixed;right:20px;
+bottom:20px;padding:12px;background:#06c;color:#fff">Up</button><script>{}</script></body></html>"""
+SCROLLED = TALL.format("hidden", "onscroll = () => { up.hidden = scrollY < 200 }")
+
+
+@pytest.fixture(scope="module")
+def scrolled(tmp_path_factory):
+    """The verdict on a version of the long page, where scrolling brings a button."""
+    folder = tmp_path_factory.mktemp("long")
+    action = Action("scroll", "0,700")
+    with Renderer() as renderer, renderer.stage(PageSource.from_html(SCROLLED), WINDOW) as stage:
+        before, page = stage.screenshot(), stage.find("html").box
+        stage.act(stage.find("html"), action)
+        stage.settle()
+        after = stage.screenshot()
+    edge = Interaction("1", "0", "1", action, "scroll down", ("area",), ("new component",))
+    edge = replace(edge, trigger=page, effect=region(decode(before), decode(after)).box)
+    graph = Graph("long", folder / "long", (edge,), topic="news", viewport=WINDOW)
+    write_graph(graph, {"0": before, "1": after})
+    (case,) = cases(folder)
+    judge = Interaction2CodeJudge(readings=tmp_path_factory.mktemp("readings"))
+    yield lambda html: judge.score(case, Answer(PageSource.from_html(html), "all")).details[
+        "verdict"
+    ]
+    judge.close()
+
+
+def test_what_scrolling_brings_is_its_doing(scrolled):
+    assert scrolled(SCROLLED)["usable"]
+    assert scrolled(SCROLLED.replace("#06c", "#c60"))["usable"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        TALL.format("", ""),  # there from the start
+        TALL.format("hidden", "setTimeout(() => { up.hidden = false }, 1800)"),
+        TALL.format("hidden", "onmousemove = () => { up.hidden = false }"),
+    ],
+    ids=["start", "timer", "pointer"],
+)
+def test_what_is_there_without_scrolling_is_not_its_doing(scrolled, page):
+    assert scrolled(page)["usable"] is False

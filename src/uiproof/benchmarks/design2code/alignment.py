@@ -69,9 +69,16 @@ class Alignment:
 
 
 def align(
-    ours: Sequence[LegibleText], theirs: Sequence[LegibleText], our_gray: Gray, their_gray: Gray
+    ours: Sequence[LegibleText],
+    theirs: Sequence[LegibleText],
+    our_gray: Gray,
+    their_gray: Gray,
+    height: int,
 ) -> Alignment:
-    """Find the displacements between two pages, and take them out."""
+    """Find the displacements between two pages, and take them out.
+
+    `height` is that of the canvas, without an empty end of the generated page.
+    """
     unmoved = Alignment(np.arange(len(our_gray)), np.arange(len(their_gray)))
     anchors = _anchors(ours, theirs)
     if len(anchors) == 0:
@@ -81,7 +88,7 @@ def align(
     if len(jumps) == 0:
         return unmoved
     way = float(np.abs(np.diff(shifts, prepend=0.0)).sum())
-    if way > MOST_TAKEN_OUT * max(len(our_gray), len(their_gray)):
+    if way > MOST_TAKEN_OUT * height:
         return unmoved
     counts = np.ones(len(our_gray), np.int64), np.ones(len(their_gray), np.int64)
     fits = np.abs(anchors[:, 2] - shifts) <= 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
@@ -108,6 +108,7 @@ def blocks_as_json(blocks: Sequence[TextBlock]) -> list[dict[str, object]]:
 
 PixelRect: TypeAlias = tuple[float, float, float, float]  # x, y, width, height in page pixels
 Color: TypeAlias = tuple[int, int, int]
+Gray: TypeAlias = NDArray[np.uint8]
 ListedText: TypeAlias = tuple[PixelRect, str, Color]  # a text of the inventory
 LegibleText: TypeAlias = tuple[PixelRect, str, Color, float]  # one that is seen, how clearly
 
@@ -145,6 +146,7 @@ HEAP_SHARE = 0.35  # of a text must lie in such a heap
 CELL = 2  # pixels; heaps are looked for on a grid of such cells
 SAMPLES = 48  # pixels of a text that are looked at
 MOST_PIXELS = 20_000  # the same for one of which parts are not seen
+EDGE_CONTRAST = 6  # levels between the two sides of a seen edge
 VISIBLE_RANGE = 12  # levels between the darkest and the lightest pixel of a seen symbol
 
 _PIECE = re.compile(r"\S{1,8}\s*")
@@ -340,7 +342,7 @@ class Glyphs:
     def _out_of_heaps(
         self, texts: Sequence[SeenText], places: Sequence[TextPlace]
     ) -> list[SeenText]:
-        """Leave out texts that lie with others on one place."""
+        """Leave out texts that lie with others on one place, and parts of texts that do."""
         height, width = (length // CELL + 1 for length in self.screenshot.shape[:2])
         layers = np.zeros((height, width), np.int16)
         last = np.full((height, width), -1, np.int32)  # the text that was there last
@@ -348,22 +350,34 @@ class Glyphs:
         painted = set()  # copies of a text on the same place are read as one
         for text in texts:
             lines = places[text.index].lines  # none where the browser does not report them
-            # Neighbouring lines overlap a little where they are set tightly.
-            cut = [(x, y + LINE_EDGE * h, w, (1 - 2 * LINE_EDGE) * h) for x, y, w, h in lines]
-            spots.append([_cells(line, height, width) for line in cut])
+            spots.append([_cells(_core(line), height, width) for line in lines])
             key = text.text, *(round(value / 4) for value in text.box)
             if key not in painted:
                 painted.add(key)
                 for spot in spots[-1]:
                     layers[spot] += last[spot] != text.index
                     last[spot] = text.index
+
+        def is_free(parts: Sequence[PixelRect], _: float) -> bool:
+            covered = [layers[_cells(_core(part), height, width)] for part in parts]
+            heaped = sum(int(np.count_nonzero(part >= HEAP)) for part in covered)
+            return heaped <= HEAP_SHARE * sum(part.size for part in covered)
+
         found = []
         for text, own in zip(texts, spots, strict=True):
             parts = [layers[spot] for spot in own]
             total = sum(part.size for part in parts)
             heaped = sum(int(np.count_nonzero(part >= HEAP)) for part in parts)
-            if heaped <= HEAP_SHARE * total:  # 0 without lines
-                found.append(text)
+            if heaped > HEAP_SHARE * total:  # 0 without lines
+                continue
+            if heaped > (1 - WHOLE_SHARE) * total and text.is_whole:
+                kept = _kept_pieces(text.text, places[text.index].lines, is_free)
+                if kept is None:
+                    continue
+                if kept[0].split() != text.text.split():
+                    box = _overlap(kept[1], text.box)
+                    text = replace(text, text=kept[0], box=box, ink=box, is_whole=False)
+            found.append(text)
         return found
 
     def _taken(self, places: Sequence[TextPlace]) -> NDArray[np.int16]:
@@ -549,32 +563,43 @@ class Glyphs:
         own: NDArray[np.int64],
         stands_out: NDArray[np.bool_],
     ) -> tuple[str, PixelRect] | None:
-        """Return the pieces of a text whose pixels are seen, and the box around them.
-
-        Characters are taken to be spread evenly over the lines.
-        """
+        """Return the pieces of a text whose pixels are seen, and the box around them."""
         if not lines:
             return text, (0.0, 0.0, 0.0, 0.0)
-        plain = _COLLAPSED.sub(" ", text).strip(" ")
-        advance = sum(w for _, _, w, _ in lines) / max(len(plain), 1)
         rows, columns = self.rows[own], self.columns[own]
-        kept, boxes = [], []
-        for piece in _PIECE.finditer(plain):
-            span = piece.start() * advance, (piece.start() + len(piece[0].rstrip())) * advance
+
+        def is_seen(parts: Sequence[PixelRect], advance: float) -> bool:
             total = seen = 0
-            found = []
-            for x, y, w, h in _along(lines, *span):
+            for x, y, w, h in parts:
                 there = (rows >= round(y)) & (rows < round(y + h))
                 there &= (columns >= x - advance / 2) & (columns < x + w + advance / 2)
                 total += int(np.count_nonzero(there))
                 seen += int(np.count_nonzero(there & stands_out))
-                found.append((x, y, w, h))
-            if total and seen >= PIECE_SHARE * total:
-                kept.append(piece[0])
-                boxes += found
-        if not kept:
-            return None
-        return "".join(kept).strip(), _around(boxes)
+            return total > 0 and seen >= PIECE_SHARE * total
+
+        return _kept_pieces(text, lines, is_seen)
+
+
+def _kept_pieces(
+    text: str,
+    lines: Sequence[PixelRect],
+    is_kept: Callable[[Sequence[PixelRect], float], bool],
+) -> tuple[str, PixelRect] | None:
+    """Return the pieces of a text that are to be kept, and the box around them.
+
+    Characters are taken to be spread evenly over the lines; `is_kept` gets their advance.
+    """
+    plain = _COLLAPSED.sub(" ", text).strip(" ")
+    advance = sum(w for _, _, w, _ in lines) / max(len(plain), 1)
+    kept: list[str] = []
+    boxes: list[PixelRect] = []
+    for piece in _PIECE.finditer(plain):
+        span = piece.start() * advance, (piece.start() + len(piece[0].rstrip())) * advance
+        found = _along(lines, *span)
+        if is_kept(found, advance):
+            kept.append(piece[0])
+            boxes += found
+    return ("".join(kept).strip(), _around(boxes)) if boxes else None
 
 
 def _largest(channels: NDArray[Any]) -> NDArray[Any]:
@@ -593,6 +618,28 @@ def end_of_page(rgb: Rgb) -> int:
     edges = np.concatenate([[-1], painted, [len(rgb)]])
     gaps = np.flatnonzero(np.diff(edges) > MOST_EMPTY)
     return int(edges[gaps[0]]) + 1 if len(gaps) else len(rgb)
+
+
+def painted_height(gray: Gray) -> float:
+    """Return where the empty end of a page begins: rows of its commonest brightness alone."""
+    background = commonest_level(gray)
+    lightest, darkest = (
+        cv2.reduce(gray, 1, kind).ravel() for kind in (cv2.REDUCE_MAX, cv2.REDUCE_MIN)
+    )
+    is_empty = (lightest < background + EDGE_CONTRAST) & (darkest > background - EDGE_CONTRAST)
+    painted = np.flatnonzero(~is_empty)
+    return float(painted[-1] + 1) if len(painted) else 0.0
+
+
+def commonest_level(gray: Gray) -> int:
+    """Return the brightness that most pixels have."""
+    return int(cv2.calcHist([gray], [0], None, [256], [0, 256]).argmax())
+
+
+def _core(line: PixelRect) -> PixelRect:
+    """Return a line without its edges: neighbours overlap a little where they are set tightly."""
+    x, y, w, h = line
+    return x, y + LINE_EDGE * h, w, (1 - 2 * LINE_EDGE) * h
 
 
 def _cells(box: PixelRect, height: int, width: int) -> tuple[slice, slice]:

@@ -556,13 +556,15 @@ def _as_scored(answer: PageSource, reference: PageSource) -> PageSource:
 
 
 def _without_the_truth(answer: PageSource, reference: PageSource | Screenshot) -> PageSource:
-    """Return the generated page, kept from showing reference pages.
+    """Return the generated page, kept from showing reference pages, with the same random numbers.
 
     A page from a model has no folder: it may use the placeholder image of the reference's. A page
     in, above or below the folder of the reference may use the assets there, but no page, no
     screenshot of one, and no script of the reference.
     """
     path = reference.path
+    seed = reference.html if isinstance(reference, PageSource) else reference.data
+    answer = replace(answer, seed=seed)
     if answer.folder is None:
         folder = reference.folder if isinstance(reference, PageSource) else path and path.parent
         return replace(answer, folder=folder, only=frozenset({PLACEHOLDER}))

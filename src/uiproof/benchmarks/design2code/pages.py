@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,6 +22,7 @@ from uiproof.benchmarks.design2code.blocks import (
     TextBlock,
     end_of_page,
     find_blocks,
+    painted_height,
     seen_blocks,
 )
 from uiproof.benchmarks.design2code.screens import Screen
@@ -29,6 +30,7 @@ from uiproof.browser import PageSource, Renderer
 from uiproof.browser.page import (
     FAULT_FLAGS,
     MISSING_GLYPHS,
+    Fleeting,
     LivePage,
     TextCapture,
     TextPlace,
@@ -39,12 +41,14 @@ from uiproof.errors import ReferenceRenderError
 from uiproof.files import BoundedCache, write_atomic
 from uiproof.geometry import Box
 from uiproof.vision.images import Rgb, decode_screenshot
+from uiproof.vision.ssim import grayscale
 
 MOST_PIXELS_KEPT = 60_000_000  # of reference pages in memory: about twenty-five ordinary ones
 MOST_THINGS = 20_000  # texts, pictures, controls and surfaces that are listed of one page
 _DEFAULT = Screen()
 MOST_FLEETING = 0.5  # of the texts: where more are gone soon, the picture is not what readers see
-MOST_LOST = 0.1  # of the texts: so many may go without others in their place
+MOST_LOST = 0.1  # of the texts: so many may go without others in their place, if some come
+_NOTHING_GOES = Fleeting()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class Inventory:
     images: tuple[PixelRect, ...] = ()
     controls: tuple[PixelRect, ...] = ()
     surfaces: tuple[tuple[PixelRect, tuple[int, int, int] | None], ...] = ()  # with a plain colour
+    gone: tuple[PixelRect, ...] = ()  # places of what soon is gone
     reach: tuple[float, float] | None = None  # how much of the page stays, and can be scrolled to
     elements: tuple[Element, ...] = ()
     text_elements: tuple[int, ...] = ()  # the element of each text, before any is left out
@@ -83,8 +88,7 @@ class Photographs:
     scale: int = 1  # device pixels of the pictures for each CSS pixel of the inventory
     web: Mapping[str, Any] = field(default_factory=dict)  # as `WebLog.as_json` has it
     window: float | None = None  # the height of the window, if something may be in front of it all
-    fleeting: frozenset[int] = frozenset()  # texts of the inventory that soon are gone
-    coming: int = 0  # texts that come instead
+    fleeting: Fleeting = _NOTHING_GOES
 
 
 @dataclass(frozen=True)
@@ -127,10 +131,11 @@ class PageView:
     @property
     def reachable(self) -> Rgb:
         """Return the pixels of the page that a reader can scroll to and that stay."""
+        rgb = _blanked(self.rgb, self.inventory.gone)
         if self.inventory.reach is None:
-            return self.rgb
+            return rgb
         width, height = (int(length) for length in self.inventory.reach)
-        return self.rgb[:height, :width] if width and height else np.full_like(self.rgb, 255)
+        return rgb[:height, :width] if width and height else np.full_like(rgb, 255)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -157,7 +162,6 @@ def photograph(renderer: Renderer, source: PageSource, screen: Screen = _DEFAULT
         flags = tuple(sorted(page.flags))
         inventory = read_inventory(found)
         window = float(found["window"]) if found["veiled"] else None
-        fleeting, coming = page.fleeting_texts()
         return Photographs(
             png,
             capture,
@@ -166,8 +170,7 @@ def photograph(renderer: Renderer, source: PageSource, screen: Screen = _DEFAULT
             scale=screen.scale,
             web=page.web.as_json(),
             window=window,
-            fleeting=fleeting,
-            coming=coming,
+            fleeting=page.fleeting(),
         )
 
 
@@ -187,11 +190,14 @@ def measure(photographs: Photographs) -> PageView:
     capture, inventory = photographs.capture, photographs.inventory
     glyphs = Glyphs.read(capture, picture, scale)
     seen = glyphs.seen_texts(*_in_device_pixels(inventory.texts, capture.places, scale))
-    gone, listed = photographs.fleeting, len(inventory.texts)
+    fleeting, listed = photographs.fleeting, len(inventory.texts)
+    gone = fleeting.texts
     if len(gone) > MOST_FLEETING * listed:
         inventory = Inventory(texts=inventory.texts, reach=(0, 0))
-    elif len(gone) - photographs.coming <= MOST_LOST * listed:
+    elif len(gone) <= min(2 * fleeting.others, fleeting.others + MOST_LOST * listed):
         gone = frozenset()  # some texts take turns
+    else:
+        inventory = _without(inventory, fleeting.boxes)
     seen = tuple(text for text in seen if text.index not in gone)
     end = end_of_page(rgb)
     window = photographs.window
@@ -206,12 +212,15 @@ def measure(photographs: Photographs) -> PageView:
             images=tuple(box for box in inventory.images if box[1] < end),
             controls=tuple(box for box in inventory.controls if box[1] < end),
             surfaces=tuple(one for one in inventory.surfaces if one[0][1] < end),
+            gone=inventory.gone,
             reach=inventory.reach,
             elements=inventory.elements,
         )
     boxes = (*(_scaled(one.box, 1 / scale) for one in seen), *inventory.images, *inventory.controls)
     surfaces = tuple(box for box, _ in inventory.surfaces)
-    bottom = max((y + h for _, y, _, h in (*boxes, *surfaces)), default=0.0)
+    # Not below what is painted: boxes that leave no pixels would make the page longer.
+    painted = painted_height(grayscale(_blanked(rgb, inventory.gone)))
+    bottom = min(max((y + h for _, y, _, h in (*boxes, *surfaces)), default=0.0), painted)
     view = PageView(
         png=photographs.png,
         blocks=tuple(find_blocks(capture, picture, glyphs)),
@@ -227,6 +236,38 @@ def measure(photographs: Photographs) -> PageView:
     )
     view.__dict__["rgb"] = rgb
     return view
+
+
+def _without(inventory: Inventory, places: Sequence[PixelRect]) -> Inventory:
+    """Return an inventory without all but the texts that lies in some places."""
+
+    def stays(box: PixelRect) -> bool:
+        x, y, w, h = box
+        return not any(
+            x >= a - 2 and y >= b - 2 and x + w <= a + c + 2 and y + h <= b + d + 2
+            for a, b, c, d in places
+        )
+
+    return replace(
+        inventory,
+        images=tuple(box for box in inventory.images if stays(box)),
+        controls=tuple(box for box in inventory.controls if stays(box)),
+        surfaces=tuple(one for one in inventory.surfaces if stays(one[0])),
+        gone=tuple(places),
+    )
+
+
+def _blanked(rgb: Rgb, places: Sequence[PixelRect]) -> Rgb:
+    """Return a picture with the colour beside each of some places in that place."""
+    if not places:
+        return rgb
+    rgb = rgb.copy()
+    for x, y, w, h in places:
+        left, top = max(round(x), 0), max(round(y), 0)
+        part = rgb[top : max(round(y + h), 0), left : max(round(x + w), 0)]
+        if part.size:
+            part[:] = rgb[top, max(left - 2, 0)]
+    return rgb
 
 
 def _in_device_pixels(
@@ -334,6 +375,7 @@ def read_inventory(found: dict[str, Any]) -> Inventory:
             (_rect(box), None if color is None else _color(color))
             for box, color in found["surfaces"]
         ),
+        gone=tuple(map(_rect, found.get("gone", ()))),
         reach=None if found["reach"] is None else (found["reach"][0], found["reach"][1]),
         elements=tuple(
             Element(parent, tag, step, _rect(box), found["fonts"][font], found["paints"][paint])
@@ -363,6 +405,7 @@ def _as_json(view: PageView) -> dict[str, Any]:
             "images": inventory.images,
             "controls": inventory.controls,
             "surfaces": inventory.surfaces,
+            "gone": inventory.gone,
             "reach": inventory.reach,
             **_elements_as_json(inventory),
         },

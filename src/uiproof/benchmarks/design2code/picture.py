@@ -22,23 +22,23 @@ import numpy.typing as npt
 
 from uiproof.benchmarks.design2code.blocks import (
     CLEAR_CONTRAST,
+    EDGE_CONTRAST,
     MIN_CONTRAST,
     Color,
     PixelRect,
     TextBlock,
+    painted_height,
 )
 from uiproof.benchmarks.design2code.cases import Screenshot
 from uiproof.benchmarks.design2code.matching import Matching, match_by_place, match_with_itself
 from uiproof.benchmarks.design2code.pages import MOST_PIXELS_KEPT, Inventory, reduced
 from uiproof.benchmarks.design2code.scores import BlockScores, clamped, strict_block_scores
 from uiproof.benchmarks.design2code.strict import (
-    EDGE_CONTRAST,
     LAYOUT_CELL,
     MATCHED_SHARE,
     VISIBLE_CONTRAST,
     commonest_colour,
     layout_cells,
-    painted_height,
     ratio,
     structure,
 )

@@ -175,12 +175,16 @@ def _share(part: float, whole: float) -> float:
 
 
 Variant = Literal["with_clip", "without_clip"]
+LEAST_MATCHED = 0.05  # of the area of all texts; below it, `human` falls to 0
 
 
 def human_score(
     block_match: float, text: float, position: float, color: float, clip: float | None
 ) -> float:
     """Return the weighted mean of the scores: 1 is perfect, 0 is nothing.
+
+    Position and colour are those of matched texts, be there only one: a page of which hardly any
+    text is matched gets less.
 
     Without a CLIP score the weights of the variant without CLIP are used. The two variants are
     different scales: never average or compare one with the other.
@@ -195,7 +199,8 @@ def human_score(
     weights = coefficients(variant(clip))
     # Summed up in the same way above and below, so that all ones give exactly 1.
     best = _weighted_sum(dict.fromkeys(weights, 1.0), weights)
-    return min(max(_weighted_sum(scores, weights) / best, 0.0), 1.0)
+    matched = min(block_match / LEAST_MATCHED, 1.0)
+    return min(max(_weighted_sum(scores, weights) / best, 0.0), 1.0) * matched
 
 
 def preference_probability(a: Mapping[str, float | None], b: Mapping[str, float | None]) -> float:

@@ -16,7 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from uiproof.benchmarks.design2code.alignment import Alignment, align
-from uiproof.benchmarks.design2code.blocks import LegibleText, PixelRect, TextBlock
+from uiproof.benchmarks.design2code.blocks import (
+    EDGE_CONTRAST,
+    Gray,
+    LegibleText,
+    PixelRect,
+    TextBlock,
+    commonest_level,
+    painted_height,
+)
 from uiproof.benchmarks.design2code.matching import Matching, TextSimilarity, match_by_place
 from uiproof.benchmarks.design2code.pages import PageView
 from uiproof.benchmarks.design2code.scores import BlockScores, strict_block_scores
@@ -26,7 +34,6 @@ from uiproof.vision.ssim import content_ssim, grayscale
 
 VERSION = 2  # of the definition; runs say which one they used
 VISIBLE_CONTRAST = 12  # levels of 0-255 between the darkest and the lightest pixel of a seen thing
-EDGE_CONTRAST = 6  # levels between the two sides of a seen edge
 SMALLER = 0.7  # of the area of a picture: what covers less of it is not the picture itself
 FRAME = 3  # pixels around a picture or a control that are compared with it
 EDGE_SHARE = 0.2  # how much of its outline must be an edge for a surface to be seen
@@ -34,8 +41,6 @@ EDGE_SAMPLES = 24  # pixels of each side of a surface that are looked at
 LAYOUT_CELL = 4  # pixels; layout is compared on a grid of such cells
 MATCHED_SHARE = 0.5  # of the text or the layout must match, or the height of a page pays less
 SSIM_SCALE = 0.5  # structure is compared at half size, so that single pixels matter less
-
-Gray = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ def strict_scores(
     # Not the height of the generated picture: what is not seen would make every distance smaller.
     height = max(ceil(ours.bottom), their_gray.shape[0])
     width = max(our_gray.shape[1], their_gray.shape[1])
-    found = align(ours.texts, theirs.texts, our_gray, their_gray)
+    found = align(ours.texts, theirs.texts, our_gray, their_gray, height)
     blocks = _block_scores(ours, theirs, width, height, similarity or TextSimilarity(), found)
     # From here on, what is displaced stands where it should: `position` was charged for it.
     our_gray, their_gray = our_gray[found.generated], their_gray[found.reference]
@@ -159,26 +164,12 @@ def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
 
 def _painted(gray: Gray) -> PixelRect | None:
     """Return the box around everything that differs from a page's commonest brightness."""
-    ys, xs = np.nonzero(cv2.absdiff(gray, np.full_like(gray, _commonest(gray))) >= EDGE_CONTRAST)
+    background = np.full_like(gray, commonest_level(gray))
+    ys, xs = np.nonzero(cv2.absdiff(gray, background) >= EDGE_CONTRAST)
     if len(ys) == 0:
         return None
     left, top = float(xs.min()), float(ys.min())
     return left, top, float(xs.max()) + 1 - left, float(ys.max()) + 1 - top
-
-
-def painted_height(gray: Gray) -> float:
-    """Return where the empty end of a page begins: rows of its commonest brightness alone."""
-    background = _commonest(gray)
-    lightest, darkest = (
-        cv2.reduce(gray, 1, kind).ravel() for kind in (cv2.REDUCE_MAX, cv2.REDUCE_MIN)
-    )
-    is_empty = (lightest < background + EDGE_CONTRAST) & (darkest > background - EDGE_CONTRAST)
-    painted = np.flatnonzero(~is_empty)
-    return float(painted[-1] + 1) if len(painted) else 0.0
-
-
-def _commonest(gray: Gray) -> int:
-    return int(cv2.calcHist([gray], [0], None, [256], [0, 256]).argmax())
 
 
 def layout_overlap(

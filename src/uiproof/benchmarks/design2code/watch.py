@@ -137,7 +137,7 @@ def _handler(watch: Watch) -> type[BaseHTTPRequestHandler]:
             elif parts.path == "/":
                 self._send(200, "text/html; charset=utf-8", watch.page().encode())
             elif parts.path == "/state":
-                known = parse_qs(parts.query).get("version", ["0"])[0]
+                known = parse_qs(parts.query).get("version", ["0"])[0][:9]
                 state = watch.state(int(known) if known.isdecimal() else 0)
                 body = b"" if state is None else json.dumps(state).encode()
                 self._send(204 if state is None else 200, "application/json", body)

@@ -1,5 +1,6 @@
 // Lets the page's clock run on and scrolls through the page, as a reader does, and returns which of
-// the texts that `inventory` has listed were never visible in all that time, and how many others were.
+// the texts that `inventory` has listed were never visible in all that time, the places on the page of
+// the elements that went with them, and how many other texts were visible.
 // The page's scripts run.
 async () => {
   const LATER_MS = 9000; // the moment of the first look
@@ -12,11 +13,17 @@ async () => {
   }
   const owners = globalThis.uiproofTexts ?? [];
   const plain = (text) => text.replace(/\s+/g, " ").trim();
+  const [places, parents] = [new Map(), new Map()]; // of elements, as they are now
   const listed = owners.map(({ node }) => {
     if (!node) return null;
     const range = document.createRange();
     range.selectNodeContents(node);
-    return { text: plain(node.data), top: range.getBoundingClientRect().top + scrollY };
+    for (let up = node.parentElement; up && !places.has(up); up = up.parentElement) {
+      const { left, top, width, height } = up.getBoundingClientRect();
+      places.set(up, [left + scrollX, top + scrollY, width, height]);
+      parents.set(up, up.parentElement);
+    }
+    return { node, parent: node.parentElement, text: plain(node.data), top: range.getBoundingClientRect().top + scrollY };
   });
   const found = new Set();
   const look = (root) => {
@@ -48,6 +55,16 @@ async () => {
     if (root) look(root);
   }
   const gone = listed.flatMap((one, index) => (one && one.top < end && !found.has(one.text) ? [index] : []));
+  // The outermost element around a text that is no longer shown.
+  const isShown = (element) =>
+    element.isConnected && element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  const left = new Set();
+  for (const index of gone) {
+    let [outermost, up] = [null, listed[index].parent];
+    for (; up && up !== document.body && !isShown(up); up = parents.get(up)) outermost = up;
+    if (outermost) left.add(outermost);
+  }
+  const boxes = [...left].map((element) => places.get(element)).filter(Boolean);
   const known = new Set(listed.filter(Boolean).map(({ text }) => text));
-  return { gone, others: [...found].filter((text) => !known.has(text)).length };
+  return { gone, boxes, others: [...found].filter((text) => !known.has(text)).length };
 }

@@ -4,7 +4,7 @@
 //
 // live  whether the page is acted on: then the dialogs and windows that it opens are recorded
 ({ live }) => {
-  const START = 1735689600000; // 2025-01-01 00:00 UTC
+  const START = 1742293477519; // 2025-03-18 10:24:37 UTC, a moment like any other
   const MOST_CALLS = 20000; // timers that may fire in one move
   const MOST_BLOB_BYTES = 16 * 1024 * 1024; // of a blob that gets a deterministic address
   let now = 0;
@@ -119,7 +119,7 @@
     self instanceof OfflineAudioContext ? apply(real, self, []) : now / 1000,
   );
   method(SVGSVGElement.prototype, "getCurrentTime", () => now / 1000);
-  getter(Document.prototype, "lastModified", () => "01/01/2025 00:00:00");
+  getter(Document.prototype, "lastModified", () => "03/18/2025 10:24:37");
   const RealFile = File;
   const dated = new WeakSet(); // files whose date the page has given
   globalThis.File = replaced(RealFile, {
@@ -240,7 +240,12 @@
   window.dispatchEvent(new RealMessage("hello", { source: clock }));
 
   // --- random numbers
-  let state = 0x2545f491;
+  // The same for the same page, and for all that is compared with it: the host is a digest of it.
+  const { ancestorOrigins, host } = location;
+  let state = 0x811c9dc5;
+  for (const letter of ancestorOrigins[ancestorOrigins.length - 1] ?? `https://${host}`) {
+    state = Math.imul(state ^ letter.charCodeAt(0), 0x01000193); // FNV-1a
+  }
   const random = () => {
     // mulberry32
     state = (state + 0x6d2b79f5) | 0;

@@ -7,7 +7,8 @@ async ({ frames }) => {
   for (let i = 0; i < frames; i++) {
     await Promise.race([
       new Promise((resolve) => requestAnimationFrame(resolve)),
-      new Promise((resolve) => setTimeout(resolve, 100)), // a page under a modal may have no frames
+      // Some pages are never drawn. A busy machine takes long: less would show an older frame.
+      new Promise((resolve) => setTimeout(resolve, 4000)),
     ]);
   }
   const MOMENTS = [0, 0.25, 0.5, 0.75]; // of an endless animation, as shares of its period

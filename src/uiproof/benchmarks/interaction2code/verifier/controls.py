@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import hypot
 
+import numpy as np
+
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.element import chain_of, name_of
@@ -42,21 +44,53 @@ SHOWN_BEFORE = "the page shows the effect before anything is done"
 
 def objection(o: Observation) -> str | None:
     """Return why an effect is not that of acting on the element, else None."""
+    kind = o.reference.action.kind
+    if _is_out_of_sight(o):
+        return f"{DOING[kind]} {name_of(o.found)} changes only what is screens away from it"
     acts = NeutralActs(o.reference, o.generated, o.found, o.outcome)
     targets, action = acts.choose()
-    if not targets:
-        return None
-    for outcome in o.generated.elsewhere(o.found, targets, action):
-        if outcome.refused is None and _changes_likewise(o, outcome):
-            if o.reference.action.kind == "key":
-                return f"any other key in {name_of(o.found)} has the effect too"
-            place = f"a place that is not {name_of(o.found)}"
-            return f"{DOING[action.kind]} {place} has the effect too"
+    if targets and _has_effect(o, targets, action):
+        if kind == "key":
+            return f"any other key in {name_of(o.found)} has the effect too"
+        return f"{DOING[action.kind]} a place that is not {name_of(o.found)} has the effect too"
+    is_written = _is_field(o.found) and o.found.tag != "select"
+    if kind == "type" and is_written and pixels.clusters(o.theirs.elsewhere):
+        # What the field itself shows while it has the focus is not looked at.
+        click = Action("click")
+        if pixels.clusters(o.mine.elsewhere) and _has_effect(o, [o.found], click):
+            return f"clicking {name_of(o.found)} has the effect without any letter"
     return None
+
+
+def _is_out_of_sight(o: Observation) -> bool:
+    """Return whether the effect is more than a screen away, and that of the reference is not."""
+    height = o.generated.viewport[1]
+    top = o.outcome.snapshot.scroll[1]
+    mine = np.flatnonzero(o.mine.elsewhere.any(axis=1))
+    theirs = np.flatnonzero(o.theirs.elsewhere.any(axis=1))
+    if not len(mine) or not len(theirs) or o.outcome.changes.new_page:
+        return False
+    start = 0.0 if o.reference.trigger is None else o.reference.trigger.top
+    in_reach = theirs[(theirs >= start - height) & (theirs < start + height)]
+    in_sight = mine[(mine >= top - height) & (mine < top + 2 * height)]
+    return len(in_reach) > 0 and len(in_sight) == 0
+
+
+def _has_effect(o: Observation, targets: Sequence[Target], action: Action) -> bool:
+    outcomes = o.generated.elsewhere(o.found, targets, action)
+    return any(one.refused is None and _changes_likewise(o, one) for one in outcomes)
 
 
 def _changes_likewise(o: Observation, outcome: Outcome) -> bool:
     """Return whether most of the element's effect happens in the same way."""
+    if o.reference.action.kind == "scroll":
+        # Fixed parts are elsewhere in the picture of a page that is scrolled.
+        mine, likewise = (
+            {(one.tag, one.id, one.text) for one in told.appeared}
+            for told in (o.outcome.changes, outcome.changes)
+        )
+        if mine and mine <= likewise:
+            return True
     rest = o.mine.elsewhere
     changed = rest if pixels.clusters(rest) else o.mine.changed
     if not pixels.clusters(changed, least=const.TRACE):
@@ -143,8 +177,7 @@ class NeutralActs:
 
     def _other_keys(self) -> Action:
         wanted = (self.reference.action.value or "").casefold()
-        field = self.found.tag in ("input", "textarea", "select") or _is_editable(self.found)
-        keys = (*const.NEUTRAL_KEYS, *(() if field else ("q",)))
+        keys = (*const.NEUTRAL_KEYS, *(() if _is_field(self.found) else ("q",)))
         return Action("key", " ".join(one for one in keys if one.casefold() != wanted))
 
     def _is_page(self, box: PixelBox) -> bool:
@@ -152,21 +185,27 @@ class NeutralActs:
         return box.area >= const.PAGE_SHARE * width * height
 
     def _places(self) -> list[Target]:
-        """Return up to two points of the window, one with and one without letters.
+        """Return up to three points of the window.
 
-        They are far from the element, and neither on a control nor in a part of the page that the
-        element is in.
+        One with and one without letters are far from the element, and neither on a control nor in a
+        part of the page that the element is in, but for a wide one: one more point is in that.
         """
-        around = {one.ref for one in chain_of(self.generated.snapshot, self.found, 50)}
+        chain = chain_of(self.generated.snapshot, self.found, 50)
+        around = {one.ref for one in chain}
+        wide = next((one for one in chain[1:] if self._is_wide(one)), None)
+        if wide is not None:
+            around -= {one.ref for one in chain[chain.index(wide) :]}
         trigger = self.reference.trigger
-        avoided = [] if trigger is None else [trigger]
+        avoided = [] if trigger is None or self._is_page(trigger) else [trigger]
         if trigger is None or not self._is_page(self.found.box):
             avoided.append(self.found.box)
         letters = []
         for one in self.generated.snapshot.elements:
             if one.ink is not None:
                 letters.append(one.ink.box)
-            if (one.ref in around or _is_control(one)) and not self._is_page(one.box):
+            if one is wide or self._is_page(one.box):
+                continue
+            if one.ref in around or _is_control(one):
                 avoided.append(one.box)
         x, y = self.found.box.centre
         free = [
@@ -177,7 +216,19 @@ class NeutralActs:
         free.sort(key=lambda point: -hypot(point[0] - x, point[1] - y))
         written = [one for one in free if any(_holds(box, one, -1) for box in letters)]
         blank = [one for one in free if not any(_holds(box, one, 0) for box in letters)]
-        return [*written[:1], *blank[:1]]
+        inside = [] if wide is None else [one for one in free if _holds(wide.box, one, 0)]
+        return list(dict.fromkeys([*written[:1], *blank[:1], *inside[:1]]))
+
+    def _is_wide(self, element: Element) -> bool:
+        """Return whether an element is a part of the page with more in it than one control.
+
+        Menus often open when any part of what they are in is pointed at.
+        """
+        if self.reference.action.kind == "hover":
+            return False
+        width, height = self.generated.viewport
+        is_large = element.box.area >= const.WIDE_SHARE * width * height
+        return (is_large or element.tag in const.LANDMARKS) and not _is_named_control(element)
 
     def _grid(self) -> Iterator[tuple[float, float]]:
         left, top = self.generated.snapshot.scroll
@@ -191,15 +242,22 @@ class NeutralActs:
                 )
 
 
+def _is_named_control(element: Element) -> bool:
+    return element.tag in const.CONTROLS or element.role in const.CONTROL_ROLES
+
+
 def _is_control(element: Element) -> bool:
     return (
-        element.tag in const.CONTROLS
-        or element.role in const.CONTROL_ROLES
+        _is_named_control(element)
         or (bool(element.listeners) and element.tag not in ("html", "body"))
         or element.style.get("cursor") == "pointer"
         or element.attributes.get("draggable") == "true"
         or _is_editable(element)
     )
+
+
+def _is_field(element: Element) -> bool:
+    return element.tag in ("input", "textarea", "select") or _is_editable(element)
 
 
 def _is_editable(element: Element) -> bool:
