@@ -120,4 +120,5 @@ WRITTEN = 0.03  # share of an area from which its words stand for it
 MOST_PARTS = 30  # pieces of a change that are followed
 BELONGS = 160  # pixels within which a text or heading is that of an element
 MORE_ALIKE = 0.2  # by which an element that works must be more like the reference's
+GUESS = 0.4  # likeness below which an element without an id may be any other
 BESIDE_NAME = 40  # pixels from which a name in the sentence is not on the element

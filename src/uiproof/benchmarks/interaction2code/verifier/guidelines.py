@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import log1p
 
 from uiproof.benchmarks.interaction2code.failures import Failure
-from uiproof.benchmarks.interaction2code.verifier.constants import NEAR_COPY
+from uiproof.benchmarks.interaction2code.verifier.constants import GUESS, NEAR_COPY
 from uiproof.benchmarks.interaction2code.verifier.features import Features
 
 F = Failure
@@ -25,7 +25,6 @@ FAR = log1p(90)
 POINTED = 0.95  # share of a change from which pointing does it, not the click
 SAME = 0.95  # share of a change that looks the same, from which it is the same
 VEIL = 0.4  # share of a page from which it is covered
-GUESS = 0.4  # score below which an element without an id may be any other
 
 
 @dataclass(frozen=True, slots=True)

@@ -278,9 +278,10 @@ def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
         ways.append(motion.way)
     if len(ways) >= const.REFLOW:
         # A text that is broken into other lines: its short words have moved as well.
-        for one in [word for word in came if not has_digit(word.text) and old[word.text]]:
-            came.remove(one)
-            moved.append(Motion(one.text, old[one.text].pop().box, one.box))
+        for one in [word for word in came if not has_digit(word.text)]:
+            if old[one.text]:
+                came.remove(one)
+                moved.append(Motion(one.text, old[one.text].pop().box, one.box))
     went = [one for some in old.values() for one in some]
     # Letters that were read differently at the same place are the same word.
     for one in list(came):

@@ -89,7 +89,10 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     dead = not pixels.clusters(mine.elsewhere, least=const.TRACE)
     opened = outcome.events.dialogs or outcome.events.windows
     tries: list[tuple[Element, Outcome]] = []
-    if dead and not opened and not outcome.changes.new_page:
+    guess = generated.found_by != "id" and generated.score < const.GUESS
+    # What was only tried, and does something else, was not meant.
+    unlike = guess and found_letters(theirs.came, mine.came) < const.HALF
+    if (dead and not opened and not outcome.changes.new_page) or unlike:
         for other in generated.others:
             tried = generated.attempt(other, reference.action)
             if tried is not None:
@@ -137,6 +140,7 @@ def _better(
         if one.text.strip() and likeness(names, one.label) > const.SAME_WORD
     ]
     several = generated.found_by != "id" and len(alike) > 1
+    guess = generated.found_by != "id" and generated.score < const.GUESS
     for element, outcome in tries:
         side = generated_side(
             generated.before, generated.snapshot, outcome, element, generated.noise, mute=mute
@@ -144,6 +148,8 @@ def _better(
         shows = found_letters(theirs.came, side.came)
         works = shows >= const.ALL_WORDS or (shows < 0 and bool(pixels.clusters(side.elsewhere)))
         if works and like(element) > like(found) + const.MORE_ALIKE:
+            return element, outcome
+        if guess and (shows >= const.HALF or (works and shows < 0)):
             return element, outcome
         # Of several with the same name it is the one that works.
         if works and several and shows >= const.ALL_WORDS and likeness(names, element.label) > 0.6:
