@@ -11,6 +11,7 @@ CHANGE = 3  # colour: one browser drawing the same twice differs by less
 SPECK = 10  # pixels: less than the smallest letter that reads differently
 TRACE = 4  # pixels: the least change that counts at all
 INK = 32  # colour: the least contrast of a drawing with its background
+SCALED = 17  # pixels around a clear change that count with it on pictures that were scaled
 EQUAL_FIT = 0.03  # places that fit a patch almost as well as the best
 
 # --- texts

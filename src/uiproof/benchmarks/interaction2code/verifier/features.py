@@ -800,9 +800,16 @@ def _floating(o: Observation) -> dict[str, float]:
         "floating": float(floats),
         "floating_area": _log(area),
         "over": float(over),
-        "veil": float(o.mine.changed.mean()),
-        "reference_veil": float(o.theirs.changed.mean()),
+        "veil": _veil(o.mine),
+        "reference_veil": _veil(o.theirs),
     }
+
+
+def _veil(side: Side) -> float:
+    """Return the share of the page that looks different, while most of its words stay."""
+    stay = letters(side.kept)
+    others = letters(side.went) + letters(side.moved)
+    return float(side.changed.mean()) if stay > others else 0.0
 
 
 # --- colours

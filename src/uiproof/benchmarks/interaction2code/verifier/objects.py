@@ -101,11 +101,14 @@ def reference_side(
     lines: tuple[Sequence[OcrLine], Sequence[OcrLine]],
     *,
     mute: bool,
+    scaled: bool = False,
 ) -> Side:
     """Return the reference's side. With `mute` the words on the trigger itself do not count."""
     height, width = max(before.shape[0], after.shape[0]), max(before.shape[1], after.shape[1])
     first, last = (pixels.fitted(one, width, height) for one in (before, after))
     changed = pixels.changed(first, last)
+    if scaled:  # edges differ by themselves
+        changed &= pixels.widened(pixels.differing(first, last), const.SCALED)
     own = _zone(trigger, width, height)
     words = [_read(some, trigger if mute else None) for some in lines]
     # A word on which no pixel changes has not changed, whatever was read; nor has one in a shade.
@@ -323,12 +326,17 @@ def letters(words: Iterable[Word | Motion]) -> int:
 
 
 def found_letters(wanted: Iterable[Word | Motion], given: Sequence[Word | Motion]) -> float:
-    """Return the share of letters of words that are among others, each once; -1 without words."""
+    """Return the share of letters of words that are among others, each once; -1 without words.
+
+    Words may be joined or split on one side: OCR reads a Chinese line as one word, and a page may
+    put each part of it into an element of its own.
+    """
     left = [one.text for one in given]
-    total = found = 0
+    total = found = 0.0
+    rest = []
     for one in sorted(wanted, key=lambda word: -len(word.text)):
         total += size(one.text)
-        twin = next((each for each in left if each == one.text), None)
+        twin = one.text if one.text in left else None
         if twin is None and not has_digit(one.text) and len(one.text) > 3:
             twin = next(
                 (
@@ -338,20 +346,47 @@ def found_letters(wanted: Iterable[Word | Motion], given: Sequence[Word | Motion
                 ),
                 None,
             )
-        if twin is not None:
+        if twin is None:
+            rest.append(one.text)
+        else:
             left.remove(twin)
             found += size(one.text)
-            continue
-        # Words that OCR joined or split.
-        if len(one.text) >= 5:
-            parts = [each for each in left if len(each) >= 2 and each in one.text]
-            if sum(map(len, parts)) >= 0.8 * len(one.text) and not has_digit(one.text):
-                found += size(one.text)
-                for each in parts:
-                    left.remove(each)
-            elif any(one.text in each for each in left):
-                found += size(one.text)
+    for text in rest:
+        share = _covered(text, left)
+        found += size(text) * (share if share >= const.HALF else 0.0)
     return found / total if total else -1.0
+
+
+def _covered(text: str, left: list[str]) -> float:
+    """Return the share of a text that parts of others make up, or whose part it is; uses them up."""
+    whole = next((each for each in left if len(text) >= 2 and _is_part(text, each)), None)
+    if whole is not None and (size(text) >= const.LONG_WORD or has_digit(text)):
+        left.remove(whole)
+        left += [one for one in whole.split(text, 1) if one]
+        return 1.0
+    if len(text) < const.LONG_WORD:
+        return 0.0
+    open_, used = text, []
+    for each in sorted(left, key=len, reverse=True):
+        if size(each) >= 2 and _is_part(each, open_):
+            open_ = open_.replace(each, " ", 1)
+            used.append(each)
+    share = 1 - size("".join(open_.split())) / size(text)
+    if share >= const.HALF:
+        for each in used:
+            left.remove(each)
+    return 1.0 if share >= const.SAME_WORD else share
+
+
+def _is_part(part: str, whole: str) -> bool:
+    """Return whether a text is in another one, without cutting through a number."""
+    at = whole.find(part)
+    if at < 0:
+        return False
+    before, after = whole[at - 1 : at], whole[at + len(part) : at + len(part) + 1]
+    return not (before.isdigit() and part[0].isdigit()) and not (
+        after.isdigit() and part[-1].isdigit()
+    )
 
 
 def matched_words(

@@ -79,7 +79,14 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     read = reference.read
     lines = (read(reference.before), read(reference.after)) if read else ((), ())
     mute = reference.action.kind in ("type", "select")
-    theirs = reference_side(reference.before, reference.after, reference.trigger, lines, mute=mute)
+    theirs = reference_side(
+        reference.before,
+        reference.after,
+        reference.trigger,
+        lines,
+        mute=mute,
+        scaled=reference.scaled,
+    )
     mine = generated_side(
         generated.before, generated.snapshot, outcome, found, generated.noise, mute=mute
     )

@@ -177,7 +177,9 @@ def displaced(before: Rgb, after: Rgb, mask: Mask, ways: Iterable[tuple[int, int
         to = slice(max(dy, 0), height + min(dy, 0)), slice(max(dx, 0), width + min(dx, 0))
         at = slice(max(-dy, 0), height - max(dy, 0)), slice(max(-dx, 0), width - max(dx, 0))
         part = mask[to]
-        same = part & ~changed(np.ascontiguousarray(before[at]), np.ascontiguousarray(after[to]))
+        # Pictures that were scaled show what moves a little differently.
+        off = distance(np.ascontiguousarray(before[at]), np.ascontiguousarray(after[to]))
+        same = part & (off <= const.TOLERANCE // 2)
         size = (const.CELL, const.CELL)
         all_, fits = (
             cv2.boxFilter(one.astype(np.float32), -1, size, normalize=False) for one in (part, same)
