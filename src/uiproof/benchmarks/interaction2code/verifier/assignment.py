@@ -150,6 +150,7 @@ def _words(o: Observation) -> list[Expected]:
         text, box, size = _summary(group)
         # Words that new ones cover or replace matter less than words that only go.
         weight = 0.25 if new is not None and new.overlap(box) else 0.05 if veiled else 0.6
+        weight = 0.05 if theirs.front is not None else weight  # something else covers them
         there = found_letters(group, mine.went) >= const.MOSTLY
         place = o.layout.place(box)
         status = "present" if there else "different" if _changes_at(o, place) else "absent"
@@ -235,7 +236,10 @@ def _areas(o: Observation) -> list[Expected]:
         status: Status = "absent"
         box = mine.trigger
         if mask.sum() > 0.03 * mine.own.sum():
-            alike = pixels.same_colours(theirs.after[own], mine.after[mask]) >= const.HALF
+            # A field shows what is written in it, in whatever colour.
+            alike = o.reference.action.kind in ("type", "select") or (
+                pixels.same_colours(theirs.after[own], mine.after[mask]) >= const.HALF
+            )
             status = "present" if alike else "different"
         elif (peer := _changed_peer(o, theirs.after[own], pieces)) is not None:
             status, box = "peer", peer

@@ -14,6 +14,10 @@ INK = 32  # colour: the least contrast of a drawing with its background
 SCALED = 17  # pixels around a clear change that count with it on pictures that were scaled
 EQUAL_FIT = 0.03  # places that fit a patch almost as well as the best
 
+BRIGHT = 200  # of 255: the ground of a page that a veil makes darker
+VEIL_STEP = 4  # pixels of which one is looked at
+LEAST_FRONT, MOST_FRONT = 0.005, 0.7  # share of a page that a dialog takes
+
 # --- texts
 ALIKE_TEXT = 0.75  # similarity from which texts are the same, OCR errors apart
 SAME_WORD = 0.8  # similarity from which two words are the same word
@@ -23,6 +27,8 @@ FEW_LETTERS = 8  # fewer may be an OCR error
 
 # --- pages on one canvas
 FOCUS_RING = 6  # pixels around a trigger in which browsers draw its focus
+
+FIELD_HEIGHT = 100  # pixels: the tallest field of one line, with its frame
 
 # --- the trigger
 LEAST_SIDE = 3  # smaller elements cannot be seen

@@ -72,6 +72,7 @@ class Side:
     came: tuple[Word, ...]
     went: tuple[Word, ...]
     moved: tuple[Motion, ...]
+    front: PixelBox | None = None  # what stands before the page, which is dimmed
 
     @property
     def size(self) -> tuple[int, int]:
@@ -110,6 +111,8 @@ def reference_side(
     if scaled:  # edges differ by themselves
         changed &= pixels.widened(pixels.differing(first, last), const.SCALED)
     own = _zone(trigger, width, height)
+    if mute and trigger is not None:
+        own |= _zone(_field(changed, trigger), width, height)
     words = [_read(some, trigger if mute else None) for some in lines]
     # A word on which no pixel changes has not changed, whatever was read; nor has one in a shade.
     still = [[one for one in some if _stays(first, last, changed, one.box)] for some in words]
@@ -118,7 +121,15 @@ def reference_side(
     came, went = (tuple(one for one in some if is_word(one.text)) for some in (came, went))
     fresh = _fresh(first, last, changed, moved)
     kept = (*still[0], *kept)
-    return Side(first, last, changed, fresh, own, trigger, kept, came, went, moved)
+    if (front := pixels.in_front(first, last)) is not None:
+        # What is behind a veil can hardly be read, and does not matter.
+        fresh &= pixels.filled([front], (width, height))
+        behind = [one for one in went if not front.overlap(one.box)]
+        kept = (*kept, *behind, *(Word(one.text, one.before) for one in moved))
+        came = tuple(one for one in came if front.contains(*one.box.centre))
+        went = tuple(one for one in went if front.overlap(one.box))
+        moved = ()
+    return Side(first, last, changed, fresh, own, trigger, kept, came, went, moved, front)
 
 
 def generated_side(
@@ -152,17 +163,21 @@ def generated_side(
         return pixels.count(restless, one.box) > pixels.count(changed, one.box)
 
     came, went = (tuple(one for one in some if not is_noise(one)) for some in (came, went))
+    fresh = _fresh(first, last, changed, moved)
+    if (front := pixels.in_front(first, last)) is not None:
+        fresh &= pixels.filled([front], (width, height))
     return Side(
         first,
         last,
         changed,
-        _fresh(first, last, changed, moved),
+        fresh,
         _zone(trigger.box, width, height),
         trigger.box,
         kept,
         came,
         went,
         moved,
+        front,
     )
 
 
@@ -198,6 +213,14 @@ def _misfit(before: Rgb, after: Rgb, moved: Iterable[Motion], way: tuple[int, in
 def _zone(box: PixelBox | None, width: int, height: int) -> Mask:
     grown = None if box is None else pixels.grown(box, const.FOCUS_RING, width, height)
     return pixels.filled([grown], (width, height))
+
+
+def _field(changed: Mask, text: PixelBox) -> PixelBox | None:
+    """Return the frame that is drawn around a text in a field when it has the focus."""
+    for one in pixels.clusters(changed, reach=const.PART_GAP):
+        if one.box.encloses(text) and one.box.height <= const.FIELD_HEIGHT:
+            return one.box
+    return None
 
 
 def _stays(before: Rgb, after: Rgb, changed: Mask, box: PixelBox) -> bool:

@@ -188,6 +188,35 @@ def displaced(before: Rgb, after: Rgb, mask: Mask, ways: Iterable[tuple[int, int
     return found
 
 
+def in_front(before: Rgb, after: Rgb) -> PixelBox | None:
+    """Return the box of what stands before a page that was dimmed; None where none was.
+
+    A veil makes the bright ground of a page one darker shade. What is brighter than that shade is
+    in front of it, in one piece.
+    """
+    step = const.VEIL_STEP
+    old, new = (gray(one[::step, ::step]) for one in (before, after))
+    bright = old >= const.BRIGHT
+    if bright.mean() < const.HALF:
+        return None
+    shades = np.bincount(new[bright], minlength=256)
+    shade = int(shades.argmax())
+    dimmed = (old > shade) & (np.abs(new.astype(np.int16) - shade) <= const.CHANGE)
+    if shade > const.BRIGHT - const.INK or dimmed.mean() < const.MUCH:
+        return None
+    lit = new > shade + const.INK // 2
+    found = clusters(lit, reach=const.VEIL_STEP)
+    if not found or found[0].pixels < const.MOSTLY * lit.sum():
+        return None
+    box = found[0].box
+    share = box.area / lit.size
+    if not const.LEAST_FRONT <= share <= const.MOST_FRONT:
+        return None
+    if found[0].pixels < const.HALF * box.area:
+        return None
+    return PixelBox(box.left * step, box.top * step, box.right * step, box.bottom * step)
+
+
 # --- drawings and colours
 
 
