@@ -31,7 +31,7 @@ from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb, decode
 
 MOST_PROBES = 16  # pages that are opened to find out why an interaction does nothing
-PROBE_SECONDS = 90.0  # after which no more are opened: a case has a time limit
+PROBE_SECONDS = 180.0  # after which no more are opened: a case has a time limit
 _NOT_FILLED_IN = frozenset({"button", "checkbox", "image", "radio", "range", "reset", "submit"})
 _CLICKED = frozenset({"a", "button", "summary"})
 # Anything that may make a page look different on the next load, without any action on it.

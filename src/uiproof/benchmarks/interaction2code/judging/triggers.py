@@ -70,8 +70,16 @@ _SIGNS = (
     (r"question mark|\bhelp\b|帮助", "?？❓❔", r"question|help"),
     (r"\bclose\b|cross|dismiss|关闭|取消", "×✕✖xX⨯❌", r"times|close|xmark|x|cross|dismiss"),
     (r"\bright\b|\bnext\b|下一", "›→▶>❯»⟩", r"(?:chevron|arrow|angle|caret)-right|next|forward"),
-    (r"\bleft\b|\bprevious\b|\bback\b|上一|返回", "‹←◀<❮«⟨", r"(?:chevron|arrow|angle|caret)-left|prev\w*|back"),
-    (r"menu|hamburger|\bmore\b|菜单|更多", "☰≡⋮…⋯", r"bars|menu|hamburger|ellipsis|dots|more\w*|kebab|list"),
+    (
+        r"\bleft\b|\bprevious\b|\bback\b|上一|返回",
+        "‹←◀<❮«⟨",
+        r"(?:chevron|arrow|angle|caret)-left|prev\w*|back",
+    ),
+    (
+        r"menu|hamburger|\bmore\b|菜单|更多",
+        "☰≡⋮…⋯",
+        r"bars|menu|hamburger|ellipsis|dots|more\w*|kebab|list",
+    ),
     (r"heart|like|favou?rite|\bsave\b|收藏|喜欢|点赞", "♥♡❤", r"heart|thumbs-up|like|favou?rite"),
     (r"\bstar\b|收藏", "★☆⭐", r"star"),
     (r"search|magnif|搜索|查找", "🔍🔎⌕", r"search|magnif\w*"),
@@ -84,7 +92,11 @@ _SIGNS = (
     (r"settings|\bgear\b|\bcog\b|设置", "⚙", r"cog|gear|settings?|sliders"),
     (r"\bbell\b|notification|alert|通知", "🔔", r"bell|notifications?"),
     (r"\bcart\b|basket|bag|购物", "🛒🛍", r"cart|basket|bag"),
-    (r"theme|\bdark\b|\blight\b|\bmoon\b|\bsun\b|暗色|深色|夜间|主题", "🌙☾🌞☀◐", r"moon|sun|theme|dark\w*|light\w*"),
+    (
+        r"theme|\bdark\b|\blight\b|\bmoon\b|\bsun\b|暗色|深色|夜间|主题",
+        "🌙☾🌞☀◐",
+        r"moon|sun|theme|dark\w*|light\w*",
+    ),
     (r"information|\binfo\b|详情|信息", "ⓘℹ", r"info"),
     (r"\bview\b|preview|\beye\b|show password|查看|预览", "👁", r"eye|view|visibility"),
     (r"\bfilter\b|筛选", "", r"filter|funnel"),
@@ -96,7 +108,11 @@ _SIGNS = (
     (r"profile|account|\buser\b|avatar|用户|头像|个人", "👤", r"user|person|avatar|profile"),
     (r"\bhome\b|首页|主页", "🏠", r"home|house"),
     (r"refresh|reload|刷新|重置", "↻⟳🔄", r"refresh|sync|rotate|reload"),
-    (r"expand|unfold|chevron|dropdown|\bdown\b|展开", "▾▼⌄∨", r"(?:chevron|arrow|angle|caret)-down|expand"),
+    (
+        r"expand|unfold|chevron|dropdown|\bdown\b|展开",
+        "▾▼⌄∨",
+        r"(?:chevron|arrow|angle|caret)-down|expand",
+    ),
 )
 _BLANK = " \n\t\ufe0e\ufe0f"  # spaces, and what asks for the plain or the coloured form of a sign
 
@@ -299,8 +315,8 @@ class _Search:
             return ranked[0]
         controls = [one for one in ranked if _is_control(one[2])]
         at_place = (one for one in controls if self._near(one[2]) >= _AT_PLACE)
-        # A guess, of what takes such an act, or of what shows no text where none is asked for: acting
-        # on it tells whether it is the one.
+        # A guess, of what takes such an act, or of what shows no text where none is asked for:
+        # acting on it tells whether it is the one.
         takes = self.query.action.kind in ("drag", "select", "type")
         likely = [one for one in controls if not _NUMBERED.fullmatch(one[2].id.strip())]
         if not takes:
@@ -324,9 +340,10 @@ class _Search:
 
     @staticmethod
     def _is_mute(element: Element) -> bool:
-        return not any(map(str.isalnum, element.text)) and max(
-            element.box.width, element.box.height
-        ) <= _ICON
+        return (
+            not any(map(str.isalnum, element.text))
+            and max(element.box.width, element.box.height) <= _ICON
+        )
 
     def ranked(self) -> list[tuple[float, bool, Element]]:
         """Return the elements that may be meant, the likeliest first, and whether texts say so."""
@@ -363,7 +380,7 @@ class _Search:
             sign = self._sign(element)
             look = self._look(element)
             size = self._size(element)
-            mute = not plain(element.label) or len(element.label) <= 2
+            mute = not any(map(str.isalnum, element.label)) or len(element.label) <= 2
             return (
                 2.0 * near + kind + 0.8 * look + 0.6 * size + 1.2 * sign + 0.6 * mute - 0.4,
                 sign,
@@ -373,7 +390,7 @@ class _Search:
             return (3 if near > _ELSEWHERE or self.place is None else 1) * reads + (
                 1.2 * kind + 1.5 * near
             ), True
-        if not plain(element.label):
+        if not any(map(str.isalnum, element.label)):
             look, size, sign = self._look(element), self._size(element), self._sign(element)
             return 1.6 * near + 0.8 * kind + 0.5 * look + 0.4 * size + 1.8 * sign - 0.6, False
         return 1.5 * reads + 0.7 * kind + 0.9 * near - 0.3, False

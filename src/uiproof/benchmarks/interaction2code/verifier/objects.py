@@ -381,7 +381,7 @@ def found_letters(wanted: Iterable[Word | Motion], given: Sequence[Word | Motion
 
 
 def _covered(text: str, left: list[str]) -> float:
-    """Return the share of a text that parts of others make up, or whose part it is; uses them up."""
+    """Return the share of a text that others make up, or that is in one of them; use them up."""
     whole = next((each for each in left if len(text) >= 2 and _is_part(text, each)), None)
     if whole is not None and (size(text) >= const.LONG_WORD or has_digit(text)):
         left.remove(whole)
