@@ -33,6 +33,8 @@ from uiproof.benchmarks.interaction2code.verifier.layout import (
     gap,
     layout,
     names_its_frame,
+    readable,
+    text_box,
 )
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity, size
 from uiproof.browser.snapshots import Action, Element, Snapshot
@@ -57,6 +59,7 @@ _ENOUGH = 2.2  # score from which an element is the one
 _GUESS = 0.6  # score from which an element is worth a try
 _GUESSED = 0.35  # likeness of an element that is only tried, at most
 _SHORT_NAME = 12  # letters
+_ROW, _BESIDE_TEXT = 8, 250  # pixels above and below a text, and to its sides
 _ICON = 72  # pixels: the largest button that shows only a sign
 _AT_PLACE = 0.8  # nearness from which a control is at the place
 _BESIDE = 80  # pixels between a switch and its text
@@ -269,12 +272,13 @@ class _Search:
     names: tuple[str, ...]  # of the element, and what is read on it
     signs: tuple[tuple[str, str, str], ...]  # that it may show
     place: PixelBox | None  # where it should be on this page
+    beside: tuple[PixelBox, ...]  # texts of the page that the sentence says it is beside
     ground: tuple[float, ...] | None  # the reference's colour there
 
     @classmethod
     def of(cls, snapshot: Snapshot, query: TriggerQuery) -> _Search:
         """Read the reference, and find its texts on the page."""
-        lines = query.lines()
+        lines = readable(query.lines(), snapshot)
         where = layout(lines, snapshot, query.size)
         named = query.name and not names_its_frame(query.name, query.trigger, lines, query.sentence)
         names = [query.name] if query.name and named and _is_written(query, snapshot) else []
@@ -296,7 +300,8 @@ class _Search:
             place = where.place(query.trigger)
             if query.picture is not None:
                 ground = _colour(query.picture, query.trigger)
-        return cls(snapshot, query, where, tuple(names), signs, place, ground)
+        beside = tuple(_beside(query.sentence, snapshot))
+        return cls(snapshot, query, where, tuple(names), signs, place, beside, ground)
 
     @property
     def best(self) -> float:
@@ -372,6 +377,18 @@ class _Search:
 
     def score(self, element: Element) -> tuple[float, bool]:
         """Return how much an element is like the reference's, and whether it reads like it."""
+        score, reads = self._alone(element)
+        return score + 1.2 * self._is_beside(element), reads
+
+    def _is_beside(self, element: Element) -> bool:
+        """Return whether it is in one row with a text that the sentence says it is beside."""
+        y = element.box.centre[1]
+        return any(
+            one.top - _ROW <= y <= one.bottom + _ROW and gap(one, element.box) <= _BESIDE_TEXT
+            for one in self.beside
+        )
+
+    def _alone(self, element: Element) -> tuple[float, bool]:
         reads = self._reads(element)
         near = self._near(element)
         kind = self._kind(element)
@@ -500,7 +517,22 @@ def _is_written(query: TriggerQuery, snapshot: Snapshot) -> bool:
     name = query.name or ""
     if re.search(r"[\"“«`']\s*" + re.escape(name), query.sentence) or not query.sentence:
         return True
+    if re.search(r"\bicon\b", name):
+        return False  # it shows a sign
     return any(_alike(name, one.label) >= _READS_ALIKE for one in snapshot.elements)
+
+
+def _beside(sentence: str, snapshot: Snapshot) -> list[PixelBox]:
+    """Return the texts that a sentence names as neighbours: the star of the mail from Lena."""
+    found = re.search(r"\b(?:of|beside|next to|near|from|for)\b(.*)", sentence)
+    said = re.sub(r"[^\w\s]", " ", found[1]) if found else ""
+    words = said.split()
+    names = {plain(" ".join(words[start:])) for start in range(len(words))}
+    return [
+        text_box(one)
+        for one in snapshot.elements
+        if size(plain(one.text)) > 3 and plain(one.text) in names
+    ]
 
 
 def _off(place: PixelBox, x: float, y: float) -> float:

@@ -68,6 +68,7 @@ class Features:
     says_window: float
     says_switch: float
     says_browser_window: float
+    says_page: float
     says_overlay: float
     says_back: float
     # the element
@@ -103,6 +104,7 @@ class Features:
     leaves: float
     # words
     reference_came: float
+    reference_went: float
     reference_moved: float
     came: float
     went: float
@@ -202,7 +204,8 @@ def _said(o: Observation) -> dict[str, float]:
         "says_component": float("new component" in visuals),
         "says_window": float("new window" in visuals),
         "says_switch": float("switch" in visuals),
-        "says_browser_window": float(bool(_WINDOW.search(text)) or "new page" in visuals),
+        "says_browser_window": float(bool(_WINDOW.search(text))),
+        "says_page": float("new page" in visuals),
         "says_overlay": float(bool(_OVERLAY.search(text))),
         "says_back": float(bool(_BACK.search(o.reference.description)) or o.reference.reverts),
     }
@@ -288,7 +291,7 @@ def _peers(o: Observation, element: Element) -> list[Element]:
         one
         for one in o.generated.snapshot.elements
         if one.tag == element.tag
-        and one.ref != element.ref
+        and one.ref not in (element.ref, o.found.ref)
         and not _related(one, element)
         and abs(one.box.height - element.box.height) <= const.PEER_SLACK
         and in_line(one.box, element.box)
@@ -354,7 +357,7 @@ def _kind_fits(o: Observation) -> bool:
     kinds = kinds_of(found, snapshot)
     if kind_fits(tags, kinds, alike=o.layout.close > 0.7):
         return True
-    wanted = {one.strip().lower() for one in tags}
+    wanted = {const.TAG_SYNONYMS.get(one.strip().lower(), one.strip().lower()) for one in tags}
     fields = {"input", "textarea", "select", "option", "datalist", "progress"}
     if o.layout.close < const.HALF and not (fields & wanted or fields & set(kinds)):
         return True  # built anew: what can be clicked is a matter of style
@@ -466,6 +469,7 @@ def _words(o: Observation) -> dict[str, float]:
     kept = known if letters(theirs.went) >= const.FEW_LETTERS else 0.5 + 0.5 * o.layout.shared
     return {
         "reference_came": _log(letters(theirs.came)),
+        "reference_went": _log(letters(theirs.went)),
         "reference_moved": _log(letters(theirs.moved)),
         "came": _log(letters(mine.came)),
         "went": _log(letters(mine.went)),

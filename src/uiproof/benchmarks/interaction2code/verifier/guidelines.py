@@ -55,7 +55,13 @@ def presence(f: Features) -> float:
         return 1.0
     there = f.present + f.misplaced + f.peer
     # Words that the page never had, before or after, were left out of it on purpose.
-    return max(there, f.relative) if f.relative >= 0 and f.came_precision > 0.8 else there
+    left_out = f.relative >= 0 and f.came_precision > 0.8 and not _keeps_all(f)
+    return max(there, f.relative) if left_out else there
+
+
+def _keeps_all(f: Features) -> bool:
+    """Return whether most of the reference's change is that words go, and they do not."""
+    return f.reference_went > f.reference_came and 0 <= f.went_recall < 0.3
 
 
 def _looks_the_same(f: Features) -> bool:
@@ -76,9 +82,11 @@ def _first(f: Features, share: float) -> Said:
         return F.MISSING, False
     if f.click and f.approach > POINTED and not opened:
         return F.NO_INTERACTION, False
-    if opened and not f.says_browser_window:
+    elsewhere = f.says_browser_window or f.says_page
+    if opened and not elsewhere:
         return F.EFFECT_TYPE, bool(recall > 0.6 or f.shown_after > 0.6 or f.dialog)
-    if f.says_browser_window and not (f.window or f.leaves):
+    # A page of its own may be shown by a script in place of this one.
+    if elsewhere and not (f.window or f.leaves) and (f.says_browser_window or recall < 0.5):
         if recall > 0.5:
             return F.PARTIAL, False
         return F.EFFECT_TYPE, f.came > log1p(8)
@@ -109,12 +117,15 @@ def _nothing(f: Features, *, opened: bool, recall: float) -> Said | None:
     if not dead and not (itself and f.reference_elsewhere > CLEARLY and recall < 0.5):
         return None
     copied = f.close < NEAR_COPY or f.other_same > 0.8
-    alike = f.reference_came == 0 and not f.drag and copied and f.other_area < 0.7
+    alike = f.reference_came == 0 and not f.drag and copied and f.other_area < 1
     if f.other_works >= 0.8 if f.reference_came else f.other_works > 0 and alike:
         return F.WRONG_ELEMENT, bool(f.other_belongs)
     unlike = 0 <= f.reads < 0.7 and f.score < 0.6 if f.reference_reads else f.look < 0.4
     if not f.visible or (not f.by_id and (unlike or not f.kind_fits or f.score < GUESS)):
         return F.MISSING, False
+    small = f.reference_came <= log1p(4) and f.click
+    if small and min(f.own_colour, 10 * f.reference_own, 10 * f.own) > 0.5:
+        return F.PARTIAL, True  # it does what it should; a count somewhere does not follow
     usual = dead or f.type or f.select or f.approach > 0.8 or f.own_state
     if (not usual and f.own > 0.15) or (f.click and f.came > LETTERS):
         return F.EFFECT_TYPE, False
@@ -127,7 +138,7 @@ def _stranger(f: Features, share: float) -> bool:
         return True
     if f.reference_reads:
         return 0 <= f.reads < 0.7 and share < 0.9
-    return 0 <= f.look < 0.6 and f.at_place < 0.3 and (share < 0.9 or f.close >= NEAR_COPY)
+    return 0 <= f.look < 0.6 and f.at_place < 0.3 and share < 0.9
 
 
 def _element(f: Features) -> Failure | None:
@@ -177,8 +188,9 @@ def _other_layer(f: Features) -> bool:
     meant = bool(f.says_overlay or f.says_window or f.reference_veil > VEIL)
     if meant:
         flows = not f.floating and f.floating_area == 0 and f.appeared > 0
-        return flows and (f.growth > log1p(20) or f.pushed > 0)
-    stays = f.reference_moved > log1p(4) and f.moved_recall < 0.3
+        replaces = f.harmful > 1  # the page, by another one
+        return flows and (f.growth > log1p(20) or f.pushed > 0 or replaces)
+    stays = f.reference_moved > log1p(20) and f.moved_recall < 0.3
     return bool(f.floating and (f.over or f.veil > VEIL or stays))
 
 
@@ -213,6 +225,10 @@ def _complete(f: Features) -> Said:
 def _incomplete(f: Features, recall: float, share: float) -> Said:
     """Return a failure where the effect is another one, or only a part of it is there."""
     precision = f.came_precision
+    if _keeps_all(f) and f.reference_went > log1p(12) and recall >= 0.6:
+        return F.PARTIAL, False
+    if f.close < 0.5 and recall >= 0.5 and precision >= 0.9 and f.absent < 0.1 and share >= 0.6:
+        return F.NONE, True  # built anew, with a hint or a label less
     if recall >= 0.75 and f.present >= 0.5 and f.absent < 0.2 and f.appeared > 0:
         return F.NONE, True  # and something besides, which a page built anew may show
     if recall >= 0.75 and precision >= 0.6:  # the words are there, what is around them is not

@@ -22,6 +22,7 @@ from uiproof.benchmarks.interaction2code.verifier.layout import moved as moved_b
 from uiproof.benchmarks.interaction2code.verifier.layout import text_box
 from uiproof.benchmarks.interaction2code.verifier.text_compare import (
     has_digit,
+    is_readable,
     is_word,
     plain,
     same_word,
@@ -159,8 +160,10 @@ def generated_side(
     words = _written(snapshot, silent, {}), _written(outcome.snapshot, silent, seen)
     came, went, moved, kept = compare_words(*words)
 
-    def is_noise(one: Word) -> bool:  # a clock that goes on, say
-        return pixels.count(restless, one.box) > pixels.count(changed, one.box)
+    def is_noise(one: Word) -> bool:  # a clock that goes on, say, or nothing to compare it with
+        return not is_readable(one.text) or pixels.count(restless, one.box) > pixels.count(
+            changed, one.box
+        )
 
     came, went = (tuple(one for one in some if not is_noise(one)) for some in (came, went))
     fresh = _fresh(first, last, changed, moved)

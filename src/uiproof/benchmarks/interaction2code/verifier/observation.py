@@ -19,6 +19,7 @@ from uiproof.benchmarks.interaction2code.verifier.layout import (
     gap,
     layout,
     names_its_frame,
+    readable,
     shift,
 )
 from uiproof.benchmarks.interaction2code.verifier.objects import (
@@ -77,7 +78,12 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     if found is None or outcome is None or min(found.box.width, found.box.height) < 1:
         return None
     read = reference.read
-    lines = (read(reference.before), read(reference.after)) if read else ((), ())
+    lines: tuple[Sequence[OcrLine], Sequence[OcrLine]] = ((), ())
+    if read is not None:
+        first, last = (
+            readable(read(one), generated.snapshot) for one in (reference.before, reference.after)
+        )
+        lines = first, last
     mute = reference.action.kind in ("type", "select")
     theirs = reference_side(
         reference.before,

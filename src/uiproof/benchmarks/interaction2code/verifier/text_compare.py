@@ -13,6 +13,12 @@ _SIGNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 # --- words
 
 
+def is_readable(text: str) -> bool:
+    """Return whether OCR knows most letters of a text: Latin ones, and Chinese and its like."""
+    strange = [one for one in text if one.isalpha() and ord(one) >= 0x250]
+    return 2 * (len(strange) - len(_SIGNS.findall(text))) <= len(text)
+
+
 def size(text: str) -> int:
     """Return the length of a text in letters; a sign of Chinese or its like stands for three."""
     return len(text) + 2 * len(_SIGNS.findall(text))
@@ -51,7 +57,9 @@ def certain(found: Sequence[str]) -> Sequence[str]:
 
 
 def is_word(read: str) -> bool:
-    """Return whether a reading is a word or a number: OCR reads frames as symbols."""
+    """Return whether a reading is a word or a number: OCR reads frames and dots as symbols."""
+    if len(read) >= 3 and len(set(read)) == 1:
+        return False
     return has_digit(read) or (len(read) > 1 and any(map(str.isalpha, read)))
 
 
