@@ -44,7 +44,7 @@ _BACK = re.compile(
     r"|undo|undoes|restor\w+|leaving|toggl\w+|moving away"
     r"|switching (?:it )?(?:off|back)|untick\w*|uncheck\w*|clos(?:es|ing) it|folds? it"
     r"|collapses? it|removes it|hides it|turns? (?:it )?off|back to|reverts?|goes back"
-    r"|deselect\w*)\b"
+    r"|deselect\w*|unfold\w*|expand\w*|collapse\w*|(?:un)?tick\w*)\b"
 )
 _WINDOW = re.compile(r"(?i)\b(?:separate|browser|new) (?:browser )?(?:window|tab)\b|\bnew page\b")
 _OVERLAY = re.compile(
@@ -282,7 +282,10 @@ def _belongs(o: Observation, element: Element, names: Sequence[str]) -> bool:
 def _is_one_of(o: Observation, element: Element) -> bool:
     """Return whether an element is one of several with a pointer, each for itself."""
     pointed = element.style.get("cursor") == "pointer"
-    return pointed and any(one.style.get("cursor") == "pointer" for one in _peers(o, element))
+    return pointed and any(
+        one.style.get("cursor") == "pointer" and 0.5 <= one.box.width / element.box.width <= 2
+        for one in _peers(o, element)
+    )
 
 
 def _peers(o: Observation, element: Element) -> list[Element]:

@@ -61,7 +61,7 @@ def presence(f: Features) -> float:
 
 def _keeps_all(f: Features) -> bool:
     """Return whether most of the reference's change is that words go, and they do not."""
-    return f.reference_went > f.reference_came and 0 <= f.went_recall < 0.3
+    return f.reference_went > f.reference_came + 0.7 and 0 <= f.went_recall < 0.3
 
 
 def _looks_the_same(f: Features) -> bool:
@@ -120,7 +120,9 @@ def _nothing(f: Features, *, opened: bool, recall: float) -> Said | None:
     alike = f.reference_came == 0 and not f.drag and copied and f.other_area < 1
     if f.other_works >= 0.8 if f.reference_came else f.other_works > 0 and alike:
         return F.WRONG_ELEMENT, bool(f.other_belongs)
-    unlike = 0 <= f.reads < 0.7 and f.score < 0.6 if f.reference_reads else f.look < 0.4
+    unlike = f.look < 0.4 and f.score < 0.5
+    if f.reference_reads:
+        unlike = 0 <= f.reads < 0.7 and f.score < 0.6
     if not f.visible or (not f.by_id and (unlike or not f.kind_fits or f.score < GUESS)):
         return F.MISSING, False
     small = f.reference_came <= log1p(4) and f.click
@@ -153,7 +155,7 @@ def _element(f: Features) -> Failure | None:
     anew = f.close < 0.5
     if anew and f.offset > log1p(200) and f.raw_offset > AWAY and f.neighbours < 0.35:
         return F.WRONG_POSITION
-    if not anew and f.offset > FAR and f.raw_offset > AWAY and f.neighbours < 0.7:
+    if not anew and f.offset > log1p(75) and f.raw_offset > AWAY and f.neighbours < 0.7:
         return F.WRONG_POSITION
     # Where all else is at its place, the element and its label have moved together.
     apart = f.close > 0.9 or f.offset > AWAY or f.neighbours < 0.9
@@ -178,7 +180,7 @@ def _displaced(f: Features, recall: float, share: float) -> Said | None:
         return None
     if other_went and f.appeared == 0:
         return F.EFFECT_TARGET, False
-    if recall >= 0.6:
+    if recall >= 0.6 or (recall < 0 and f.appeared > 0):
         return F.EFFECT_POSITION, True
     return F.EFFECT_TARGET, False
 

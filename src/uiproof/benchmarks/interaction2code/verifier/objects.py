@@ -322,7 +322,21 @@ def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
             came.remove(one)
             went.remove(twin)
             kept.append(one)
+    # And words that were read as one, or one that was read as several.
+    for some, others in ((came, went), (went, came)):
+        for one in [word for word in some if len(word.text) >= const.LONG_WORD]:
+            parts = [each for each in others if _share_in(each.box, one.box) > const.HALF]
+            parts.sort(key=lambda each: each.box.left)
+            if len(parts) > 1 and same_word("".join(each.text for each in parts), one.text):
+                some.remove(one)
+                kept.append(one)
+                for each in parts:
+                    others.remove(each)
     return tuple(came), tuple(went), tuple(moved), tuple(kept)
+
+
+def _share_in(inner: PixelBox, outer: PixelBox) -> float:
+    return inner.overlap(outer) / max(inner.area, 1)
 
 
 def _misread(one: Word, other: Word) -> bool:
