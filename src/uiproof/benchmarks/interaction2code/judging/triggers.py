@@ -90,7 +90,7 @@ _SIGNS = (
     (r"\bflag\b|标记", "⚑⚐🚩", r"flag"),
     (r"\bplay\b|播放", "▶►⏵⏯", r"play"),
     (r"\bpause\b|暂停", "⏸", r"pause"),
-    (r"delete|remove|trash|\bbin\b|删除|移除", "🗑", r"trash|delete|remove|bin"),
+    (r"delete|remove|trash|\bbin\b|删除|移除", "🗑", r"trash|del|delete|remove|bin"),
     (r"\bedit\b|pencil|rename|编辑|修改", "✎✏🖉📝🖊", r"edit|pen|pencil|modify"),
     (r"settings|\bgear\b|\bcog\b|设置", "⚙", r"cog|gear|settings?|sliders"),
     (r"\bbell\b|notification|alert|通知", "🔔", r"bell|notifications?"),
@@ -197,10 +197,11 @@ def _labelled(snapshot: Snapshot, query: TriggerQuery) -> Element | None:
 
 def _switch_beside(snapshot: Snapshot, found: Element, query: TriggerQuery) -> Element:
     """Return the switch that a mere text belongs to, where a switch is meant."""
-    meant = {one.strip().lower() for one in query.tags} & {"input", "label"}
+    switches = {"input", "label", "checkbox", "radio", "switch"}
+    meant = {one.strip().lower() for one in query.tags} & switches
     if not meant or query.action.kind != "click" or _is_control(found):
         return found
-    switches = [
+    beside = [
         one
         for one in snapshot.elements
         if (
@@ -211,7 +212,7 @@ def _switch_beside(snapshot: Snapshot, found: Element, query: TriggerQuery) -> E
         and _seen(one)
         and gap(one.box, found.box) <= _BESIDE
     ]
-    return min(switches, key=lambda one: gap(one.box, found.box), default=found)
+    return min(beside, key=lambda one: gap(one.box, found.box), default=found)
 
 
 def _others(
@@ -310,7 +311,8 @@ class _Search:
 
     @property
     def _is_slider(self) -> bool:
-        return bool({one.strip().lower() for one in self.query.tags} & {"input", "progress"})
+        tags = {one.strip().lower() for one in self.query.tags}
+        return bool(tags & {"input", "progress", "slider", "range"})
 
     def likeliest(
         self, ranked: Sequence[tuple[float, bool, Element]]

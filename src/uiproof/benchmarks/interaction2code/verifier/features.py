@@ -26,9 +26,11 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
     found_letters,
     generated_side,
     letters,
+    matched_words,
 )
 from uiproof.benchmarks.interaction2code.verifier.observation import (
     Observation,
+    is_control,
     likeness,
     trigger_names,
 )
@@ -88,6 +90,7 @@ class Features:
     belongs: float  # it is a text, heading or label, or reads like what is meant
     shrinks: float  # it becomes smaller where the reference's grows
     sibling: float  # a thing of its kind changes as it should
+    beyond: float  # new words are above its row and should be below it, or reversed
     other_action: float
     # the pages before
     shared: float
@@ -253,6 +256,7 @@ def _element(o: Observation) -> dict[str, float]:
         "belongs": float(_belongs(o, found, names)),
         "shrinks": float(_shrinks(o)),
         "sibling": float(_sibling(o)),
+        "beyond": float(_is_beyond(o)),
         "other_action": float(
             o.generated.action is not None and o.generated.action.kind != o.reference.action.kind
         ),
@@ -275,6 +279,9 @@ def _belongs(o: Observation, element: Element, names: Sequence[str]) -> bool:
         return place is None or (
             gap(place, element.box) <= const.BELONGS and not _is_one_of(o, element)
         )
+    if names and not any(map(str.isalnum, element.label)) and is_control(element):
+        # A sign beside the button with the text.
+        return gap(element.box, o.found.box) <= const.BESIDE_NAME
     called = [*names, *([o.reference.action.value] if o.reference.action.value else [])]
     return bool(plain(element.label)) and likeness(called, element.label) >= const.ALL_WORDS
 
@@ -340,6 +347,28 @@ def _sibling(o: Observation) -> bool:
         return False
     nearest = min(gap(one.box, new.box) for one in peers)
     return nearest <= const.BESIDE and nearest + const.PEER_SLACK < gap(found.box, new.box)
+
+
+def _is_beyond(o: Observation) -> bool:
+    """Return whether words that push others away come on the other side of the element's row."""
+    trigger = o.reference.trigger
+    pairs = matched_words(o.theirs.came, o.mine.came, o.later.place)
+    if trigger is None or not pairs or not (o.theirs.moved and o.mine.moved):
+        return False
+    want, at = (_around_words([pair[side] for pair in pairs]) for side in (0, 1))
+    if want is None or at is None:
+        return False
+    row = [
+        one
+        for one in o.later.anchors
+        if min(one.theirs.bottom, trigger.bottom) - max(one.theirs.top, trigger.top) > 0
+    ]
+    turned = 0
+    for one in row:
+        theirs = want.centre[1] - one.theirs.centre[1]
+        mine = at.centre[1] - one.mine.centre[1]
+        turned += theirs * mine < 0 and min(abs(theirs), abs(mine)) > const.BESIDE
+    return bool(row) and turned > const.HALF * len(row)
 
 
 def _around_words(words: Sequence[Word]) -> PixelBox | None:

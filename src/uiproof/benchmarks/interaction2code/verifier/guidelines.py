@@ -61,7 +61,9 @@ def presence(f: Features) -> float:
 
 def _keeps_all(f: Features) -> bool:
     """Return whether most of the reference's change is that words go, and they do not."""
-    return f.reference_went > f.reference_came + 0.7 and 0 <= f.went_recall < 0.3
+    elsewhere = f.misplaced + f.peer > 0.2
+    less = f.reference_went > f.reference_came + 0.7
+    return less and 0 <= f.went_recall < 0.3 and not elsewhere
 
 
 def _looks_the_same(f: Features) -> bool:
@@ -97,7 +99,7 @@ def _first(f: Features, share: float) -> Said:
     element = _element(f)
     if element is not None and (complete or recall >= 0.75 or share >= 0.6):
         return element, element is not F.WRONG_ELEMENT or bool(f.belongs)
-    if f.sibling and not complete:
+    if (f.sibling and not complete) or f.beyond:
         return F.EFFECT_TARGET, False
     if _other_layer(f) and not _looks_the_same(f) and (complete or recall >= 0.6):
         return F.EFFECT_TYPE, True
@@ -120,9 +122,7 @@ def _nothing(f: Features, *, opened: bool, recall: float) -> Said | None:
     alike = f.reference_came == 0 and not f.drag and copied and f.other_area < 1
     if f.other_works >= 0.8 if f.reference_came else f.other_works > 0 and alike:
         return F.WRONG_ELEMENT, bool(f.other_belongs)
-    unlike = f.look < 0.4 and f.score < 0.5
-    if f.reference_reads:
-        unlike = 0 <= f.reads < 0.7 and f.score < 0.6
+    unlike = 0 <= f.reads < 0.7 and f.score < 0.6 if f.reference_reads else f.look < 0.4
     if not f.visible or (not f.by_id and (unlike or not f.kind_fits or f.score < GUESS)):
         return F.MISSING, False
     small = f.reference_came <= log1p(4) and f.click
@@ -192,7 +192,7 @@ def _other_layer(f: Features) -> bool:
         flows = not f.floating and f.floating_area == 0 and f.appeared > 0
         replaces = f.harmful > 1  # the page, by another one
         return flows and (f.growth > log1p(20) or f.pushed > 0 or replaces)
-    stays = f.reference_moved > log1p(20) and f.moved_recall < 0.3
+    stays = f.reference_moved > log1p(12) and f.moved_recall < 0.3
     return bool(f.floating and (f.over or f.veil > VEIL or stays))
 
 
@@ -210,6 +210,8 @@ def _complete(f: Features) -> Said:
     """Return what may still be wrong where all of the effect is there."""
     if f.says_back and 0 <= f.back < 0.6 and (f.click or f.hover):
         return F.PARTIAL, True
+    if f.close >= NEAR_COPY and 0 <= f.number_recall < 0.35 and f.came < LETTERS and not f.drag:
+        return F.PARTIAL, True  # a count stays as it was
     same = f.close >= NEAR_COPY and f.same_before > 0.9  # until then
     if same and f.same_after < 0.6 and f.reference_came == 0:
         return (F.EFFECT_POSITION if f.reference_moved else F.PARTIAL), True

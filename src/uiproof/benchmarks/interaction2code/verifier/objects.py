@@ -351,7 +351,8 @@ def _misread(one: Word, other: Word) -> bool:
 
 def _follows(motion: Motion, ways: Sequence[tuple[float, float]]) -> bool:
     dx, dy = motion.way
-    return any(abs(dx - x) <= 8 and abs(dy - y) <= 8 for x, y in ways) or hypot(dx, dy) <= 40
+    # Rows go together; their columns may become wider or narrower.
+    return any(abs(dx - x) <= 40 and abs(dy - y) <= 8 for x, y in ways) or hypot(dx, dy) <= 40
 
 
 def _off(one: PixelBox, other: PixelBox) -> float:

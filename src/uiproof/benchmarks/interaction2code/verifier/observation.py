@@ -104,7 +104,7 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     tries: list[tuple[Element, Outcome]] = []
     guess = generated.found_by != "id" and generated.score < const.GUESS
     # What was only tried, and does something else, was not meant.
-    unlike = guess and found_letters(theirs.came, mine.came) < const.HALF
+    unlike = guess and 0 <= found_letters(theirs.came, mine.came) < const.HALF
     if (dead and not opened and not outcome.changes.new_page) or unlike:
         for other in generated.others:
             tried = generated.attempt(other, reference.action)
