@@ -242,6 +242,10 @@ def repeat(stage: Stage, done: Act, action: Action) -> Callable[[], Outcome | No
         if done.found is None:
             return None
         target: Target = done.found.element
+        if done.after is not None and all(
+            one.ref != done.found.element.ref for one in done.after.snapshot.elements
+        ):  # a page that draws itself anew has another element there
+            target = same_element(done.after.snapshot, done.found.element) or target
         if action.kind == "hover":
             target = _away_from(done.found.element, done.before)
         try:

@@ -285,8 +285,8 @@ class _Search:
         names = [query.name] if query.name and named and _is_written(query, snapshot) else []
         # A long name is written out; what a short one means may be drawn instead.
         said = query.sentence
-        if named and query.name and size(query.name) > _SHORT_NAME:
-            said = said.replace(query.name, "")
+        if names and size(names[0]) > _SHORT_NAME:
+            said = said.replace(names[0], "")
         signs = tuple(one for one in _SIGNS if re.search(one[0], said, re.IGNORECASE))
         place = ground = None
         if query.trigger is not None:
@@ -418,7 +418,8 @@ class _Search:
         label = element.label
         if not label.strip() or len(label) > 300:
             return 0.0
-        return max((_alike(name, label) for name in self.names), default=0.0)
+        shown = {label, element.text}  # a sign may have a name for screen readers, too
+        return max((_alike(name, one) for name in self.names for one in shown), default=0.0)
 
     def _sign(self, element: Element) -> bool:
         """Return whether it shows, or is called by, a sign that stands for what is asked for."""

@@ -367,7 +367,8 @@ def _is_beyond(o: Observation) -> bool:
     for one in row:
         theirs = want.centre[1] - one.theirs.centre[1]
         mine = at.centre[1] - one.mine.centre[1]
-        turned += theirs * mine < 0 and min(abs(theirs), abs(mine)) > const.BESIDE
+        near = const.BESIDE < abs(mine) <= abs(theirs) + const.TEXT_AWAY
+        turned += theirs * mine < 0 and near
     return bool(row) and turned > const.HALF * len(row)
 
 
@@ -730,7 +731,10 @@ def _others(o: Observation) -> dict[str, float]:
         if not pixels.clusters(mask):
             continue
         same = _sameness(o.theirs, side)["same_after"]
-        score = 0.3 + max(found_letters(o.theirs.came, side.came), 0.0 if o.theirs.came else same)
+        there = found_letters(o.theirs.came, side.came)
+        if there < 0:
+            there = found_letters(o.theirs.went, side.went) if o.theirs.went else same
+        score = 0.3 + max(there, 0.0)
         if score > best["other_works"]:
             best = {
                 "other_works": score,

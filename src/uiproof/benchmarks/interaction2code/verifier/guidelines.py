@@ -99,7 +99,8 @@ def _first(f: Features, share: float) -> Said:
     element = _element(f)
     if element is not None and (complete or recall >= 0.75 or share >= 0.6):
         return element, element is not F.WRONG_ELEMENT or bool(f.belongs)
-    if (f.sibling and not complete) or f.beyond:
+    itself = f.reference_own > 0.05 and f.own < 0.02  # it should change, and does not
+    if (f.sibling and (not complete or itself)) or f.beyond:
         return F.EFFECT_TARGET, False
     if _other_layer(f) and not _looks_the_same(f) and (complete or recall >= 0.6):
         return F.EFFECT_TYPE, True
@@ -107,6 +108,8 @@ def _first(f: Features, share: float) -> Said:
         return displaced
     if _other_count(f):
         return F.WRONG_FUNCTION, False
+    if complete and f.peer >= 0.1 and f.retexted:
+        return F.EFFECT_TARGET, False
     if complete:
         return _complete(f)
     return _incomplete(f, recall, share)
@@ -136,7 +139,7 @@ def _nothing(f: Features, *, opened: bool, recall: float) -> Said | None:
 
 def _stranger(f: Features, share: float) -> bool:
     """Return whether an element that was found without an id is another one."""
-    if f.score < GUESS and share < 0.5:
+    if f.score < GUESS and share < 0.5 and f.at_place < 0.5:
         return True
     if f.reference_reads:
         return 0 <= f.reads < 0.7 and share < 0.9
@@ -153,7 +156,7 @@ def _element(f: Features) -> Failure | None:
     if not f.kind_fits or f.other_action:
         return F.WRONG_TYPE
     anew = f.close < 0.5
-    if anew and f.offset > log1p(200) and f.raw_offset > AWAY and f.neighbours < 0.35:
+    if anew and f.offset > log1p(150) and f.raw_offset > AWAY and f.neighbours < 0.35:
         return F.WRONG_POSITION
     if not anew and f.offset > log1p(75) and f.raw_offset > AWAY and f.neighbours < 0.7:
         return F.WRONG_POSITION
@@ -240,7 +243,7 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
     if precision >= 0.75 and recall > 0 and f.substitute < 0.3:
         # Where several texts change, some of them are something; a window without its field is not.
         texts = f.says_text and not (f.says_component or f.says_window)
-        return F.PARTIAL, bool(texts) or share >= 0.5
+        return F.PARTIAL, bool(texts and recall >= 0.2) or share >= 0.5
     if recall >= 0:
         return _other_words(f)
     if f.came > LETTERS:
