@@ -108,7 +108,7 @@ def _first(f: Features, share: float) -> Said:
         return displaced
     if _other_count(f):
         return F.WRONG_FUNCTION, False
-    if complete and f.peer >= 0.1 and f.retexted:
+    if complete and f.peer >= 0.1 and f.retexted and f.close < NEAR_COPY:
         return F.EFFECT_TARGET, False
     if complete:
         return _complete(f)
@@ -243,7 +243,7 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
     if precision >= 0.75 and recall > 0 and f.substitute < 0.3:
         # Where several texts change, some of them are something; a window without its field is not.
         texts = f.says_text and not (f.says_component or f.says_window)
-        return F.PARTIAL, bool(texts and recall >= 0.2) or share >= 0.5
+        return F.PARTIAL, bool(texts and recall >= 0.12) or share >= 0.5
     if recall >= 0:
         return _other_words(f)
     if f.came > LETTERS:
