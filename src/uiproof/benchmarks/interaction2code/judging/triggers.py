@@ -380,15 +380,15 @@ class _Search:
     def score(self, element: Element) -> tuple[float, bool]:
         """Return how much an element is like the reference's, and whether it reads like it."""
         score, reads = self._alone(element)
-        return score + 1.2 * self._is_beside(element), reads
+        return score + self._beside(element), reads
 
-    def _is_beside(self, element: Element) -> bool:
-        """Return whether it is in one row with a text that the sentence says it is beside."""
+    def _beside(self, element: Element) -> float:
+        """Return a bonus for being in one row with a text that the sentence says it is beside."""
         y = element.box.centre[1]
-        return any(
-            one.top - _ROW <= y <= one.bottom + _ROW and gap(one, element.box) <= _BESIDE_TEXT
-            for one in self.beside
-        )
+        away = [
+            gap(one, element.box) for one in self.beside if one.top - _ROW <= y <= one.bottom + _ROW
+        ]
+        return 0.0 if not away else 1.2 if min(away) <= _BESIDE_TEXT else 0.6
 
     def _alone(self, element: Element) -> tuple[float, bool]:
         reads = self._reads(element)

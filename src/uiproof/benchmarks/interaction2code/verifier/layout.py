@@ -17,6 +17,7 @@ from uiproof.benchmarks.interaction2code.verifier.text_compare import (
     is_readable,
     plain,
     similarity,
+    size,
 )
 from uiproof.browser.snapshots import Element, Snapshot
 from uiproof.geometry import PixelBox
@@ -264,8 +265,8 @@ def names_its_frame(
     related = re.search(rf"{_RELATED}\W*{re.escape(name)}", sentence, re.IGNORECASE)
     if trigger is None:
         return False
-    if not places:
-        return related is not None  # nothing can be read, in a script that is not known
+    if not places or size(plain(name)) <= 2:
+        return related is not None  # it cannot be read, in an unknown script, or is read anywhere
     return min(gap(trigger, one) for one in places) > (0 if related else const.BESIDE_NAME)
 
 
