@@ -218,7 +218,8 @@ def _element(o: Observation) -> dict[str, float]:
     found, trigger, snapshot = o.found, o.reference.trigger, o.generated.snapshot
     names = trigger_names(o)
     # A switch without a text of its own has it beside it.
-    reads = likeness(names, found.label) if names and plain(found.label) else UNKNOWN
+    lettered = any(map(str.isalnum, found.label))
+    reads = likeness(names, found.label) if names and lettered else UNKNOWN
     fits = _kind_fits(o)
     offset = raw = neighbours = look = place_look = UNKNOWN
     if trigger is not None:

@@ -109,7 +109,8 @@ def _first(f: Features, share: float) -> Said:
         return displaced
     if _other_count(f):
         return F.WRONG_FUNCTION, False
-    if complete and f.peer >= 0.1 and f.retexted and f.close < NEAR_COPY:
+    few = f.reference_came <= log1p(40) and f.close < NEAR_COPY
+    if complete and f.peer >= 0.1 and f.retexted and few:
         return F.EFFECT_TARGET, False
     if complete:
         return _complete(f)
@@ -237,6 +238,9 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
         return F.PARTIAL, False
     if f.close < 0.5 and recall >= 0.5 and precision >= 0.9 and f.absent < 0.1 and share >= 0.6:
         return F.NONE, True  # built anew, with a hint or a label less
+    if f.close < 0.5 and recall >= 0.5 and precision >= 0.45 and f.reference_came > log1p(12):
+        # In other words, and with other examples in it.
+        return (F.NONE if min(recall, share) >= 0.5 else F.PARTIAL), True
     if recall >= 0.75 and f.present >= 0.5 and f.absent < 0.2 and f.appeared > 0:
         return F.NONE, True  # and something besides, which a page built anew may show
     if recall >= 0.75 and precision >= 0.6:  # the words are there, what is around them is not

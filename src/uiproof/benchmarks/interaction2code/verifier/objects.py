@@ -130,6 +130,13 @@ def reference_side(
         came = tuple(one for one in came if front.contains(*one.box.centre))
         went = tuple(one for one in went if front.overlap(one.box))
         moved = ()
+    elif (closed := pixels.in_front(last, first)) is not None:
+        # A dialog that closes: what was behind it was there before.
+        fresh &= pixels.filled([closed], (width, height))
+        kept = (*kept, *came, *(Word(one.text, one.after) for one in moved))
+        came = ()
+        went = tuple(one for one in went if closed.contains(*one.box.centre))
+        moved = ()
     return Side(first, last, changed, fresh, own, trigger, kept, came, went, moved, front)
 
 
