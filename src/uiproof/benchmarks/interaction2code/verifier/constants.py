@@ -12,7 +12,6 @@ SPECK = 10  # pixels: less than the smallest letter that reads differently
 TRACE = 4  # pixels: the least change that counts at all
 INK = 32  # colour: the least contrast of a drawing with its background
 SCALED = 17  # pixels around a clear change that count with it on pictures that were scaled
-EQUAL_FIT = 0.03  # places that fit a patch almost as well as the best
 
 BRIGHT = 200  # of 255: the ground of a page that a veil makes darker
 VEIL_STEP = 4  # pixels of which one is looked at
@@ -104,7 +103,6 @@ TAG_SYNONYMS = {
     "tab": "button",
 }
 ALIKE_TAGS = ({"select", "option", "datalist"}, {"detail", "summary"}, {"input", "progress"})
-TOGGLE_STATES = ("aria-expanded", "aria-pressed", "aria-checked")
 
 # --- both sides compared by their texts and objects
 LONG_WORD, MISREAD = 5, 0.65  # letters, and similarity of a word that is struck through

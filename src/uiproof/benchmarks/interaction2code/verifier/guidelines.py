@@ -14,7 +14,6 @@ from uiproof.benchmarks.interaction2code.verifier.constants import GUESS, NEAR_C
 from uiproof.benchmarks.interaction2code.verifier.features import Features
 
 F = Failure
-TYPES = tuple(F)
 Said = tuple[Failure, bool]
 
 HARDLY = log1p(12)  # pixels: a change that nobody sees
@@ -34,13 +33,6 @@ class Opinion:
     failure: Failure
     usable: bool
     presence: float  # share of the reference's effect that is there, weighed by importance
-
-    def row(self) -> list[float]:
-        """Return the opinion as numbers."""
-        return [*(float(self.failure is one) for one in TYPES), float(self.usable), self.presence]
-
-
-NAMES = (*(f"opinion_{one.value}" for one in TYPES), "opinion_usable", "presence")
 
 
 def opinion(f: Features) -> Opinion:

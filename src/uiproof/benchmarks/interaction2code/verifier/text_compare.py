@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 
 _SIGNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-
-# --- words
 
 
 def is_readable(text: str) -> bool:
@@ -30,11 +27,6 @@ def plain(text: str) -> str:
     return letters or "".join(text.split())
 
 
-def words(texts: Iterable[str]) -> list[str]:
-    """Return the words of some texts, plain."""
-    return [word for text in texts for one in text.split() if (word := plain(one))]
-
-
 def similarity(one: str, other: str) -> float:
     """Return how similar two texts are, 0-1; with other numbers, at most 0.5."""
     a, b = plain(one), plain(other)
@@ -51,11 +43,6 @@ def same_word(word: str, other: str) -> bool:
     return len(word) > 3 and similarity(other, word) > const.SAME_WORD
 
 
-def certain(found: Sequence[str]) -> Sequence[str]:
-    """Return words without the shortest, which OCR sees in frames; all if none is left."""
-    return [one for one in found if size(one) > 2 or has_digit(one)] or found
-
-
 def is_word(read: str) -> bool:
     """Return whether a reading is a word or a number: OCR reads frames and dots as symbols."""
     if len(read) >= 3 and len(set(read)) == 1:
@@ -66,11 +53,3 @@ def is_word(read: str) -> bool:
 def has_digit(word: str) -> bool:
     """Return whether any character is a digit."""
     return any(map(str.isdigit, word))
-
-
-# --- labels and lines
-
-
-def shortest(shifts: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
-    """Return the shortest of some shifts; None where there is none."""
-    return min(shifts, key=lambda one: abs(one[0]) + abs(one[1]), default=None)
