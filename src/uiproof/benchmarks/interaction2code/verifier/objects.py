@@ -423,7 +423,7 @@ def _covered(text: str, left: list[str]) -> float:
     if share >= const.HALF:
         for each in used:
             left.remove(each)
-    return 1.0 if share >= const.SAME_WORD else share
+    return 1.0 if share >= const.SAME_WORD and not has_digit(open_) else share
 
 
 def _is_part(part: str, whole: str) -> bool:
