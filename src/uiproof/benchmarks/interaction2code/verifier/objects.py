@@ -234,7 +234,7 @@ def _field(changed: Mask, text: PixelBox) -> PixelBox | None:
 
 
 def _stays(before: Rgb, after: Rgb, changed: Mask, box: PixelBox) -> bool:
-    """Return whether a word is drawn as before, be it in other shades, as under a veil."""
+    """Return whether a word is drawn as before, be it under a veil, or light on dark."""
     count = pixels.count(changed, box)
     if count < const.TRACE:
         return True
@@ -245,7 +245,7 @@ def _stays(before: Rgb, after: Rgb, changed: Mask, box: PixelBox) -> bool:
     )
     spread = float(one.std() * other.std())
     alike = float(((one - one.mean()) * (other - other.mean())).mean())
-    return spread > const.CHANGE**2 and alike >= const.SAME_DRAWING * spread
+    return spread > const.CHANGE**2 and abs(alike) >= const.SAME_DRAWING * spread
 
 
 def _read(lines: Iterable[OcrLine], without: PixelBox | None) -> list[Word]:
