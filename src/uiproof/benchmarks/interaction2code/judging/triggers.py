@@ -358,7 +358,9 @@ class _Search:
         if self.query.action.kind == "drag" and not self._is_slider:
             takes = None  # a card may be dragged by listeners of the whole page
         if takes is not None and not any(map(takes, self.snapshot.elements)):
-            takes = None
+            # A number that is written stands for a slider.
+            written = takes is _takes_drag and any(map(_takes_text, self.snapshot.elements))
+            takes = _takes_text if written else None
         scored = []
         for one in self.snapshot.elements:
             if one.tag in ("html", "body") or min(one.box.width, one.box.height) < 3:
@@ -522,12 +524,16 @@ def _is_written(query: TriggerQuery, snapshot: Snapshot) -> bool:
         return True
     if re.search(r"\bicon\b", name):
         return False  # it shows a sign
-    return any(_alike(name, one.label) >= _READS_ALIKE for one in snapshot.elements)
+    # One of its words alone is no name: the second picture of the collection.
+    return any(
+        plain(name) in plain(one.label) or similarity(name, one.label) >= _READS_ALIKE
+        for one in snapshot.elements
+    )
 
 
 def _beside(sentence: str, snapshot: Snapshot) -> list[PixelBox]:
     """Return the texts that a sentence names as neighbours: the star of the mail from Lena."""
-    found = re.search(r"\b(?:of|beside|next to|near|from|for)\b(.*)", sentence)
+    found = re.search(r"\b(?:of|beside|before|next to|near|from|for)\b(.*)", sentence)
     said = re.sub(r"[^\w\s]", " ", found[1]) if found else ""
     words = said.split()
     names = {plain(" ".join(words[start:])) for start in range(len(words))}

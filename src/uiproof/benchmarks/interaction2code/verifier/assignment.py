@@ -314,6 +314,8 @@ def _in_other_row(o: Observation, want: PixelBox, at: PixelBox) -> bool:
 
 def _elsewhere(o: Observation, place: PixelBox, at: PixelBox) -> Status:
     """Return whether something that is not at its place is on a peer, or only misplaced."""
+    if not o.layout.anchors:  # places can hardly be told
+        return "present" if gap(place, at) <= const.AROUND_TEXT else "misplaced"
     if o.outcome.changes.appeared:
         return "peer" if _beside_peer(o, place, at) else "misplaced"
     overwritten = any(one.box.overlap(at) for one in o.mine.went)

@@ -137,7 +137,7 @@ def _stranger(f: Features, share: float) -> bool:
         return True
     if f.reference_reads:
         return 0 <= f.reads < 0.7 and share < 0.9
-    return 0 <= f.look < 0.6 and f.at_place < 0.3 and share < 0.9
+    return 0 <= f.look < 0.6 and f.at_place < 0.3 and share < 0.6
 
 
 def _element(f: Features) -> Failure | None:

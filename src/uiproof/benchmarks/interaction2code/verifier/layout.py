@@ -267,7 +267,9 @@ def names_its_frame(
         return False
     if not places or size(plain(name)) <= 2:
         return related is not None  # it cannot be read, in an unknown script, or is read anywhere
-    return min(gap(trigger, one) for one in places) > (0 if related else const.BESIDE_NAME)
+    if related:
+        return not any(trigger.contains(*one.centre) for one in places)
+    return min(gap(trigger, one) for one in places) > const.BESIDE_NAME
 
 
 _RELATED = r"\b(?:of|beside|by|near|next to|under|above|below|before|after|from)(?: [a-z]+){0,4}"
