@@ -416,7 +416,7 @@ def _covered(text: str, left: list[str]) -> float:
         return 0.0
     open_, used = text, []
     for each in sorted(left, key=len, reverse=True):
-        if size(each) >= 2 and _is_part(each, open_):
+        if (size(each) >= 2 or has_digit(each)) and _is_part(each, open_):
             open_ = open_.replace(each, " ", 1)
             used.append(each)
     share = 1 - size("".join(open_.split())) / size(text)
