@@ -235,7 +235,7 @@ def test_elements_in_a_shadow_root_are_found_without_an_id(find):
 @pytest.mark.parametrize(
     "drawn",
     [
-        "<i class='fas fa-trash'></i>",
+        "<i class='fas fa-trash' style='display:block;width:9px;height:9px;background:red'></i>",
         "<svg class='lucide lucide-trash' width=16 height=16></svg>",
         "<svg width=16 height=16><use href='#icon-bin'></use></svg>",
         "🗑",
