@@ -34,7 +34,7 @@ WEIGHED = [
 ]
 TRUST = 3.2  # logit that the guidelines' opinion begins with
 PENALTY = 25.0  # of weights that leave what they begin with
-UNSURE = {"usable": 0.82, "type": 0.55}
+UNSURE = {"usable": 0.8, "type": 0.6}
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ class Element:
     listeners: tuple[str, ...] = ()  # events that it handles itself, inline handlers included
     enabled: bool = True
     # href, target, draggable, contenteditable, tabindex, title, … as written; `scrollable` is `x`,
-    # `y` or `xy` where a wheel over it would move what is in it
+    # `y` or `xy` where a wheel over it would move what is in it; `icon` is what the source calls
+    # something small without letters
     attributes: Mapping[str, str] = field(default_factory=dict)
     ink: Ink | None = None  # of its own text; None without any, and where a style sheet wrote it
 

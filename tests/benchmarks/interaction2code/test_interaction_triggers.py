@@ -230,3 +230,38 @@ def test_elements_in_a_shadow_root_are_found_without_an_id(find):
     )
     found = find(page, name="Show replies", trigger=PixelBox(600, 400, 700, 430))
     assert (found.by, found.element.tag) == ("text", "button")
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        "<i class='fas fa-trash' style='display:block;width:9px;height:9px;background:red'></i>",
+        "<svg class='lucide lucide-trash' width=16 height=16></svg>",
+        "<svg width=16 height=16><use href='#icon-bin'></use></svg>",
+        "🗑",
+    ],
+)
+@pytest.mark.parametrize("sentence", ["click the bin icon", "click the 删除 icon", "delete icon"])
+def test_an_icon_is_found_by_its_sign(renderer, drawn, sentence):
+    style = "display:inline-block;width:20px;height:20px;background:#eee"
+    page = PageSource.from_html(
+        f"<!doctype html><button style='{style}'><i class='fas fa-edit'></i></button>"
+        f"<button id=bin style='{style}'>{drawn}</button><button>Delete all orders</button>"
+    )
+    with renderer.stage(page, WINDOW) as stage:
+        query = TriggerQuery(
+            "1", Action("click"), "all", None, WINDOW, None, sentence=sentence, tags=("button",)
+        )
+        assert find_trigger(stage, stage.snapshot(), query).element.id == "bin"
+
+
+def test_a_row_that_the_sentence_names_tells_which_icon_is_meant(renderer):
+    rows = "".join(
+        f"<tr><td>{name}<td>{name.lower()}@post.example<td><button id={name[0]}>☆</button>"
+        for name in ("Adams", "Baker", "Clark")
+    )
+    page = PageSource.from_html(f"<!doctype html><table width=700>{rows}</table>")
+    sentence = "click the star icon of the mail from Baker"
+    with renderer.stage(page, WINDOW) as stage:
+        query = TriggerQuery("1", Action("click"), "all", None, WINDOW, None, sentence=sentence)
+        assert find_trigger(stage, stage.snapshot(), query).element.id == "B"

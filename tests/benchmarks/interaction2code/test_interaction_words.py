@@ -12,7 +12,13 @@ from uiproof.benchmarks.interaction2code.verifier import (
     ReferenceEvidence,
     verify,
 )
-from uiproof.benchmarks.interaction2code.verifier.objects import Word, letters, reference_side
+from uiproof.benchmarks.interaction2code.verifier.objects import (
+    Word,
+    compare_words,
+    found_letters,
+    letters,
+    reference_side,
+)
 from uiproof.browser.snapshots import Action, Element, Snapshot
 from uiproof.geometry import PixelBox
 from uiproof.vision.ocr import OcrLine, OcrWord
@@ -74,3 +80,54 @@ def test_an_element_without_place_and_name_is_not_surely_missing():
     generated = GeneratedEvidence(page, Snapshot((), (200, 100), "page"))
     assert verify(reference, generated).failure is Failure.MISSING
     assert verify(reference, generated).unsure
+
+
+def words(text):
+    return [Word(one, BOX) for one in text.split()]
+
+
+def test_a_line_that_was_read_as_one_word_is_found_in_its_parts():
+    line = words("类型礼让难度3星目标30天")
+    assert found_letters(line, words("类型 礼让 难度 3 星 目标 30 天")) == 1
+    assert found_letters(line, words("类型 礼让 难度 5 星 目标 20 天")) < 1
+    assert found_letters(words("类型 目标30天"), line) == 1
+    assert found_letters(words("目标3"), words("目标30天")) == 0, "a number is not cut"
+
+
+def test_words_that_were_read_as_one_have_not_changed():
+    before = [Word("150", PixelBox(0, 0, 30, 20)), Word("frozen", PixelBox(40, 0, 100, 20))]
+    after = [Word("150gfrozen", PixelBox(0, 0, 102, 20))]
+    came, went, _, kept = compare_words(before, after)
+    assert not came
+    assert not went
+    assert kept == tuple(after)
+
+
+def test_words_that_come_twice_in_a_text_that_is_broken_anew_stop_nothing():
+    lines = "alpha beta gamma delta of"
+    before = [
+        Word(one, PixelBox(0, 20 * n, 60, 20 * n + 16)) for n, one in enumerate(lines.split())
+    ]
+    after = [Word(one.text, PixelBox(300, one.box.top, 360, one.box.bottom)) for one in before]
+    came, *_ = compare_words(before, [*after, Word("of", PixelBox(500, 300, 520, 316))])
+    assert [one.text for one in came] == ["of"]
+
+
+def test_behind_a_veil_nothing_counts():
+    page = np.full((400, 600, 3), 255, np.uint8)
+    after = (page * 0.5).astype(np.uint8)
+    after[120:280, 150:450] = 255
+    box, title = PixelBox(20, 20, 160, 50), PixelBox(200, 140, 320, 170)
+    after[title.top + 8 : title.bottom - 8, title.left : title.right] = 0
+    page[28:44, 20:160] = 0
+    lines = [OcrLine("Orders", box, 1.0, (OcrWord("Orders", box),))]
+    last = [
+        OcrLine("Ordcns", box, 1.0, (OcrWord("Xqz", box),)),
+        OcrLine("Delete", title, 1.0, (OcrWord("Delete", title),)),
+    ]
+    opened = reference_side(page, after, None, (lines, last), mute=False)
+    assert [one.text for one in opened.came] == ["delete"]
+    assert not opened.went
+    closed = reference_side(after, page, None, (last, lines), mute=False)
+    assert not closed.came
+    assert [one.text for one in closed.went] == ["delete"]

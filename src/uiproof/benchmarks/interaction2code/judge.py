@@ -273,6 +273,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
                 tags=interaction.tags,
                 visuals=interaction.visuals,
                 reverts=reference.reverts,
+                scaled="enlarged" in reference.flags,
                 read=lambda crop: self._reader.part(crop, wholes),
             ),
             generated,

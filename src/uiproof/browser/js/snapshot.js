@@ -27,6 +27,7 @@
     ..."href target draggable contenteditable tabindex download name title".split(" "),
     ..."for list popovertarget aria-haspopup aria-controls".split(" "),
   ];
+  const ICON_NAMES = "class data-icon data-lucide data-feather icon name".split(" ");
   const ours = globalThis.uiproof;
   ours.startAfter(after);
 
@@ -153,6 +154,17 @@
     return said;
   };
 
+  // What an icon is called in its source: fa-trash, #pencil, close.svg.
+  const iconOf = (element, name) => {
+    const said = ICON_NAMES.map((attribute) => element.getAttribute(attribute));
+    if (name === "svg") {
+      said.push(element.querySelector("title")?.textContent);
+      said.push(element.querySelector("use")?.getAttribute("href"));
+    }
+    if (name === "img" && !element.src.startsWith("data:")) said.push(element.src.split("/").pop());
+    return join(said, LONGEST);
+  };
+
   const hasPseudoTexts =
     page.querySelector('link[rel~="stylesheet" i]') !== null ||
     [...page.querySelectorAll("style")].some((s) => /:(before|after)/i.test(s.textContent)) ||
@@ -184,6 +196,11 @@
     const named = [text, element.getAttribute("aria-label"), element.getAttribute("alt")];
     if (!text && element.labels) named.push(...[...element.labels].map((label) => label.textContent));
     if (name === "input" && element.placeholder !== text) named.push(element.placeholder);
+    const attributes = attributesOf(element, style, isRoot);
+    if (box.w <= ICON && box.h <= ICON && !/[\p{L}\p{N}]/u.test(text)) {
+      const icon = iconOf(element, name);
+      if (icon) attributes.icon = icon;
+    }
     return {
       ref: ours.refOf(node),
       parent,
@@ -201,7 +218,7 @@
       ink,
       style: styleOf(style, name),
       state: stateOf(element, name),
-      attributes: attributesOf(element, style, isRoot),
+      attributes,
       enabled: !element.matches(":disabled") && element.getAttribute("aria-disabled") !== "true",
     };
   };

@@ -31,7 +31,7 @@ from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb, decode
 
 MOST_PROBES = 16  # pages that are opened to find out why an interaction does nothing
-PROBE_SECONDS = 90.0  # after which no more are opened: a case has a time limit
+PROBE_SECONDS = 180.0  # after which no more are opened: a case has a time limit
 _NOT_FILLED_IN = frozenset({"button", "checkbox", "image", "radio", "range", "reset", "submit"})
 _CLICKED = frozenset({"a", "button", "summary"})
 # Anything that may make a page look different on the next load, without any action on it.
@@ -242,6 +242,10 @@ def repeat(stage: Stage, done: Act, action: Action) -> Callable[[], Outcome | No
         if done.found is None:
             return None
         target: Target = done.found.element
+        if done.after is not None and all(
+            one.ref != done.found.element.ref for one in done.after.snapshot.elements
+        ):  # a page that draws itself anew has another element there
+            target = same_element(done.after.snapshot, done.found.element) or target
         if action.kind == "hover":
             target = _away_from(done.found.element, done.before)
         try:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import exp, hypot
 from typing import Protocol
 
@@ -32,6 +33,8 @@ from uiproof.benchmarks.interaction2code.verifier.layout import (
     gap,
     layout,
     names_its_frame,
+    readable,
+    text_box,
 )
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity, size
 from uiproof.browser.snapshots import Action, Element, Snapshot
@@ -54,33 +57,65 @@ _REACH = 220.0  # pixels at which a place counts a third
 _READS_ALIKE = 0.72  # likeness of texts from which they are the same name
 _ENOUGH = 2.2  # score from which an element is the one
 _GUESS = 0.6  # score from which an element is worth a try
+_GUESSED = 0.35  # likeness of an element that is only tried, at most
+_SHORT_NAME = 12  # letters
+_ROW, _BESIDE_TEXT = 8, 250  # pixels above and below a text, and to its sides
+_ICON = 72  # pixels: the largest button that shows only a sign
 _AT_PLACE = 0.8  # nearness from which a control is at the place
 _BESIDE = 80  # pixels between a switch and its text
 _ELSEWHERE = exp(-1_500 / _REACH)
 _OTHERS = 5  # elements that are tried where the first does nothing
-# Symbols, by the words that sentences call them.
-_SYMBOLS = (
-    (r"\bplus\b|increase|\badd\b", "+＋➕"),
-    (r"\bminus\b|decrease", "-−–➖"),
-    (r"question mark|\bhelp\b", "?？"),
-    (r"\bclose\b|cross|dismiss", "×✕✖xX⨯"),
-    (r"(?:right|next) (?:arrow|chevron|button)|\bnext\b", "›→▶>❯»⟩"),
-    (r"(?:left|previous) (?:arrow|chevron|button)|\bprevious\b", "‹←◀<❮«⟨"),
-    (r"menu|hamburger", "☰≡⋮…⋯"),
-    (r"heart|like|favou?rite", "♥♡❤"),
-    (r"\bstar\b", "★☆"),
-    (r"search|magnif", "🔍⌕"),
-    (r"mail|message|chat", "✉💬"),
-    (r"\bflag\b", "⚑⚐🚩"),
-    (r"\bplay\b", "▶►⏵⏯"),
-    (r"\bpause\b", "⏸"),
-    (r"delete|remove|trash|\bbin\b", "🗑"),
-    (r"\bedit\b|pencil", "✎✏🖉"),
-    (r"settings|\bgear\b", "⚙"),
-    (r"\bbell\b|notification|alert", "🔔"),
-    (r"\bcart\b|basket", "🛒"),
-    (r"theme|\bdark\b|\blight\b|\bmoon\b|\bsun\b", "🌙☾🌞☀◐"),
-    (r"information|\binfo\b", "ⓘℹ"),
+# Signs: the words of sentences and labels (English, Chinese), the characters, and their names in
+# fonts of icons and files.
+_SIGNS = (
+    (r"\bplus\b|increase|\badd\b|\bnew\b|添加|新增|增加", "+＋➕", r"plus|add"),
+    (r"\bminus\b|decrease|减少", "-−–➖", r"minus|subtract"),
+    (r"question mark|\bhelp\b|帮助", "?？❓❔", r"question|help"),
+    (r"\bclose\b|cross|dismiss|关闭|取消", "×✕✖xX⨯❌", r"times|close|xmark|x|cross|dismiss"),
+    (r"\bright\b|\bnext\b|下一", "›→▶>❯»⟩", r"(?:chevron|arrow|angle|caret)-right|next|forward"),
+    (
+        r"\bleft\b|\bprevious\b|\bback\b|上一|返回",
+        "‹←◀<❮«⟨",
+        r"(?:chevron|arrow|angle|caret)-left|prev\w*|back",
+    ),
+    (
+        r"menu|hamburger|\bmore\b|菜单|更多",
+        "☰≡⋮…⋯",
+        r"bars|menu|hamburger|ellipsis|dots|more\w*|kebab|list",
+    ),
+    (r"heart|like|favou?rite|\bsave\b|收藏|喜欢|点赞", "♥♡❤", r"heart|thumbs-up|like|favou?rite"),
+    (r"\bstar\b|收藏", "★☆⭐", r"star"),
+    (r"search|magnif|搜索|查找", "🔍🔎⌕", r"search|magnif\w*"),
+    (r"mail|message|chat|消息|聊天", "✉💬", r"mail|envelope|message|chat|comments?"),
+    (r"\bflag\b|标记", "⚑⚐🚩", r"flag"),
+    (r"\bplay\b|播放", "▶►⏵⏯", r"play"),
+    (r"\bpause\b|暂停", "⏸", r"pause"),
+    (r"delete|remove|trash|\bbin\b|删除|移除", "🗑", r"trash|del|delete|remove|bin"),
+    (r"\bedit\b|pencil|rename|编辑|修改", "✎✏🖉📝🖊", r"edit|pen|pencil|modify"),
+    (r"settings|\bgear\b|\bcog\b|设置", "⚙", r"cog|gear|settings?|sliders"),
+    (r"\bbell\b|notification|alert|通知", "🔔", r"bell|notifications?"),
+    (r"\bcart\b|basket|bag|购物", "🛒🛍", r"cart|basket|bag"),
+    (
+        r"theme|\bdark\b|\blight\b|\bmoon\b|\bsun\b|暗色|深色|夜间|主题",
+        "🌙☾🌞☀◐",
+        r"moon|sun|theme|dark\w*|light\w*",
+    ),
+    (r"information|\binfo\b|详情|信息", "ⓘℹ", r"info"),
+    (r"\bview\b|preview|\beye\b|show password|查看|预览", "👁", r"eye|view|visibility"),
+    (r"\bfilter\b|筛选", "", r"filter|funnel"),
+    (r"share|分享", "↗⤴", r"share"),
+    (r"copy|复制", "⧉📋", r"copy|clipboard"),
+    (r"download|export|下载|导出", "⬇↓", r"download"),
+    (r"upload|上传", "⬆↑", r"upload"),
+    (r"calendar|date|日历|日期", "📅📆", r"calendar"),
+    (r"profile|account|\buser\b|avatar|用户|头像|个人", "👤", r"user|person|avatar|profile"),
+    (r"\bhome\b|首页|主页", "🏠", r"home|house"),
+    (r"refresh|reload|刷新|重置", "↻⟳🔄", r"refresh|sync|rotate|reload"),
+    (
+        r"expand|unfold|chevron|dropdown|\bdown\b|展开",
+        "▾▼⌄∨",
+        r"(?:chevron|arrow|angle|caret)-down|expand",
+    ),
 )
 _BLANK = " \n\t\ufe0e\ufe0f"  # spaces, and what asks for the plain or the coloured form of a sign
 
@@ -137,7 +172,10 @@ def find_trigger(page: _Page, snapshot: Snapshot, query: TriggerQuery) -> FoundT
     else:
         return None
     used = acted_on(page, snapshot, element, query.action)
-    others = _others(snapshot, used, [one for _, _, one in ranked], query)
+    if by_id is None and score < _GUESSED * search.best and not search.names:
+        others = search.guesses(ranked, used)
+    else:
+        others = _others(snapshot, used, ranked, query)
     return FoundTrigger(used, by, min(score / search.best, 1.0), others, search.layout)
 
 
@@ -159,10 +197,11 @@ def _labelled(snapshot: Snapshot, query: TriggerQuery) -> Element | None:
 
 def _switch_beside(snapshot: Snapshot, found: Element, query: TriggerQuery) -> Element:
     """Return the switch that a mere text belongs to, where a switch is meant."""
-    meant = {one.strip().lower() for one in query.tags} & {"input", "label"}
+    switches = {"input", "label", "checkbox", "radio", "switch"}
+    meant = {one.strip().lower() for one in query.tags} & switches
     if not meant or query.action.kind != "click" or _is_control(found):
         return found
-    switches = [
+    beside = [
         one
         for one in snapshot.elements
         if (
@@ -173,11 +212,14 @@ def _switch_beside(snapshot: Snapshot, found: Element, query: TriggerQuery) -> E
         and _seen(one)
         and gap(one.box, found.box) <= _BESIDE
     ]
-    return min(switches, key=lambda one: gap(one.box, found.box), default=found)
+    return min(beside, key=lambda one: gap(one.box, found.box), default=found)
 
 
 def _others(
-    snapshot: Snapshot, found: Element, ranked: Sequence[Element], query: TriggerQuery
+    snapshot: Snapshot,
+    found: Element,
+    ranked: Sequence[tuple[float, bool, Element]],
+    query: TriggerQuery,
 ) -> tuple[Element, ...]:
     """Return what a person tries next: its label, what reacts near it, its heading and frame."""
     by_ref = {one.ref: one for one in snapshot.elements}
@@ -201,14 +243,17 @@ def _others(
     pointed = [one for one in shown if one.style.get("cursor") == "pointer" and one.text]
     headings = [one for one in shown if one.tag in ("h1", "h2", "h3", "h4", "img", "svg", "legend")]
     beside = [one for one in shown if away(one) <= 60 and _shows_something(one)]
+    inside = {found.parent, *(one.ref for one in snapshot.inside(found))}
+    alike = [one for _, read, one in ranked if read and one.ref not in inside]
     chosen = [
+        *[one for one in alike if one.ref != found.ref][:1],
         *sorted(labels, key=away)[:1],
         *sorted(listening, key=away)[:3],
         *sorted(headings, key=away)[:1],
         *sorted(beside, key=lambda one: (not _is_control(one), away(one)))[:1],
         *sorted(pointed, key=away)[:1],
         by_ref.get(found.parent or 0),
-        *ranked[:2],
+        *(one for _, _, one in ranked[:2]),
     ]
     tried: list[Element] = []
     for one in chosen:
@@ -218,7 +263,7 @@ def _others(
     return tuple(tried[:_OTHERS])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Search:
     """The elements of a page, each compared with the one that the reference acts on."""
 
@@ -226,18 +271,23 @@ class _Search:
     query: TriggerQuery
     layout: Layout
     names: tuple[str, ...]  # of the element, and what is read on it
-    symbols: str
+    signs: tuple[tuple[str, str, str], ...]  # that it may show
     place: PixelBox | None  # where it should be on this page
+    beside: tuple[PixelBox, ...]  # texts of the page that the sentence says it is beside
     ground: tuple[float, ...] | None  # the reference's colour there
 
     @classmethod
     def of(cls, snapshot: Snapshot, query: TriggerQuery) -> _Search:
         """Read the reference, and find its texts on the page."""
-        lines = query.lines()
+        lines = readable(query.lines(), snapshot)
         where = layout(lines, snapshot, query.size)
         named = query.name and not names_its_frame(query.name, query.trigger, lines, query.sentence)
         names = [query.name] if query.name and named and _is_written(query, snapshot) else []
-        symbols = "".join(signs for words, signs in _SYMBOLS if re.search(words, query.sentence))
+        # A long name is written out; what a short one means may be drawn instead.
+        said = query.sentence
+        if names and size(names[0]) > _SHORT_NAME:
+            said = said.replace(names[0], "")
+        signs = tuple(one for one in _SIGNS if re.search(one[0], said, re.IGNORECASE))
         place = ground = None
         if query.trigger is not None:
             read = " ".join(
@@ -251,7 +301,8 @@ class _Search:
             place = where.place(query.trigger)
             if query.picture is not None:
                 ground = _colour(query.picture, query.trigger)
-        return cls(snapshot, query, where, tuple(names), symbols, place, ground)
+        beside = tuple(_beside(query.sentence, snapshot))
+        return cls(snapshot, query, where, tuple(names), signs, place, beside, ground)
 
     @property
     def best(self) -> float:
@@ -260,7 +311,8 @@ class _Search:
 
     @property
     def _is_slider(self) -> bool:
-        return bool({one.strip().lower() for one in self.query.tags} & {"input", "progress"})
+        tags = {one.strip().lower() for one in self.query.tags}
+        return bool(tags & {"input", "progress", "slider", "range"})
 
     def likeliest(
         self, ranked: Sequence[tuple[float, bool, Element]]
@@ -270,11 +322,35 @@ class _Search:
             return ranked[0]
         controls = [one for one in ranked if _is_control(one[2])]
         at_place = (one for one in controls if self._near(one[2]) >= _AT_PLACE)
-        # A guess, of what takes such an act: acting on it tells whether it is the one.
+        # A guess, of what takes such an act, or of what shows no text where none is asked for:
+        # acting on it tells whether it is the one.
         takes = self.query.action.kind in ("drag", "select", "type")
         likely = [one for one in controls if not _NUMBERED.fullmatch(one[2].id.strip())]
-        guess = likely[0] if takes and likely and likely[0][0] >= _GUESS else None
+        if not takes:
+            likely = [] if self.names else [one for one in likely if self._is_mute(one[2])]
+        guess = likely[0] if likely and likely[0][0] >= _GUESS else None
+        if guess is not None and not takes:
+            guess = (min(guess[0], _GUESSED * self.best - 0.01), False, guess[2])
         return next(at_place, guess)
+
+    def guesses(
+        self, ranked: Sequence[tuple[float, bool, Element]], found: Element
+    ) -> tuple[Element, ...]:
+        """Return what else may be the sign that is asked for: one of each kind."""
+        chosen: dict[str, Element] = {}
+        known = {found.ref, found.parent, *(one.ref for one in self.snapshot.inside(found))}
+        for _, _, one in ranked:
+            if one.ref not in known and _is_control(one) and self._is_mute(one):
+                chosen.setdefault(f"{one.label} {self.icons.get(one.ref, '')}", one)
+        own = f"{found.label} {self.icons.get(found.ref, '')}"
+        return tuple(one for name, one in chosen.items() if name != own)[:_OTHERS]
+
+    @staticmethod
+    def _is_mute(element: Element) -> bool:
+        return (
+            not any(map(str.isalnum, element.text))
+            and max(element.box.width, element.box.height) <= _ICON
+        )
 
     def ranked(self) -> list[tuple[float, bool, Element]]:
         """Return the elements that may be meant, the likeliest first, and whether texts say so."""
@@ -282,7 +358,9 @@ class _Search:
         if self.query.action.kind == "drag" and not self._is_slider:
             takes = None  # a card may be dragged by listeners of the whole page
         if takes is not None and not any(map(takes, self.snapshot.elements)):
-            takes = None
+            # A number that is written stands for a slider.
+            written = takes is _takes_drag and any(map(_takes_text, self.snapshot.elements))
+            takes = _takes_text if written else None
         scored = []
         for one in self.snapshot.elements:
             if one.tag in ("html", "body") or min(one.box.width, one.box.height) < 3:
@@ -303,34 +381,75 @@ class _Search:
 
     def score(self, element: Element) -> tuple[float, bool]:
         """Return how much an element is like the reference's, and whether it reads like it."""
+        score, reads = self._alone(element)
+        return score + self._beside(element), reads
+
+    def _beside(self, element: Element) -> float:
+        """Return a bonus for being in one row with a text that the sentence says it is beside."""
+        y = element.box.centre[1]
+        away = [
+            gap(one, element.box) for one in self.beside if one.top - _ROW <= y <= one.bottom + _ROW
+        ]
+        return 0.0 if not away else 1.2 if min(away) <= _BESIDE_TEXT else 0.6
+
+    def _alone(self, element: Element) -> tuple[float, bool]:
         reads = self._reads(element)
         near = self._near(element)
         kind = self._kind(element)
         if not self.names or not any(map(plain, self.names)):
             # Nothing is written on it: place, kind and look decide.
-            symbol = element.label.strip(_BLANK) in tuple(self.symbols)
+            sign = self._sign(element)
             look = self._look(element)
             size = self._size(element)
-            mute = not plain(element.label) or len(element.label) <= 2
+            mute = not any(map(str.isalnum, element.label)) or len(element.label) <= 2
             return (
-                2.0 * near + kind + 0.8 * look + 0.6 * size + 1.2 * symbol + 0.6 * mute - 0.4,
-                symbol,
+                2.0 * near + kind + 0.8 * look + 0.6 * size + 1.2 * sign + 0.6 * mute - 0.4,
+                sign,
             )
         if reads >= _READS_ALIKE:
             # The same words at the other end of a long page are another element.
             return (3 if near > _ELSEWHERE or self.place is None else 1) * reads + (
                 1.2 * kind + 1.5 * near
             ), True
-        if not plain(element.label):
-            size = self._size(element)
-            return 1.6 * near + 0.8 * kind + 0.5 * self._look(element) + 0.4 * size - 0.6, False
+        if not any(map(str.isalnum, element.label)):
+            look, size, sign = self._look(element), self._size(element), self._sign(element)
+            return 1.6 * near + 0.8 * kind + 0.5 * look + 0.4 * size + 1.8 * sign - 0.6, False
         return 1.5 * reads + 0.7 * kind + 0.9 * near - 0.3, False
 
     def _reads(self, element: Element) -> float:
         label = element.label
         if not label.strip() or len(label) > 300:
             return 0.0
-        return max((_alike(name, label) for name in self.names), default=0.0)
+        shown = {label, element.text}  # a sign may have a name for screen readers, too
+        return max((_alike(name, one) for name in self.names for one in shown), default=0.0)
+
+    def _sign(self, element: Element) -> bool:
+        """Return whether it shows, or is called by, a sign that stands for what is asked for."""
+        if not self.signs or not _is_control(element):
+            return False
+        small = max(element.box.width, element.box.height) <= _ICON
+        label = element.label.strip(_BLANK)
+        icon = self.icons.get(element.ref, "") if small else ""
+        for words, characters, names in self.signs:
+            if label in tuple(characters):
+                return True
+            if small and label and re.search(words, label, re.IGNORECASE):
+                return True
+            if icon and re.search(rf"(?<![a-z])(?:{names})(?![a-z])", icon, re.IGNORECASE):
+                return True
+        return False
+
+    @cached_property
+    def icons(self) -> dict[int, str]:
+        """Return what the source calls the drawings on each element."""
+        found: dict[int, str] = {}
+        for one in reversed(self.snapshot.elements):  # what is in an element comes after it
+            said = f"{one.attributes.get('icon', '')} {found.get(one.ref, '')}".strip()
+            if said:
+                found[one.ref] = said
+                if one.parent is not None:
+                    found[one.parent] = f"{said} {found.get(one.parent, '')}"[:400]
+        return found
 
     def _near(self, element: Element) -> float:
         if self.place is None:
@@ -403,7 +522,26 @@ def _is_written(query: TriggerQuery, snapshot: Snapshot) -> bool:
     name = query.name or ""
     if re.search(r"[\"“«`']\s*" + re.escape(name), query.sentence) or not query.sentence:
         return True
-    return any(_alike(name, one.label) >= _READS_ALIKE for one in snapshot.elements)
+    if re.search(r"\bicon\b", name):
+        return False  # it shows a sign
+    # One of its words alone is no name: the second picture of the collection.
+    return any(
+        plain(name) in plain(one.label) or similarity(name, one.label) >= _READS_ALIKE
+        for one in snapshot.elements
+    )
+
+
+def _beside(sentence: str, snapshot: Snapshot) -> list[PixelBox]:
+    """Return the texts that a sentence names as neighbours: the star of the mail from Lena."""
+    found = re.search(r"\b(?:of|beside|before|next to|near|from|for)\b(.*)", sentence)
+    said = re.sub(r"[^\w\s]", " ", found[1]) if found else ""
+    words = said.split()
+    names = {plain(" ".join(words[start:])) for start in range(len(words))}
+    return [
+        text_box(one)
+        for one in snapshot.elements
+        if size(plain(one.text)) > 3 and plain(one.text) in names
+    ]
 
 
 def _off(place: PixelBox, x: float, y: float) -> float:

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.evidence import Difference
-from uiproof.benchmarks.interaction2code.verifier.layout import gap, moved
+from uiproof.benchmarks.interaction2code.verifier.layout import gap, moved, text_box
 from uiproof.benchmarks.interaction2code.verifier.objects import (
     Motion,
     Side,
@@ -150,6 +150,7 @@ def _words(o: Observation) -> list[Expected]:
         text, box, size = _summary(group)
         # Words that new ones cover or replace matter less than words that only go.
         weight = 0.25 if new is not None and new.overlap(box) else 0.05 if veiled else 0.6
+        weight = 0.05 if theirs.front is not None else weight  # something else covers them
         there = found_letters(group, mine.went) >= const.MOSTLY
         place = o.layout.place(box)
         status = "present" if there else "different" if _changes_at(o, place) else "absent"
@@ -216,7 +217,10 @@ def _areas(o: Observation) -> list[Expected]:
         new = _new_pixels(theirs, part.box)
         if _changes_at(o, place, const.MUCH * part.pixels):
             around = pixels.grown(place, const.PART_GAP, *mine.size)
-            alike = pixels.same_colours(new, _new_pixels(mine, around)) >= const.HALF
+            # Where no text tells what it is, something at its place has to do.
+            alike = not o.layout.anchors or (
+                pixels.same_colours(new, _new_pixels(mine, around)) >= const.HALF
+            )
             found.append(replace(one, status="present" if alike else "different"))
             continue
         twins = [
@@ -235,7 +239,10 @@ def _areas(o: Observation) -> list[Expected]:
         status: Status = "absent"
         box = mine.trigger
         if mask.sum() > 0.03 * mine.own.sum():
-            alike = pixels.same_colours(theirs.after[own], mine.after[mask]) >= const.HALF
+            # A field shows what is written in it, in whatever colour.
+            alike = o.reference.action.kind in ("type", "select") or (
+                pixels.same_colours(theirs.after[own], mine.after[mask]) >= const.HALF
+            )
             status = "present" if alike else "different"
         elif (peer := _changed_peer(o, theirs.after[own], pieces)) is not None:
             status, box = "peer", peer
@@ -278,6 +285,8 @@ def _placed(
         away = median(gap(place(a.box), b.box) for a, b in pairs) if copy else gap(place(want), at)
         return away <= limit
 
+    if not copy and not moving and _in_other_row(o, want, at):
+        return "peer", at
     if near(where.place) or (not copy and _same_neighbours(o, want, at)):
         return "present", at
     trigger = o.reference.trigger
@@ -288,8 +297,25 @@ def _placed(
     return _elsewhere(o, mapped, at), at
 
 
+def _in_other_row(o: Observation, want: PixelBox, at: PixelBox) -> bool:
+    """Return whether a text that changes in a row of the reference does so in another one here."""
+    old = [text_box(one) for one in o.generated.snapshot.elements if one.text.strip()]
+    changes = any(one.box.overlap(want) for one in o.theirs.went)
+    if not changes or not any(box.overlap(at) for box in old):
+        return False
+
+    def row(box: PixelBox, boxes: Iterable[tuple[int, PixelBox]]) -> set[int]:
+        return {number for number, one in boxes if one.top <= box.centre[1] <= one.bottom}
+
+    theirs = row(want, enumerate(one.theirs for one in o.later.anchors))
+    mine = row(at, enumerate(one.mine for one in o.later.anchors))
+    return len(theirs & mine) < const.MUCH * min(len(theirs), len(mine))
+
+
 def _elsewhere(o: Observation, place: PixelBox, at: PixelBox) -> Status:
     """Return whether something that is not at its place is on a peer, or only misplaced."""
+    if not o.layout.anchors:  # places can hardly be told
+        return "present" if gap(place, at) <= const.AROUND_TEXT else "misplaced"
     if o.outcome.changes.appeared:
         return "peer" if _beside_peer(o, place, at) else "misplaced"
     overwritten = any(one.box.overlap(at) for one in o.mine.went)

@@ -11,7 +11,11 @@ CHANGE = 3  # colour: one browser drawing the same twice differs by less
 SPECK = 10  # pixels: less than the smallest letter that reads differently
 TRACE = 4  # pixels: the least change that counts at all
 INK = 32  # colour: the least contrast of a drawing with its background
-EQUAL_FIT = 0.03  # places that fit a patch almost as well as the best
+SCALED = 17  # pixels around a clear change that count with it on pictures that were scaled
+
+BRIGHT = 200  # of 255: the ground of a page that a veil makes darker
+VEIL_STEP = 4  # pixels of which one is looked at
+LEAST_FRONT, MOST_FRONT = 0.005, 0.7  # share of a page that a dialog takes
 
 # --- texts
 ALIKE_TEXT = 0.75  # similarity from which texts are the same, OCR errors apart
@@ -22,6 +26,8 @@ FEW_LETTERS = 8  # fewer may be an OCR error
 
 # --- pages on one canvas
 FOCUS_RING = 6  # pixels around a trigger in which browsers draw its focus
+
+FIELD_HEIGHT = 100  # pixels: the tallest field of one line, with its frame
 
 # --- the trigger
 LEAST_SIDE = 3  # smaller elements cannot be seen
@@ -99,7 +105,6 @@ TAG_SYNONYMS = {
     "tab": "button",
 }
 ALIKE_TAGS = ({"select", "option", "datalist"}, {"detail", "summary"}, {"input", "progress"})
-TOGGLE_STATES = ("aria-expanded", "aria-pressed", "aria-checked")
 
 # --- both sides compared by their texts and objects
 LONG_WORD, MISREAD = 5, 0.65  # letters, and similarity of a word that is struck through
@@ -122,4 +127,5 @@ WRITTEN = 0.03  # share of an area from which its words stand for it
 MOST_PARTS = 30  # pieces of a change that are followed
 BELONGS = 160  # pixels within which a text or heading is that of an element
 MORE_ALIKE = 0.2  # by which an element that works must be more like the reference's
+GUESS = 0.4  # likeness below which an element without an id may be any other
 BESIDE_NAME = 40  # pixels from which a name in the sentence is not on the element

@@ -35,6 +35,7 @@ class ReferenceEvidence:
     visuals: tuple[str, ...] = ()
     reverts: bool = False  # the graph has a way back: acting again must undo it
     read: Callable[[Rgb], Sequence[OcrLine]] | None = None  # OCR, of crops of either side
+    scaled: bool = False  # its pictures are not pixel by pixel those of a browser
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from math import hypot, log1p
-from statistics import median
+from math import log1p
 
 import cv2
 import numpy as np
@@ -20,9 +19,8 @@ from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.assignment import Assignment, in_line
 from uiproof.benchmarks.interaction2code.verifier.element import kind_fits, kinds_of, trigger_tags
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask
-from uiproof.benchmarks.interaction2code.verifier.layout import Layout, gap, moved, shift
+from uiproof.benchmarks.interaction2code.verifier.layout import Layout, gap, shift
 from uiproof.benchmarks.interaction2code.verifier.objects import (
-    Motion,
     Side,
     Word,
     found_letters,
@@ -36,7 +34,7 @@ from uiproof.benchmarks.interaction2code.verifier.observation import (
     likeness,
     trigger_names,
 )
-from uiproof.benchmarks.interaction2code.verifier.text_compare import has_digit, plain, size
+from uiproof.benchmarks.interaction2code.verifier.text_compare import has_digit, plain
 from uiproof.browser.snapshots import Element
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
@@ -48,7 +46,7 @@ _BACK = re.compile(
     r"|undo|undoes|restor\w+|leaving|toggl\w+|moving away"
     r"|switching (?:it )?(?:off|back)|untick\w*|uncheck\w*|clos(?:es|ing) it|folds? it"
     r"|collapses? it|removes it|hides it|turns? (?:it )?off|back to|reverts?|goes back"
-    r"|deselect\w*)\b"
+    r"|deselect\w*|unfold\w*|expand\w*|collapse\w*|(?:un)?tick\w*)\b"
 )
 _WINDOW = re.compile(r"(?i)\b(?:separate|browser|new) (?:browser )?(?:window|tab)\b|\bnew page\b")
 _OVERLAY = re.compile(
@@ -70,10 +68,9 @@ class Features:
     says_color: float
     says_component: float
     says_window: float
-    says_position: float
-    says_size: float
     says_switch: float
     says_browser_window: float
+    says_page: float
     says_overlay: float
     says_back: float
     # the element
@@ -86,7 +83,6 @@ class Features:
     offset: float  # from the place with the same surroundings
     raw_offset: float
     neighbours: float  # share of the texts around it that are around the reference's
-    size_ratio: float
     look: float  # correlation with the reference's picture
     place_look: float  # the same, of what is at the reference's place
     rival: float  # an element that reads more like the reference's
@@ -94,22 +90,17 @@ class Features:
     belongs: float  # it is a text, heading or label, or reads like what is meant
     shrinks: float  # it becomes smaller where the reference's grows
     sibling: float  # a thing of its kind changes as it should
-    control: float  # a person sees that something can be done with it
+    beyond: float  # new words are above its row and should be below it, or reversed
     other_action: float
-    refused: float
     # the pages before
     shared: float
     close: float
     # the amount of change
-    reference_area: float
-    area: float
     reference_own: float
     own: float
     reference_elsewhere: float
     elsewhere: float
     approach: float  # share of the change that pointing does
-    dom: float
-    errors: float
     # events
     dialog: float
     window: float
@@ -124,77 +115,43 @@ class Features:
     came_recall: float
     came_precision: float
     went_recall: float
-    went_precision: float
     number_recall: float
     number_precision: float
     shown_after: float  # share of the reference's new words that are there afterwards at all
     shown_before: float  # and before
-    went_stays: float  # share of the reference's gone words that are still there
-    went_known: float  # and that were there before: the rest was left out of the page
     relative: float  # recall, as a share of the texts that the page has at all
     moved_recall: float
-    moved_precision: float
-    moved_way: float  # cosine of the ways
-    moved_far: float  # ratio of the ways
-    scale: float  # difference of the growth of letters
-    reference_scale: float
     # places
-    came_off: float  # of the new words, by the layout
-    came_off_trigger: float  # and by the trigger
-    came_off_least: float
-    came_context: float  # share of their neighbours that are the reference's
-    went_off: float
-    went_context: float
-    direction: float  # cosine between the ways from the trigger to the change
-    distance: float  # difference of these ways
     area_recall: float  # by the layout
     area_precision: float
     context: float  # of the changed area
     parts: float  # share of the reference's pieces at whose places anything changes
-    part_letters: float  # letters on the largest piece at whose place nothing changes
-    reference_growth: float
     growth: float
-    growth_off: float
-    reference_covered: float  # share of the change on which other words were
-    covered: float
     floating: float
     floating_area: float
     over: float  # what appears covers words that stay
     veil: float  # share of the page that looks different
     reference_veil: float
-    wide: float  # ratio of the changed boxes' widths
-    high: float
     # colours and drawings
     same_before: float  # share of the changed area that looks as the reference's, before
     same_after: float  # and after: on near copies
     colour: float  # likeness of the new colours
-    colour_before: float
     own_colour: float
-    lighter: float  # whether both become lighter or darker
-    reference_lighter: float
-    ink: float
-    reference_ink: float
     # kinds of change of the generated page
     appeared: float
     vanished: float
     retexted: float
     recoloured: float
     resized: float
-    restated: float
     pushed: float
-    shifted: float
     own_state: float
     # the way back
     back: float  # share of the change that acting again undoes
-    back_role: float  # the role promises it
     # other elements, where this one does nothing
     other_works: float
-    other_recall: float
     other_area: float
-    other_gap: float
     other_belongs: float
     other_same: float  # share of its change that looks as the reference's, on near copies
-    other_reads: float
     # the expected changes, weighed by their importance, and all that happens besides
     present: float
     misplaced: float
@@ -249,10 +206,9 @@ def _said(o: Observation) -> dict[str, float]:
         "says_color": float("color" in visuals),
         "says_component": float("new component" in visuals),
         "says_window": float("new window" in visuals),
-        "says_position": float("position" in visuals),
-        "says_size": float("size" in visuals),
         "says_switch": float("switch" in visuals),
-        "says_browser_window": float(bool(_WINDOW.search(text)) or "new page" in visuals),
+        "says_browser_window": float(bool(_WINDOW.search(text))),
+        "says_page": float("new page" in visuals),
         "says_overlay": float(bool(_OVERLAY.search(text))),
         "says_back": float(bool(_BACK.search(o.reference.description)) or o.reference.reverts),
     }
@@ -262,9 +218,10 @@ def _element(o: Observation) -> dict[str, float]:
     found, trigger, snapshot = o.found, o.reference.trigger, o.generated.snapshot
     names = trigger_names(o)
     # A switch without a text of its own has it beside it.
-    reads = likeness(names, found.label) if names and plain(found.label) else UNKNOWN
+    lettered = any(map(str.isalnum, found.label))
+    reads = likeness(names, found.label) if names and lettered else UNKNOWN
     fits = _kind_fits(o)
-    offset = raw = neighbours = ratio = look = place_look = UNKNOWN
+    offset = raw = neighbours = look = place_look = UNKNOWN
     if trigger is not None:
         place = o.layout.place(trigger, without=trigger)
         offset, raw = _log(shift(place, found.box)), _log(shift(trigger, found.box))
@@ -272,7 +229,6 @@ def _element(o: Observation) -> dict[str, float]:
         mine = {one.text for one in o.layout.around(found.box, mine=True, most=6)}
         if theirs:
             neighbours = len(theirs & mine) / len(theirs)
-        ratio = _log(abs(found.box.area / max(trigger.area, 1) - 1))
         look = _correlation(o.reference.before, trigger, o.generated.before, found.box)
         place_look = _correlation(o.reference.before, trigger, o.generated.before, place)
     rivals = [
@@ -294,7 +250,6 @@ def _element(o: Observation) -> dict[str, float]:
         "offset": offset,
         "raw_offset": raw,
         "neighbours": neighbours,
-        "size_ratio": ratio,
         "look": look,
         "place_look": place_look,
         "rival": max(rivals, default=0.0) - reads if reads >= 0 else UNKNOWN,
@@ -302,11 +257,10 @@ def _element(o: Observation) -> dict[str, float]:
         "belongs": float(_belongs(o, found, names)),
         "shrinks": float(_shrinks(o)),
         "sibling": float(_sibling(o)),
-        "control": float(is_control(found)),
+        "beyond": float(_is_beyond(o)),
         "other_action": float(
             o.generated.action is not None and o.generated.action.kind != o.reference.action.kind
         ),
-        "refused": float(o.outcome.refused is not None),
         "shared": o.layout.shared,
         "close": o.layout.close,
     }
@@ -326,6 +280,9 @@ def _belongs(o: Observation, element: Element, names: Sequence[str]) -> bool:
         return place is None or (
             gap(place, element.box) <= const.BELONGS and not _is_one_of(o, element)
         )
+    if names and not any(map(str.isalnum, element.label)) and is_control(element):
+        # A sign beside the button with the text.
+        return gap(element.box, o.found.box) <= const.BESIDE_NAME
     called = [*names, *([o.reference.action.value] if o.reference.action.value else [])]
     return bool(plain(element.label)) and likeness(called, element.label) >= const.ALL_WORDS
 
@@ -333,7 +290,10 @@ def _belongs(o: Observation, element: Element, names: Sequence[str]) -> bool:
 def _is_one_of(o: Observation, element: Element) -> bool:
     """Return whether an element is one of several with a pointer, each for itself."""
     pointed = element.style.get("cursor") == "pointer"
-    return pointed and any(one.style.get("cursor") == "pointer" for one in _peers(o, element))
+    return pointed and any(
+        one.style.get("cursor") == "pointer" and 0.5 <= one.box.width / element.box.width <= 2
+        for one in _peers(o, element)
+    )
 
 
 def _peers(o: Observation, element: Element) -> list[Element]:
@@ -342,7 +302,7 @@ def _peers(o: Observation, element: Element) -> list[Element]:
         one
         for one in o.generated.snapshot.elements
         if one.tag == element.tag
-        and one.ref != element.ref
+        and one.ref not in (element.ref, o.found.ref)
         and not _related(one, element)
         and abs(one.box.height - element.box.height) <= const.PEER_SLACK
         and in_line(one.box, element.box)
@@ -390,6 +350,29 @@ def _sibling(o: Observation) -> bool:
     return nearest <= const.BESIDE and nearest + const.PEER_SLACK < gap(found.box, new.box)
 
 
+def _is_beyond(o: Observation) -> bool:
+    """Return whether words that push others away come on the other side of the element's row."""
+    trigger = o.reference.trigger
+    pairs = matched_words(o.theirs.came, o.mine.came, o.later.place)
+    if trigger is None or not pairs or not (o.theirs.moved and o.mine.moved):
+        return False
+    want, at = (_around_words([pair[side] for pair in pairs]) for side in (0, 1))
+    if want is None or at is None:
+        return False
+    row = [
+        one
+        for one in o.later.anchors
+        if min(one.theirs.bottom, trigger.bottom) - max(one.theirs.top, trigger.top) > 0
+    ]
+    turned = 0
+    for one in row:
+        theirs = want.centre[1] - one.theirs.centre[1]
+        mine = at.centre[1] - one.mine.centre[1]
+        near = const.BESIDE < abs(mine) <= abs(theirs) + const.TEXT_AWAY
+        turned += theirs * mine < 0 and near
+    return bool(row) and turned > const.HALF * len(row)
+
+
 def _around_words(words: Sequence[Word]) -> PixelBox | None:
     box: PixelBox | None = None
     for one in words:
@@ -408,7 +391,7 @@ def _kind_fits(o: Observation) -> bool:
     kinds = kinds_of(found, snapshot)
     if kind_fits(tags, kinds, alike=o.layout.close > 0.7):
         return True
-    wanted = {one.strip().lower() for one in tags}
+    wanted = {const.TAG_SYNONYMS.get(one.strip().lower(), one.strip().lower()) for one in tags}
     fields = {"input", "textarea", "select", "option", "datalist", "progress"}
     if o.layout.close < const.HALF and not (fields & wanted or fields & set(kinds)):
         return True  # built anew: what can be clicked is a matter of style
@@ -468,30 +451,16 @@ def _amounts(o: Observation) -> dict[str, float]:
         there = pixels.fitted(o.generated.approach, *mine.size)
         done = mine.changed & ~pixels.changed(there, mine.after)
         approach = float(done.sum() / mine.changed.sum())
-    told = o.outcome.changes
-    dom = [
-        *told.appeared,
-        *told.vanished,
-        *(
-            new
-            for kind in (told.retexted, told.recoloured, told.moved, told.resized)
-            for _, new in kind
-        ),
-    ]
     events = o.outcome.events
     return {
-        "reference_area": _log(theirs.changed.sum()),
-        "area": _log(mine.changed.sum()),
         "reference_own": float((theirs.changed & theirs.own).sum() / max(theirs.own.sum(), 1)),
         "own": float((mine.changed & mine.own).sum() / max(mine.own.sum(), 1)),
         "reference_elsewhere": _log(theirs.elsewhere.sum()),
         "elsewhere": _log(mine.elsewhere.sum()),
         "approach": approach,
-        "dom": _log(len([one for one in dom if one.ref != o.found.ref])),
-        "errors": float(bool(events.errors)),
         "dialog": float(bool(events.dialogs)),
         "window": float(bool(events.windows or events.downloads)),
-        "leaves": float(told.new_page or bool(_destination(o))),
+        "leaves": float(o.outcome.changes.new_page or bool(_destination(o))),
     }
 
 
@@ -528,15 +497,10 @@ def _words(o: Observation) -> dict[str, float]:
         arrived = o.arrived
     after = [*mine.kept, *mine.came, *(Word(one.text, one.after) for one in mine.moved)]
     before = [*mine.kept, *mine.went, *(Word(one.text, one.before) for one in mine.moved)]
-    pushed = _own_motions(theirs), _own_motions(mine)
-    their_way, my_way = _mean_way(pushed[0]), _mean_way(pushed[1])
     recall = found_letters(theirs.came, arrived)
     known = found_letters(theirs.went, before)
     # Pages that are built anew leave texts out, of what is there before and after alike.
     kept = known if letters(theirs.went) >= const.FEW_LETTERS else 0.5 + 0.5 * o.layout.shared
-    scales = _growth_of_letters(theirs), _growth_of_letters(mine)
-    if scales[1] is not None:
-        scales = scales[0], _font_growth(o) or scales[1]
     return {
         "reference_came": _log(letters(theirs.came)),
         "reference_went": _log(letters(theirs.went)),
@@ -547,150 +511,46 @@ def _words(o: Observation) -> dict[str, float]:
         "came_recall": recall,
         "came_precision": found_letters(mine.came, theirs.came),
         "went_recall": found_letters(theirs.went, mine.went),
-        "went_precision": found_letters(mine.went, theirs.went),
         "number_recall": found_letters(_numbers(theirs.came), _numbers(arrived)),
         "number_precision": found_letters(_numbers(mine.came), _numbers(theirs.came)),
         "shown_after": found_letters(theirs.came, after),
         "shown_before": found_letters(theirs.came, before),
-        "went_stays": found_letters(theirs.went, after),
-        "went_known": known,
         "relative": UNKNOWN if recall < 0 else min(1.0, recall / max(kept, 0.3)),
         "moved_recall": found_letters(theirs.moved, mine.moved),
-        "moved_precision": found_letters(mine.moved, theirs.moved),
-        "moved_way": _cosine(their_way, my_way),
-        "moved_far": UNKNOWN
-        if their_way is None or my_way is None
-        else _log(abs(hypot(*their_way) - hypot(*my_way))),
-        "scale": UNKNOWN if scales[0] is None or scales[1] is None else abs(scales[0] - scales[1]),
-        "reference_scale": scales[0] or 0.0,
     }
-
-
-def _own_motions(side: Side) -> list[Motion]:
-    return [one for one in side.moved if size(one.text) > 2]
-
-
-def _mean_way(motions: Sequence[Motion]) -> tuple[float, float] | None:
-    if not motions:
-        return None
-    return median(one.way[0] for one in motions), median(one.way[1] for one in motions)
-
-
-def _cosine(one: tuple[float, float] | None, other: tuple[float, float] | None) -> float:
-    if one is None or other is None:
-        return UNKNOWN - 1
-    lengths = hypot(*one) * hypot(*other)
-    return (one[0] * other[0] + one[1] * other[1]) / lengths if lengths > 0 else 0.0
-
-
-def _growth_of_letters(side: Side) -> float | None:
-    ratios = [
-        (one.after.height / max(one.before.height, 1) - 1)
-        for one in side.moved
-        if size(one.text) > 3 and one.before.height >= 6
-    ]
-    return median(ratios) if ratios else None
-
-
-def _font_growth(o: Observation) -> float | None:
-    """Return by how much the letters of texts grow that are there before and after."""
-    old = {one.ref: one for one in o.generated.snapshot.elements}
-    ratios = []
-    for one in o.outcome.snapshot.elements:
-        was = old.get(one.ref)
-        if was is None or not one.text or was.text != one.text:
-            continue
-        sizes = [float(each.style.get("font-size", "0px")[:-2] or 0) for each in (was, one)]
-        if sizes[0] and sizes[0] != sizes[1]:
-            ratios.append(sizes[1] / sizes[0] - 1)
-    return median(ratios) if ratios else 0.0
 
 
 # --- places
 
 
 def _places(o: Observation) -> dict[str, float]:
-    theirs, mine = o.theirs, o.mine
     later = o.later
-    pairs = matched_words(theirs.came, o.arrived, later.place)
-    by_layout = [gap(later.place(a.box), b.box) for a, b in pairs]
-    by_trigger: list[float] = []
-    trigger = o.reference.trigger
-    if trigger is not None:
-        (x, y), (to_x, to_y) = trigger.centre, o.found.box.centre
-        dx, dy = round(to_x - x), round(to_y - y)
-        by_trigger = [gap(moved(a.box, dx, dy), b.box) for a, b in pairs]
-    least = (
-        [min(pair) for pair in zip(by_layout, by_trigger, strict=True)] if by_trigger else by_layout
-    )
-    gone = matched_words(theirs.went, mine.went, o.layout.place)
-    went_off = [gap(o.layout.place(a.box), b.box) for a, b in gone]
-    parts = theirs.parts(), mine.parts()
-    ways = [
-        _way(side.trigger, [(one.box, one.pixels) for one in some])
-        for side, some in zip((theirs, mine), parts, strict=True)
-    ]
+    parts = o.theirs.parts(), o.mine.parts()
     recall, precision = _area_overlap(o, later)
-    reference_growth = o.reference.after.shape[0] - o.reference.before.shape[0]
     growth = o.outcome.picture.shape[0] - o.generated.before.shape[0]
-    boxes = [_around(some) for some in parts]
-    wide = high = UNKNOWN
-    if boxes[0] is not None and boxes[1] is not None:
-        wide = _log(abs(boxes[0].width - boxes[1].width))
-        high = _log(abs(boxes[0].height - boxes[1].height))
     return {
-        "came_off": _log(median(by_layout)) if by_layout else UNKNOWN,
-        "came_off_trigger": _log(median(by_trigger)) if by_trigger else UNKNOWN,
-        "came_off_least": _log(median(least)) if least else UNKNOWN,
-        "came_context": _context(later, pairs),
-        "went_off": _log(median(went_off)) if went_off else UNKNOWN,
-        "went_context": _context(o.layout, gone),
-        "direction": _cosine(*ways),
-        "distance": UNKNOWN
-        if ways[0] is None or ways[1] is None
-        else _log(hypot(ways[0][0] - ways[1][0], ways[0][1] - ways[1][1])),
         "area_recall": recall,
         "area_precision": precision,
         "context": _area_context(later, parts),
-        **_pieces(o, later, parts[0]),
-        "reference_growth": _signed_log(reference_growth),
+        "parts": _pieces(o, later, parts[0]),
         "growth": _signed_log(growth),
-        "growth_off": _log(abs(reference_growth - growth)),
-        "reference_covered": _covered(theirs),
-        "covered": _covered(mine),
         **_floating(o),
-        "wide": wide,
-        "high": high,
     }
 
 
-def _pieces(o: Observation, later: Layout, parts: Sequence[pixels.Cluster]) -> dict[str, float]:
-    """Return how many of the reference's pieces change here too, and what is on the others."""
+def _pieces(o: Observation, later: Layout, parts: Sequence[pixels.Cluster]) -> float:
+    """Return how many of the reference's pieces change here too."""
     if not parts or not o.mine.elsewhere.any():
-        return {"parts": 0.0 if parts else UNKNOWN, "part_letters": 0.0}
-    there = missing = 0
+        return 0.0 if parts else UNKNOWN
+    there = 0
     for part in parts[: const.MOST_PARTS]:
         place = pixels.grown(later.place(part.box), const.PART_GAP, *o.mine.size)
-        if pixels.count(o.mine.changed, place) >= const.TRACE:
-            there += 1
-        else:
-            words = [one for one in o.theirs.came if part.box.contains(*one.box.centre)]
-            missing = max(missing, letters(words))
-    return {"parts": there / min(len(parts), const.MOST_PARTS), "part_letters": _log(missing)}
+        there += pixels.count(o.mine.changed, place) >= const.TRACE
+    return there / min(len(parts), const.MOST_PARTS)
 
 
 def _signed_log(value: float) -> float:
     return _log(value) if value >= 0 else -_log(-value)
-
-
-def _context(where: Layout, pairs: Sequence[tuple[Word, Word]]) -> float:
-    shares = []
-    for a, b in pairs[:20]:
-        theirs = {one.theirs for one in where.around(a.box, mine=False, most=3)}
-        mine = {one.theirs for one in where.around(b.box, mine=True, most=3)}
-        if theirs:
-            shares.append(len(theirs & mine) / len(theirs))
-    return sum(shares) / len(shares) if shares else UNKNOWN
 
 
 def _area_context(
@@ -708,24 +568,6 @@ def _area_context(
     if not total or not sets[1]:
         return UNKNOWN
     return sum(weight for box, weight in sets[0].items() if box in sets[1]) / total
-
-
-def _way(
-    trigger: PixelBox | None, parts: Sequence[tuple[PixelBox, int]]
-) -> tuple[float, float] | None:
-    if trigger is None or not parts:
-        return None
-    total = sum(count for _, count in parts)
-    x = sum(box.centre[0] * count for box, count in parts) / total
-    y = sum(box.centre[1] * count for box, count in parts) / total
-    return x - trigger.centre[0], y - trigger.centre[1]
-
-
-def _around(parts: Sequence[pixels.Cluster]) -> PixelBox | None:
-    box: PixelBox | None = None
-    for one in parts:
-        box = one.box if box is None else box.union(one.box)
-    return box
 
 
 def _area_overlap(o: Observation, later: Layout) -> tuple[float, float]:
@@ -760,16 +602,6 @@ def _cells(mask: Mask) -> set[tuple[int, int]]:
     return set(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
-def _covered(side: Side) -> float:
-    """Return the share of the gone words that lie where new ones are: they are covered."""
-    box = _around_words(side.came)
-    if box is None or not side.went:
-        return 0.0
-    return letters(one for one in side.went if box.contains(*one.box.centre)) / max(
-        letters(side.went), 1
-    )
-
-
 def _floating(o: Observation) -> dict[str, float]:
     """Return whether what appears lies over the page."""
     by_ref = {one.ref: one for one in o.outcome.snapshot.elements}
@@ -800,9 +632,16 @@ def _floating(o: Observation) -> dict[str, float]:
         "floating": float(floats),
         "floating_area": _log(area),
         "over": float(over),
-        "veil": float(o.mine.changed.mean()),
-        "reference_veil": float(o.theirs.changed.mean()),
+        "veil": _veil(o.mine),
+        "reference_veil": _veil(o.theirs),
     }
+
+
+def _veil(side: Side) -> float:
+    """Return the share of the page that looks different, while most of its words stay."""
+    stay = letters(side.kept)
+    others = letters(side.went) + letters(side.moved)
+    return float(side.changed.mean()) if stay > others else 0.0
 
 
 # --- colours
@@ -815,30 +654,15 @@ def _colours(o: Observation) -> dict[str, float]:
         mask = side.news
         if not pixels.clusters(mask, least=const.TRACE):
             mask = side.changed
-        sides.append((side.before[mask], side.after[mask], mask))
-    light = [
-        float((after.mean() - before.mean()) / 255) if len(after) else 0.0
-        for before, after, _ in sides
-    ]
-    ink = []
-    for side, (_, _, mask) in zip((theirs, mine), sides, strict=True):
-        gained = int((pixels.edges(side.after) & mask).sum()) - int(
-            (pixels.edges(side.before) & mask).sum()
-        )
-        ink.append(gained / max(int(mask.sum()), 1))
+        sides.append(side.after[mask])
     own = []
     for side in (theirs, mine):
         mask = side.changed & side.own
         own.append(side.after[mask])
     return {
         **_sameness(theirs, mine),
-        "colour": pixels.same_colours(sides[0][1], sides[1][1]),
-        "colour_before": pixels.same_colours(sides[0][0], sides[1][0]),
+        "colour": pixels.same_colours(*sides),
         "own_colour": pixels.same_colours(*own),
-        "lighter": light[1] - light[0],
-        "reference_lighter": light[0],
-        "ink": ink[1] - ink[0],
-        "reference_ink": ink[0],
     }
 
 
@@ -873,21 +697,12 @@ def _kinds(o: Observation) -> dict[str, float]:
         "retexted": count(told.retexted),
         "recoloured": count(told.recoloured),
         "resized": count(told.resized),
-        "restated": count(told.restated),
         "pushed": _log(told.pushed),
-        "shifted": count(told.moved),
         "own_state": float(state),
     }
 
 
 def _back(o: Observation) -> dict[str, float]:
-    role = (
-        o.found.tag == "summary"
-        or o.found.type in ("checkbox",)
-        or o.found.role in ("switch", "checkbox")
-        or any(one in o.found.state for one in const.TOGGLE_STATES)
-        or any(one.type == "checkbox" for one in o.generated.snapshot.inside(o.found))
-    )
     share = UNKNOWN
     if o.again is not None:
         changed = o.mine.elsewhere
@@ -898,18 +713,12 @@ def _back(o: Observation) -> dict[str, float]:
         share = float((changed & same).sum() / max(int(changed.sum()), 1))
         height = o.again.picture.shape[0] == o.generated.before.shape[0]
         share = share if height else min(share, 0.9)
-    return {"back": share, "back_role": float(role)}
+    return {"back": share}
 
 
 def _others(o: Observation) -> dict[str, float]:
-    best = {"other_works": 0.0, "other_recall": UNKNOWN, "other_area": UNKNOWN}
-    best |= {
-        "other_gap": UNKNOWN,
-        "other_belongs": UNKNOWN,
-        "other_same": UNKNOWN,
-        "other_reads": UNKNOWN,
-    }
-    names = trigger_names(o)
+    best = {"other_works": 0.0, "other_area": UNKNOWN, "other_belongs": UNKNOWN}
+    best["other_same"] = UNKNOWN
     for element, outcome in o.tries:
         side = generated_side(
             o.generated.before,
@@ -922,17 +731,16 @@ def _others(o: Observation) -> dict[str, float]:
         mask = side.elsewhere
         if not pixels.clusters(mask):
             continue
-        recall = found_letters(o.theirs.came, side.came)
         same = _sameness(o.theirs, side)["same_after"]
-        score = 0.3 + max(recall, 0.0 if o.theirs.came else same)
+        there = found_letters(o.theirs.came, side.came)
+        if there < 0:
+            there = found_letters(o.theirs.went, side.went) if o.theirs.went else same
+        score = 0.3 + max(there, 0.0)
         if score > best["other_works"]:
             best = {
                 "other_works": score,
-                "other_recall": recall,
                 "other_area": abs(_log(mask.sum()) - _log(o.theirs.elsewhere.sum())),
-                "other_gap": _log(gap(element.box, o.found.box)),
-                "other_belongs": float(_belongs(o, element, names)),
+                "other_belongs": float(_belongs(o, element, trigger_names(o))),
                 "other_same": same,
-                "other_reads": likeness(names, element.label) if names else UNKNOWN,
             }
     return best

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from math import log1p
 
 from uiproof.benchmarks.interaction2code.failures import Failure
-from uiproof.benchmarks.interaction2code.verifier.constants import NEAR_COPY
+from uiproof.benchmarks.interaction2code.verifier.constants import GUESS, NEAR_COPY
 from uiproof.benchmarks.interaction2code.verifier.features import Features
 
 F = Failure
-TYPES = tuple(F)
 Said = tuple[Failure, bool]
 
 HARDLY = log1p(12)  # pixels: a change that nobody sees
@@ -25,7 +24,6 @@ FAR = log1p(90)
 POINTED = 0.95  # share of a change from which pointing does it, not the click
 SAME = 0.95  # share of a change that looks the same, from which it is the same
 VEIL = 0.4  # share of a page from which it is covered
-GUESS = 0.4  # score below which an element without an id may be any other
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +33,6 @@ class Opinion:
     failure: Failure
     usable: bool
     presence: float  # share of the reference's effect that is there, weighed by importance
-
-    def row(self) -> list[float]:
-        """Return the opinion as numbers."""
-        return [*(float(self.failure is one) for one in TYPES), float(self.usable), self.presence]
-
-
-NAMES = (*(f"opinion_{one.value}" for one in TYPES), "opinion_usable", "presence")
 
 
 def opinion(f: Features) -> Opinion:
@@ -56,7 +47,15 @@ def presence(f: Features) -> float:
         return 1.0
     there = f.present + f.misplaced + f.peer
     # Words that the page never had, before or after, were left out of it on purpose.
-    return max(there, f.relative) if f.relative >= 0 and f.came_precision > 0.8 else there
+    left_out = f.relative >= 0 and f.came_precision > 0.8 and not _keeps_all(f)
+    return max(there, f.relative) if left_out else there
+
+
+def _keeps_all(f: Features) -> bool:
+    """Return whether most of the reference's change is that words go, and they do not."""
+    elsewhere = f.misplaced + f.peer > 0.2
+    less = f.reference_went > f.reference_came + 0.7
+    return less and 0 <= f.went_recall < 0.3 and not elsewhere
 
 
 def _looks_the_same(f: Features) -> bool:
@@ -77,9 +76,11 @@ def _first(f: Features, share: float) -> Said:
         return F.MISSING, False
     if f.click and f.approach > POINTED and not opened:
         return F.NO_INTERACTION, False
-    if opened and not f.says_browser_window:
+    elsewhere = f.says_browser_window or f.says_page
+    if opened and not elsewhere:
         return F.EFFECT_TYPE, bool(recall > 0.6 or f.shown_after > 0.6 or f.dialog)
-    if f.says_browser_window and not (f.window or f.leaves):
+    # A page of its own may be shown by a script in place of this one.
+    if elsewhere and not (f.window or f.leaves) and (f.says_browser_window or recall < 0.5):
         if recall > 0.5:
             return F.PARTIAL, False
         return F.EFFECT_TYPE, f.came > log1p(8)
@@ -90,7 +91,9 @@ def _first(f: Features, share: float) -> Said:
     element = _element(f)
     if element is not None and (complete or recall >= 0.75 or share >= 0.6):
         return element, element is not F.WRONG_ELEMENT or bool(f.belongs)
-    if f.sibling and not complete:
+    # It should change, and does not.
+    itself = f.reference_own > 0.05 and f.own < 0.02 and f.reference_came <= log1p(4)
+    if (f.sibling and (not complete or itself)) or f.beyond:
         return F.EFFECT_TARGET, False
     if _other_layer(f) and not _looks_the_same(f) and (complete or recall >= 0.6):
         return F.EFFECT_TYPE, True
@@ -98,6 +101,9 @@ def _first(f: Features, share: float) -> Said:
         return displaced
     if _other_count(f):
         return F.WRONG_FUNCTION, False
+    few = f.reference_came <= log1p(40) and f.close < NEAR_COPY
+    if complete and f.peer >= 0.1 and f.retexted and few:
+        return F.EFFECT_TARGET, False
     if complete:
         return _complete(f)
     return _incomplete(f, recall, share)
@@ -110,12 +116,15 @@ def _nothing(f: Features, *, opened: bool, recall: float) -> Said | None:
     if not dead and not (itself and f.reference_elsewhere > CLEARLY and recall < 0.5):
         return None
     copied = f.close < NEAR_COPY or f.other_same > 0.8
-    alike = f.reference_came == 0 and not f.drag and copied and f.other_area < 0.7
+    alike = f.reference_came == 0 and not f.drag and copied and f.other_area < 1
     if f.other_works >= 0.8 if f.reference_came else f.other_works > 0 and alike:
         return F.WRONG_ELEMENT, bool(f.other_belongs)
     unlike = 0 <= f.reads < 0.7 and f.score < 0.6 if f.reference_reads else f.look < 0.4
     if not f.visible or (not f.by_id and (unlike or not f.kind_fits or f.score < GUESS)):
         return F.MISSING, False
+    small = f.reference_came <= log1p(4) and f.click
+    if small and min(f.own_colour, 10 * f.reference_own, 10 * f.own) > 0.5:
+        return F.PARTIAL, True  # it does what it should; a count somewhere does not follow
     usual = dead or f.type or f.select or f.approach > 0.8 or f.own_state
     if (not usual and f.own > 0.15) or (f.click and f.came > LETTERS):
         return F.EFFECT_TYPE, False
@@ -124,11 +133,11 @@ def _nothing(f: Features, *, opened: bool, recall: float) -> Said | None:
 
 def _stranger(f: Features, share: float) -> bool:
     """Return whether an element that was found without an id is another one."""
-    if f.score < GUESS and share < 0.5:
+    if f.score < GUESS and share < 0.5 and f.at_place < 0.5:
         return True
     if f.reference_reads:
         return 0 <= f.reads < 0.7 and share < 0.9
-    return 0 <= f.look < 0.6 and f.at_place < 0.3 and (share < 0.9 or f.close >= NEAR_COPY)
+    return 0 <= f.look < 0.6 and f.at_place < 0.3 and share < 0.6
 
 
 def _element(f: Features) -> Failure | None:
@@ -141,9 +150,9 @@ def _element(f: Features) -> Failure | None:
     if not f.kind_fits or f.other_action:
         return F.WRONG_TYPE
     anew = f.close < 0.5
-    if anew and f.offset > log1p(200) and f.raw_offset > AWAY and f.neighbours < 0.35:
+    if anew and f.offset > log1p(150) and f.raw_offset > AWAY and f.neighbours < 0.35:
         return F.WRONG_POSITION
-    if not anew and f.offset > FAR and f.raw_offset > AWAY and f.neighbours < 0.7:
+    if not anew and f.offset > log1p(75) and f.raw_offset > AWAY and f.neighbours < 0.7:
         return F.WRONG_POSITION
     # Where all else is at its place, the element and its label have moved together.
     apart = f.close > 0.9 or f.offset > AWAY or f.neighbours < 0.9
@@ -168,7 +177,7 @@ def _displaced(f: Features, recall: float, share: float) -> Said | None:
         return None
     if other_went and f.appeared == 0:
         return F.EFFECT_TARGET, False
-    if recall >= 0.6:
+    if recall >= 0.6 or (recall < 0 and f.appeared > 0):
         return F.EFFECT_POSITION, True
     return F.EFFECT_TARGET, False
 
@@ -178,8 +187,9 @@ def _other_layer(f: Features) -> bool:
     meant = bool(f.says_overlay or f.says_window or f.reference_veil > VEIL)
     if meant:
         flows = not f.floating and f.floating_area == 0 and f.appeared > 0
-        return flows and (f.growth > log1p(20) or f.pushed > 0)
-    stays = f.reference_moved > log1p(4) and f.moved_recall < 0.3
+        replaces = f.harmful > 1  # the page, by another one
+        return flows and (f.growth > log1p(20) or f.pushed > 0 or replaces)
+    stays = f.reference_moved > log1p(12) and f.moved_recall < 0.3
     return bool(f.floating and (f.over or f.veil > VEIL or stays))
 
 
@@ -197,6 +207,8 @@ def _complete(f: Features) -> Said:
     """Return what may still be wrong where all of the effect is there."""
     if f.says_back and 0 <= f.back < 0.6 and (f.click or f.hover):
         return F.PARTIAL, True
+    if f.close >= NEAR_COPY and 0 <= f.number_recall < 0.35 and f.came < LETTERS and not f.drag:
+        return F.PARTIAL, True  # a count stays as it was
     same = f.close >= NEAR_COPY and f.same_before > 0.9  # until then
     if same and f.same_after < 0.6 and f.reference_came == 0:
         return (F.EFFECT_POSITION if f.reference_moved else F.PARTIAL), True
@@ -214,6 +226,13 @@ def _complete(f: Features) -> Said:
 def _incomplete(f: Features, recall: float, share: float) -> Said:
     """Return a failure where the effect is another one, or only a part of it is there."""
     precision = f.came_precision
+    if _keeps_all(f) and f.reference_went > log1p(12) and recall >= 0.6:
+        return F.PARTIAL, False
+    if f.close < 0.5 and recall >= 0.5 and precision >= 0.9 and f.absent < 0.1 and share >= 0.6:
+        return F.NONE, True  # built anew, with a hint or a label less
+    if f.close < 0.5 and recall >= 0.5 and precision >= 0.45 and f.reference_came > log1p(12):
+        # In other words, and with other examples in it.
+        return (F.NONE if min(recall, share) >= 0.5 else F.PARTIAL), True
     if recall >= 0.75 and f.present >= 0.5 and f.absent < 0.2 and f.appeared > 0:
         return F.NONE, True  # and something besides, which a page built anew may show
     if recall >= 0.75 and precision >= 0.6:  # the words are there, what is around them is not
@@ -221,7 +240,7 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
     if precision >= 0.75 and recall > 0 and f.substitute < 0.3:
         # Where several texts change, some of them are something; a window without its field is not.
         texts = f.says_text and not (f.says_component or f.says_window)
-        return F.PARTIAL, bool(texts) or share >= 0.5
+        return F.PARTIAL, bool(texts and recall >= 0.12) or share >= 0.5
     if recall >= 0:
         return _other_words(f)
     if f.came > LETTERS:

@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from math import hypot
 
 from uiproof.benchmarks.interaction2code.verifier import constants as const
-from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity
+from uiproof.benchmarks.interaction2code.verifier.text_compare import (
+    is_readable,
+    plain,
+    similarity,
+    size,
+)
 from uiproof.browser.snapshots import Element, Snapshot
 from uiproof.geometry import PixelBox
 from uiproof.vision.ocr import OcrLine
@@ -133,6 +138,18 @@ def layout(
     )
 
 
+def readable(lines: Sequence[OcrLine], snapshot: Snapshot) -> Sequence[OcrLine]:
+    """Return lines as they were read; only numbers where the page is in a script unknown to OCR."""
+    if is_readable("".join(plain(one.text) for one in snapshot.elements)):
+        return lines
+    numbers = []
+    for line in lines:
+        for word in line.words:
+            if word.text.strip(".,$€%") and all(one in "0123456789.,:$€%" for one in word.text):
+                numbers.append(OcrLine(word.text, word.box, line.confidence, (word,)))
+    return numbers
+
+
 def texts_of(snapshot: Snapshot, *, covered: bool = True) -> list[Text]:
     """Return the visible texts of a page; those under something else only with `covered`."""
     return [
@@ -245,14 +262,17 @@ def names_its_frame(
     sentence says "of" or "beside" the name.
     """
     places = _spans(lines).get(plain(name), ())
-    if trigger is None or not places:
-        return False
-    away = min(gap(trigger, one) for one in places)
     related = re.search(rf"{_RELATED}\W*{re.escape(name)}", sentence, re.IGNORECASE)
-    return away > (0 if related else const.BESIDE_NAME)
+    if trigger is None:
+        return False
+    if not places or size(plain(name)) <= 2:
+        return related is not None  # it cannot be read, in an unknown script, or is read anywhere
+    if related:
+        return not any(trigger.contains(*one.centre) for one in places)
+    return min(gap(trigger, one) for one in places) > const.BESIDE_NAME
 
 
-_RELATED = r"\b(?:of|beside|by|near|next to|under|above|below|before|after)(?: the)?"
+_RELATED = r"\b(?:of|beside|by|near|next to|under|above|below|before|after|from)(?: [a-z]+){0,4}"
 
 
 # --- boxes

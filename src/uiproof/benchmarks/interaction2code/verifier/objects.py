@@ -22,6 +22,7 @@ from uiproof.benchmarks.interaction2code.verifier.layout import moved as moved_b
 from uiproof.benchmarks.interaction2code.verifier.layout import text_box
 from uiproof.benchmarks.interaction2code.verifier.text_compare import (
     has_digit,
+    is_readable,
     is_word,
     plain,
     same_word,
@@ -72,6 +73,7 @@ class Side:
     came: tuple[Word, ...]
     went: tuple[Word, ...]
     moved: tuple[Motion, ...]
+    front: PixelBox | None = None  # what stands before the page, which is dimmed
 
     @property
     def size(self) -> tuple[int, int]:
@@ -101,12 +103,17 @@ def reference_side(
     lines: tuple[Sequence[OcrLine], Sequence[OcrLine]],
     *,
     mute: bool,
+    scaled: bool = False,
 ) -> Side:
     """Return the reference's side. With `mute` the words on the trigger itself do not count."""
     height, width = max(before.shape[0], after.shape[0]), max(before.shape[1], after.shape[1])
     first, last = (pixels.fitted(one, width, height) for one in (before, after))
     changed = pixels.changed(first, last)
+    if scaled:  # edges differ by themselves
+        changed &= pixels.widened(pixels.differing(first, last), const.SCALED)
     own = _zone(trigger, width, height)
+    if mute and trigger is not None:
+        own |= _zone(_field(changed, trigger), width, height)
     words = [_read(some, trigger if mute else None) for some in lines]
     # A word on which no pixel changes has not changed, whatever was read; nor has one in a shade.
     still = [[one for one in some if _stays(first, last, changed, one.box)] for some in words]
@@ -115,7 +122,22 @@ def reference_side(
     came, went = (tuple(one for one in some if is_word(one.text)) for some in (came, went))
     fresh = _fresh(first, last, changed, moved)
     kept = (*still[0], *kept)
-    return Side(first, last, changed, fresh, own, trigger, kept, came, went, moved)
+    if (front := pixels.in_front(first, last)) is not None:
+        # What is behind a veil can hardly be read, and does not matter.
+        fresh &= pixels.filled([front], (width, height))
+        behind = [one for one in went if not front.overlap(one.box)]
+        kept = (*kept, *behind, *(Word(one.text, one.before) for one in moved))
+        came = tuple(one for one in came if front.contains(*one.box.centre))
+        went = tuple(one for one in went if front.overlap(one.box))
+        moved = ()
+    elif (closed := pixels.in_front(last, first)) is not None:
+        # A dialog that closes: what was behind it was there before.
+        fresh &= pixels.filled([closed], (width, height))
+        kept = (*kept, *came, *(Word(one.text, one.after) for one in moved))
+        came = ()
+        went = tuple(one for one in went if closed.contains(*one.box.centre))
+        moved = ()
+    return Side(first, last, changed, fresh, own, trigger, kept, came, went, moved, front)
 
 
 def generated_side(
@@ -145,21 +167,27 @@ def generated_side(
     words = _written(snapshot, silent, {}), _written(outcome.snapshot, silent, seen)
     came, went, moved, kept = compare_words(*words)
 
-    def is_noise(one: Word) -> bool:  # a clock that goes on, say
-        return pixels.count(restless, one.box) > pixels.count(changed, one.box)
+    def is_noise(one: Word) -> bool:  # a clock that goes on, say, or nothing to compare it with
+        return not is_readable(one.text) or pixels.count(restless, one.box) > pixels.count(
+            changed, one.box
+        )
 
     came, went = (tuple(one for one in some if not is_noise(one)) for some in (came, went))
+    fresh = _fresh(first, last, changed, moved)
+    if (front := pixels.in_front(first, last)) is not None:
+        fresh &= pixels.filled([front], (width, height))
     return Side(
         first,
         last,
         changed,
-        _fresh(first, last, changed, moved),
+        fresh,
         _zone(trigger.box, width, height),
         trigger.box,
         kept,
         came,
         went,
         moved,
+        front,
     )
 
 
@@ -197,8 +225,16 @@ def _zone(box: PixelBox | None, width: int, height: int) -> Mask:
     return pixels.filled([grown], (width, height))
 
 
+def _field(changed: Mask, text: PixelBox) -> PixelBox | None:
+    """Return the frame that is drawn around a text in a field when it has the focus."""
+    for one in pixels.clusters(changed, reach=const.PART_GAP):
+        if one.box.encloses(text) and one.box.height <= const.FIELD_HEIGHT:
+            return one.box
+    return None
+
+
 def _stays(before: Rgb, after: Rgb, changed: Mask, box: PixelBox) -> bool:
-    """Return whether a word is drawn as before, be it in other shades, as under a veil."""
+    """Return whether a word is drawn as before, be it under a veil, or light on dark."""
     count = pixels.count(changed, box)
     if count < const.TRACE:
         return True
@@ -209,7 +245,7 @@ def _stays(before: Rgb, after: Rgb, changed: Mask, box: PixelBox) -> bool:
     )
     spread = float(one.std() * other.std())
     alike = float(((one - one.mean()) * (other - other.mean())).mean())
-    return spread > const.CHANGE**2 and alike >= const.SAME_DRAWING * spread
+    return spread > const.CHANGE**2 and abs(alike) >= const.SAME_DRAWING * spread
 
 
 def _read(lines: Iterable[OcrLine], without: PixelBox | None) -> list[Word]:
@@ -278,9 +314,10 @@ def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
         ways.append(motion.way)
     if len(ways) >= const.REFLOW:
         # A text that is broken into other lines: its short words have moved as well.
-        for one in [word for word in came if not has_digit(word.text) and old[word.text]]:
-            came.remove(one)
-            moved.append(Motion(one.text, old[one.text].pop().box, one.box))
+        for one in [word for word in came if not has_digit(word.text)]:
+            if old[one.text]:
+                came.remove(one)
+                moved.append(Motion(one.text, old[one.text].pop().box, one.box))
     went = [one for some in old.values() for one in some]
     # Letters that were read differently at the same place are the same word.
     for one in list(came):
@@ -292,7 +329,21 @@ def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
             came.remove(one)
             went.remove(twin)
             kept.append(one)
+    # And words that were read as one, or one that was read as several.
+    for some, others in ((came, went), (went, came)):
+        for one in [word for word in some if len(word.text) >= const.LONG_WORD]:
+            parts = [each for each in others if _share_in(each.box, one.box) > const.HALF]
+            parts.sort(key=lambda each: each.box.left)
+            if len(parts) > 1 and same_word("".join(each.text for each in parts), one.text):
+                some.remove(one)
+                kept.append(one)
+                for each in parts:
+                    others.remove(each)
     return tuple(came), tuple(went), tuple(moved), tuple(kept)
+
+
+def _share_in(inner: PixelBox, outer: PixelBox) -> float:
+    return inner.overlap(outer) / max(inner.area, 1)
 
 
 def _misread(one: Word, other: Word) -> bool:
@@ -307,7 +358,8 @@ def _misread(one: Word, other: Word) -> bool:
 
 def _follows(motion: Motion, ways: Sequence[tuple[float, float]]) -> bool:
     dx, dy = motion.way
-    return any(abs(dx - x) <= 8 and abs(dy - y) <= 8 for x, y in ways) or hypot(dx, dy) <= 40
+    # Rows go together; their columns may become wider or narrower.
+    return any(abs(dx - x) <= 40 and abs(dy - y) <= 8 for x, y in ways) or hypot(dx, dy) <= 40
 
 
 def _off(one: PixelBox, other: PixelBox) -> float:
@@ -322,12 +374,17 @@ def letters(words: Iterable[Word | Motion]) -> int:
 
 
 def found_letters(wanted: Iterable[Word | Motion], given: Sequence[Word | Motion]) -> float:
-    """Return the share of letters of words that are among others, each once; -1 without words."""
+    """Return the share of letters of words that are among others, each once; -1 without words.
+
+    Words may be joined or split on one side: OCR reads a Chinese line as one word, and a page may
+    put each part of it into an element of its own.
+    """
     left = [one.text for one in given]
-    total = found = 0
+    total = found = 0.0
+    rest = []
     for one in sorted(wanted, key=lambda word: -len(word.text)):
         total += size(one.text)
-        twin = next((each for each in left if each == one.text), None)
+        twin = one.text if one.text in left else None
         if twin is None and not has_digit(one.text) and len(one.text) > 3:
             twin = next(
                 (
@@ -337,20 +394,47 @@ def found_letters(wanted: Iterable[Word | Motion], given: Sequence[Word | Motion
                 ),
                 None,
             )
-        if twin is not None:
+        if twin is None:
+            rest.append(one.text)
+        else:
             left.remove(twin)
             found += size(one.text)
-            continue
-        # Words that OCR joined or split.
-        if len(one.text) >= 5:
-            parts = [each for each in left if len(each) >= 2 and each in one.text]
-            if sum(map(len, parts)) >= 0.8 * len(one.text) and not has_digit(one.text):
-                found += size(one.text)
-                for each in parts:
-                    left.remove(each)
-            elif any(one.text in each for each in left):
-                found += size(one.text)
+    for text in rest:
+        share = _covered(text, left)
+        found += size(text) * (share if share >= const.HALF else 0.0)
     return found / total if total else -1.0
+
+
+def _covered(text: str, left: list[str]) -> float:
+    """Return the share of a text that others make up, or that is in one of them; use them up."""
+    whole = next((each for each in left if len(text) >= 2 and _is_part(text, each)), None)
+    if whole is not None and (size(text) >= const.LONG_WORD or has_digit(text)):
+        left.remove(whole)
+        left += [one for one in whole.split(text, 1) if one]
+        return 1.0
+    if len(text) < const.LONG_WORD:
+        return 0.0
+    open_, used = text, []
+    for each in sorted(left, key=len, reverse=True):
+        if (size(each) >= 2 or has_digit(each)) and _is_part(each, open_):
+            open_ = open_.replace(each, " ", 1)
+            used.append(each)
+    share = 1 - size("".join(open_.split())) / size(text)
+    if share >= const.HALF:
+        for each in used:
+            left.remove(each)
+    return 1.0 if share >= const.SAME_WORD and not has_digit(open_) else share
+
+
+def _is_part(part: str, whole: str) -> bool:
+    """Return whether a text is in another one, without cutting through a number."""
+    at = whole.find(part)
+    if at < 0:
+        return False
+    before, after = whole[at - 1 : at], whole[at + len(part) : at + len(part) + 1]
+    return not (before.isdigit() and part[0].isdigit()) and not (
+        after.isdigit() and part[-1].isdigit()
+    )
 
 
 def matched_words(

@@ -19,6 +19,7 @@ from uiproof.benchmarks.interaction2code.verifier.layout import (
     gap,
     layout,
     names_its_frame,
+    readable,
     shift,
 )
 from uiproof.benchmarks.interaction2code.verifier.objects import (
@@ -77,9 +78,21 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     if found is None or outcome is None or min(found.box.width, found.box.height) < 1:
         return None
     read = reference.read
-    lines = (read(reference.before), read(reference.after)) if read else ((), ())
+    lines: tuple[Sequence[OcrLine], Sequence[OcrLine]] = ((), ())
+    if read is not None:
+        first, last = (
+            readable(read(one), generated.snapshot) for one in (reference.before, reference.after)
+        )
+        lines = first, last
     mute = reference.action.kind in ("type", "select")
-    theirs = reference_side(reference.before, reference.after, reference.trigger, lines, mute=mute)
+    theirs = reference_side(
+        reference.before,
+        reference.after,
+        reference.trigger,
+        lines,
+        mute=mute,
+        scaled=reference.scaled,
+    )
     mine = generated_side(
         generated.before, generated.snapshot, outcome, found, generated.noise, mute=mute
     )
@@ -89,7 +102,10 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     dead = not pixels.clusters(mine.elsewhere, least=const.TRACE)
     opened = outcome.events.dialogs or outcome.events.windows
     tries: list[tuple[Element, Outcome]] = []
-    if dead and not opened and not outcome.changes.new_page:
+    guess = generated.found_by != "id" and generated.score < const.GUESS
+    # What was only tried, and does something else, was not meant.
+    unlike = guess and 0 <= found_letters(theirs.came, mine.came) < const.HALF
+    if (dead and not opened and not outcome.changes.new_page) or unlike:
         for other in generated.others:
             tried = generated.attempt(other, reference.action)
             if tried is not None:
@@ -137,6 +153,7 @@ def _better(
         if one.text.strip() and likeness(names, one.label) > const.SAME_WORD
     ]
     several = generated.found_by != "id" and len(alike) > 1
+    guess = generated.found_by != "id" and generated.score < const.GUESS
     for element, outcome in tries:
         side = generated_side(
             generated.before, generated.snapshot, outcome, element, generated.noise, mute=mute
@@ -144,6 +161,8 @@ def _better(
         shows = found_letters(theirs.came, side.came)
         works = shows >= const.ALL_WORDS or (shows < 0 and bool(pixels.clusters(side.elsewhere)))
         if works and like(element) > like(found) + const.MORE_ALIKE:
+            return element, outcome
+        if guess and (shows >= const.HALF or (works and shows < 0)):
             return element, outcome
         # Of several with the same name it is the one that works.
         if works and several and shows >= const.ALL_WORDS and likeness(names, element.label) > 0.6:

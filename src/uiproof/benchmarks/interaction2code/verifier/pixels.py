@@ -32,27 +32,6 @@ class Cluster:
     pixels: int
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """The place of a patch on a picture, and how well it fits there (at most 1)."""
-
-    left: int
-    top: int
-    fit: float
-    patch: Rgb
-
-    @property
-    def box(self) -> PixelBox:
-        """Return the place as a box of the patch's size."""
-        height, width = self.patch.shape[:2]
-        return PixelBox(self.left, self.top, self.left + width, self.top + height)
-
-    def same_letters(self, picture: Rgb) -> bool:
-        """Return whether the picture shows the patch there, with the same letters."""
-        there = crop(picture, self.box)
-        return not clusters(differing(self.patch, there), least=3 * const.SPECK)
-
-
 # --- boxes and masks
 
 
@@ -76,11 +55,6 @@ def grown(box: PixelBox, by: int, width: int, height: int) -> PixelBox:
         min(box.right + by, width),
         min(box.bottom + by, height),
     )
-
-
-def shifted(box: PixelBox, by: tuple[int, int]) -> PixelBox:
-    """Return a box moved right and down."""
-    return PixelBox(box.left + by[0], box.top + by[1], box.right + by[0], box.bottom + by[1])
 
 
 def filled(boxes: Iterable[PixelBox | None], size: Size) -> Mask:
@@ -177,13 +151,44 @@ def displaced(before: Rgb, after: Rgb, mask: Mask, ways: Iterable[tuple[int, int
         to = slice(max(dy, 0), height + min(dy, 0)), slice(max(dx, 0), width + min(dx, 0))
         at = slice(max(-dy, 0), height - max(dy, 0)), slice(max(-dx, 0), width - max(dx, 0))
         part = mask[to]
-        same = part & ~changed(np.ascontiguousarray(before[at]), np.ascontiguousarray(after[to]))
+        # Pictures that were scaled show what moves a little differently.
+        off = distance(np.ascontiguousarray(before[at]), np.ascontiguousarray(after[to]))
+        same = part & (off <= const.TOLERANCE // 2)
         size = (const.CELL, const.CELL)
         all_, fits = (
             cv2.boxFilter(one.astype(np.float32), -1, size, normalize=False) for one in (part, same)
         )
         found[to] |= part & (fits >= const.ALL_WORDS * all_)
     return found
+
+
+def in_front(before: Rgb, after: Rgb) -> PixelBox | None:
+    """Return the box of what stands before a page that was dimmed; None where none was.
+
+    A veil makes the bright ground of a page one darker shade. What is brighter than that shade is
+    in front of it, in one piece.
+    """
+    step = const.VEIL_STEP
+    old, new = (gray(one[::step, ::step]) for one in (before, after))
+    bright = old >= const.BRIGHT
+    if bright.mean() < const.HALF:
+        return None
+    shades = np.bincount(new[bright], minlength=256)
+    shade = int(shades.argmax())
+    dimmed = (old > shade) & (np.abs(new.astype(np.int16) - shade) <= const.CHANGE)
+    if shade > const.BRIGHT - const.INK or dimmed.mean() < const.MUCH:
+        return None
+    lit = new > shade + const.INK // 2
+    found = clusters(lit, reach=const.VEIL_STEP)
+    if not found or found[0].pixels < const.MOSTLY * lit.sum():
+        return None
+    box = found[0].box
+    share = box.area / lit.size
+    if not const.LEAST_FRONT <= share <= const.MOST_FRONT:
+        return None
+    if found[0].pixels < const.HALF * box.area:
+        return None
+    return PixelBox(box.left * step, box.top * step, box.right * step, box.bottom * step)
 
 
 # --- drawings and colours
@@ -214,50 +219,6 @@ def ink(picture: Rgb) -> Mask:
 def is_blank(picture: Rgb) -> bool:
     """Return whether nothing at all can be seen on a patch."""
     return picture.size == 0 or int(ink(picture).sum()) < const.SPECK
-
-
-def edges(picture: Rgb) -> Mask:
-    """Return the edges of the drawing: they stay where they are when colours change."""
-    if picture.size == 0:
-        return np.zeros(picture.shape[:2], np.bool_)
-    step = cv2.morphologyEx(gray(picture), cv2.MORPH_GRADIENT, _SQUARE)
-    strong = max(int(np.percentile(step, 99)) // 3, 12)
-    return np.asarray(step > strong)
-
-
-def find(
-    patch: Rgb,
-    picture: Rgb,
-    *,
-    least: float,
-    within: PixelBox | None = None,
-    near: tuple[int, int] | None = None,
-) -> Match | None:
-    """Find the place on a picture that looks most like a patch, if it fits at least so well.
-
-    Of places that look the same, such as the stars of a rating, it is the one next to `near`. None
-    for a patch without any drawing.
-    """
-    area = within or PixelBox(0, 0, picture.shape[1], picture.shape[0])
-    ground = crop(picture, area)
-    if (
-        patch.size == 0
-        or patch.shape[0] > ground.shape[0]
-        or patch.shape[1] > ground.shape[1]
-        or float(gray(patch).std()) < 3
-    ):
-        return None
-    fits = cv2.matchTemplate(gray(ground), gray(patch), cv2.TM_CCOEFF_NORMED)
-    fits[~np.isfinite(fits)] = -1
-    _, fit, _, (x, y) = cv2.minMaxLoc(fits)
-    if float(fit) < least:
-        return None
-    if near is not None:
-        rows, columns = np.nonzero(fits >= fit - const.EQUAL_FIT)
-        away = np.hypot(columns + area.left - near[0], rows + area.top - near[1])
-        nearest = int(away.argmin())
-        x, y = int(columns[nearest]), int(rows[nearest])
-    return Match(max(area.left, 0) + int(x), max(area.top, 0) + int(y), float(fit), patch)
 
 
 def same_colours(one: Rgb, other: Rgb) -> float:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 
 _SIGNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
-# --- words
+
+def is_readable(text: str) -> bool:
+    """Return whether OCR knows most letters of a text: Latin ones, and Chinese and its like."""
+    strange = [one for one in text if one.isalpha() and ord(one) >= 0x250]
+    return 2 * (len(strange) - len(_SIGNS.findall(text))) <= len(text)
 
 
 def size(text: str) -> int:
@@ -22,11 +25,6 @@ def plain(text: str) -> str:
     """Return a text without case, spaces and punctuation; symbols that stand alone stay."""
     letters = re.sub(r"[\W_]+", "", text.casefold())
     return letters or "".join(text.split())
-
-
-def words(texts: Iterable[str]) -> list[str]:
-    """Return the words of some texts, plain."""
-    return [word for text in texts for one in text.split() if (word := plain(one))]
 
 
 def similarity(one: str, other: str) -> float:
@@ -45,24 +43,13 @@ def same_word(word: str, other: str) -> bool:
     return len(word) > 3 and similarity(other, word) > const.SAME_WORD
 
 
-def certain(found: Sequence[str]) -> Sequence[str]:
-    """Return words without the shortest, which OCR sees in frames; all if none is left."""
-    return [one for one in found if size(one) > 2 or has_digit(one)] or found
-
-
 def is_word(read: str) -> bool:
-    """Return whether a reading is a word or a number: OCR reads frames as symbols."""
+    """Return whether a reading is a word or a number: OCR reads frames and dots as symbols."""
+    if len(read) >= 3 and len(set(read)) == 1:
+        return False
     return has_digit(read) or (len(read) > 1 and any(map(str.isalpha, read)))
 
 
 def has_digit(word: str) -> bool:
     """Return whether any character is a digit."""
     return any(map(str.isdigit, word))
-
-
-# --- labels and lines
-
-
-def shortest(shifts: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
-    """Return the shortest of some shifts; None where there is none."""
-    return min(shifts, key=lambda one: abs(one[0]) + abs(one[1]), default=None)
