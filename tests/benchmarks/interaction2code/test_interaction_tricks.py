@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import replace
 
 import pytest
@@ -32,6 +33,7 @@ def verdict(tmp_path_factory):
         score = judge.score(shop[f"shop/{number}"], Answer(PageSource.from_html(html), "all"))
         return score.details["verdict"]
 
+    verdict.after = b64encode((dataset / "shop" / "1.png").read_bytes()).decode()
     yield verdict
     judge.close()
 
@@ -72,6 +74,15 @@ def test_a_window_in_which_nothing_can_be_read_is_not_usable(verdict, css):
 def test_a_window_that_can_be_read_is_usable_in_another_style(verdict):
     assert verdict(styled("#menu { color:#432; background:#ffb !important }"))["usable"]
     assert verdict(styled("#menu { opacity:.9; border-radius:9px }"))["usable"]
+
+
+def test_words_in_a_picture_are_words(verdict):
+    picture = f"<img src='data:image/png;base64,{verdict.after}' style='position:absolute;inset:0'>"
+    page = scripted(
+        f"document.getElementById('interact1').onclick = () => "
+        f'document.body.insertAdjacentHTML("beforeend", "{picture}")'
+    )
+    assert verdict(page)["usable"]
 
 
 # --- effects that the act does not cause

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+
+import numpy as np
 
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier import pixels
@@ -32,6 +35,7 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity, size
 from uiproof.browser.snapshots import Element
 from uiproof.geometry import PixelBox
+from uiproof.vision.images import Rgb
 from uiproof.vision.ocr import OcrLine
 
 
@@ -96,6 +100,7 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     mine = generated_side(
         generated.before, generated.snapshot, outcome, found, generated.noise, mute=mute
     )
+    mine = _with_drawn_words(theirs, mine)
     where = layout(
         lines[0], generated.snapshot, (reference.before.shape[1], reference.before.shape[0])
     )
@@ -122,6 +127,39 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     return Observation(
         reference, generated, found, outcome, where, theirs, mine, lines, again, tuple(tries)
     )
+
+
+def _with_drawn_words(theirs: Side, mine: Side) -> Side:
+    """Add the words that the page shows in a picture or a canvas, where no element has them.
+
+    Where both pages look the same to the pixel before and after, a word comes or goes on both.
+    """
+    width, height = min(theirs.size[0], mine.size[0]), min(theirs.size[1], mine.size[1])
+
+    def cut(picture: Rgb) -> Rgb:
+        return np.ascontiguousarray(picture[:height, :width])
+
+    other = pixels.differing(cut(theirs.before), cut(mine.before)) | pixels.differing(
+        cut(theirs.after), cut(mine.after)
+    )
+
+    def same(box: PixelBox) -> bool:
+        inside = box.right <= width and box.bottom <= height
+        changes = pixels.count(mine.changed, box) >= const.TRACE
+        return inside and changes and not pixels.count(other, box)
+
+    def drawn(wanted: Sequence[Word], written: Sequence[Word]) -> list[Word]:
+        known = Counter(one.text for one in written)
+        found = []
+        for one in wanted:
+            if known[one.text]:
+                known[one.text] -= 1
+            elif same(one.box):
+                found.append(one)
+        return found
+
+    came, went = drawn(theirs.came, mine.came), drawn(theirs.went, mine.went)
+    return replace(mine, came=(*mine.came, *came), went=(*mine.went, *went))
 
 
 def _better(
