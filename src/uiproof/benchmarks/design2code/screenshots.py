@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from math import hypot
 from typing import Any
 
 import cv2
@@ -46,6 +47,7 @@ CLAIMED = 0.35  # of a line that was read may belong to texts that were found
 _PARAGRAPH = (5.0, 0.3, 1.0)  # pixels, and shares of a line's height, between lines of one text
 
 CLOSE = (40, 28)  # pixels across and down between things that are missing together
+MOST_PLACES = 12  # that look like a text
 MOST_SHIFTS = 60  # of texts, at which a thing is looked for
 MOST_SIBLINGS = 200  # whose order is compared
 
@@ -108,8 +110,7 @@ class _TextSearch:
                     last = [_shift(node)]
 
     def _is_seen(self, node: Node) -> bool:
-        part = _part(self.gray, _whole(node.box))
-        return part.size > 0 and int(part.max()) - int(part.min()) >= LEFT_OVER
+        return _contrast(_part(self.ours.rgb, _whole(node.box))) >= LEFT_OVER
 
     def _next_shift(self, index: int) -> list[Shift]:
         following = self.texts[index + 1 : index + 12]
@@ -147,12 +148,14 @@ class _TextSearch:
                 continue
             alike = cv2.matchTemplate(area, part, cv2.TM_CCOEFF_NORMED)
             alike[~np.isfinite(alike)] = -1
-            for _ in range(4):
+            places = []
+            for _ in range(MOST_PLACES):
                 _, best, _, (column, row) = cv2.minMaxLoc(alike)
                 if best < LIKE_TEMPLATE:
                     break
-                yield column + left, row + top
+                places.append((column + left, row + top))
                 alike[max(row - 4, 0) : row + 5, max(column - 4, 0) : column + 5] = -1
+            yield from sorted(places, key=lambda at: hypot(at[0] - x - dx, at[1] - y - dy))
 
     def _is_exact(self, box: tuple[int, int, int, int], place: tuple[int, int]) -> bool:
         a = _part(self.ours.rgb, box)
@@ -165,7 +168,7 @@ class _TextSearch:
 
     def _has_same_letters(self, box: tuple[int, int, int, int], place: tuple[int, int]) -> bool:
         """Return whether the same letters stand at two places, in whatever colours."""
-        a, b = _part(self.gray, box), _part(self.other, (*place, *box[2:]))
+        a, b = _part(self.ours.rgb, box), _part(self.theirs.rgb, (*place, *box[2:]))
         if min(place) < 0 or a.shape != b.shape or not a.size:
             return False
         if self._is_cut(box, place):
@@ -239,10 +242,18 @@ def _equal(ours: Rgb, theirs: Rgb, box: PixelRect, other: PixelRect) -> bool:
     return a.shape == b.shape and float(cv2.absdiff(a, b).mean()) < 1.0
 
 
-def _ink_map(gray: Gray) -> npt.NDArray[np.float32]:
+def _contrast(part: npt.NDArray[np.uint8]) -> int:
+    """Return the levels between the darkest and the lightest pixel, in the channel with most."""
+    if not part.size:
+        return 0
+    pixels = part.reshape(-1, part.shape[-1])
+    return int((pixels.max(axis=0).astype(np.int16) - pixels.min(axis=0)).max())
+
+
+def _ink_map(part: Rgb) -> npt.NDArray[np.float32]:
     """Return how much each pixel stands out from what is behind a text, in 0-1."""
-    behind = float(np.median(gray))
-    apart = np.abs(gray.astype(np.float32) - behind)
+    behind = np.median(part.reshape(-1, 3), axis=0).astype(np.float32)
+    apart = np.abs(part.astype(np.float32) - behind).max(axis=2)
     most = float(np.quantile(apart, 0.99)) if apart.size > 200 else float(apart.max())
     return np.asarray(np.minimum(apart / max(most, 8.0), 1.0), np.float32)
 
