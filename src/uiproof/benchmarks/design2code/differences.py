@@ -525,7 +525,7 @@ class _Comparison:
             other = node.partner
             if node.kind != "image" or other is None or node.children:
                 continue
-            a, b = _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
+            a, b = self._bare(self.ours, node), self._bare(self.theirs, other)
             apart = _pictures_apart(a, b)
             if apart < SEEN_PICTURE or self._is_other_ground(node):
                 continue
@@ -539,6 +539,18 @@ class _Comparison:
                     *(severity, says),
                 )
             )
+        return found
+
+    @staticmethod
+    def _bare(scene: Scene, picture: Node) -> Rgb:
+        """Return the pixels of a picture without the texts that lie on it."""
+        found = _crop(scene.rgb, picture.box).copy()
+        x, y = (max(round(value), 0) for value in picture.box[:2])
+        for leaf in scene.leaves:
+            if leaf.kind == "text" and overlap(leaf.box, picture.box) > 0:
+                left, top, w, h = (round(value) for value in leaf.box)
+                rows = slice(max(top - y - 1, 0), max(top - y + h + 1, 0))
+                found[rows, max(left - x - 1, 0) : max(left - x + w + 1, 0)] = 0
         return found
 
     def _is_other_ground(self, node: Node) -> bool:
@@ -716,7 +728,7 @@ def _outermost(nodes: Iterable[Node], belongs: Any) -> list[Node]:
         top = node
         for one in node.ancestors():
             if one.tag in ("html", "body") or not all(
-                belongs(leaf) or leaf.kind != "text" for leaf in one.leaves()
+                belongs(leaf) or leaf.kind != "text" or leaf.partner is None for leaf in one.leaves()
             ):
                 break
             top = one

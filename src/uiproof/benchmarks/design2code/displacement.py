@@ -212,8 +212,9 @@ class _Group:
 
     def _is_explained_down(self, index: int) -> bool:
         g, r = self.g, self.r
-        if self._flows(index):
-            return True
+        stays = (g[index, TOP] - self.outer_g[TOP]) - (r[index, TOP] - self.outer_r[TOP])
+        if abs(stays) <= TOLERANCE or self._flows(index):
+            return True  # what is above it is not where it should be, or beside it
         mates = self._mates(index)
         leader = max([index, *mates], key=lambda i: (r[i, BOTTOM] - r[i, TOP], -r[i, LEFT]))
         if leader != index and _aligned(g, r, index, leader, TOP, BOTTOM, MATES_APART):
@@ -341,7 +342,8 @@ class _Group:
                     if before
                     else (g[other, LEFT] - g[index, RIGHT]) - (r[other, LEFT] - r[index, RIGHT])
                 )
-                if abs(gaps) <= TOLERANCE and (before or self.nodes[other] in self.unsteady):
+                grown = (g[other, RIGHT] - g[other, LEFT]) - (r[other, RIGHT] - r[other, LEFT])
+                if abs(gaps) <= TOLERANCE and (before or abs(grown) > TOLERANCE):
                     return 0.0
                 continue
             near = r[other, BOTTOM] <= r[index, TOP] + 3

@@ -335,6 +335,10 @@ def _pair_surfaces(generated: Scene, reference: Scene) -> None:
             shared.update(one for one in partner.ancestors() if id(one) in theirs)
         for other, count in shared.items():
             alike = count / (len(leaves) + len(theirs[id(other)]) - count)
+            if node.paint == other.paint and node.tag == other.tag:
+                # What one of them has lost says nothing against it.
+                held = sum(leaf.partner is not None for leaf in other.leaves())
+                alike = max(alike, count / (len(partners) + held - count))
             if alike > SAME_CONTENTS or (alike == SAME_CONTENTS and _alike(node, other) > 0.5):
                 same = (node.kind == other.kind) + (node.tag == other.tag)
                 same += (node.paint == other.paint) + (node.selector == other.selector)

@@ -1057,9 +1057,10 @@ def _from_painted(theirs: Scene) -> Gray:
 def _group_missing(theirs: Scene) -> None:
     """Put things that are missing side by side or closely below each other into one group."""
     lost = [node for node in theirs.leaves if node.partner is None]
+    present = [node.box for node in theirs.leaves if node.partner is not None]
     groups: list[list[Node]] = []
     for node in lost:
-        near = [group for group in groups if any(_is_close(node, one) for one in group)]
+        near = [group for group in groups if any(_is_close(node, one, present) for one in group)]
         joined = [node, *(one for group in near for one in group)]
         groups = [group for group in groups if group not in near] + [joined]
     for group in groups:
@@ -1075,10 +1076,15 @@ def _group_missing(theirs: Scene) -> None:
         _put(theirs.root, holder)
 
 
-def _is_close(a: Node, b: Node) -> bool:
+def _is_close(a: Node, b: Node, present: Sequence[PixelRect]) -> bool:
+    """Return whether two things are near to each other, or in one row with nothing between them."""
     (x, y, w, h), (left, top, c, d) = a.box, b.box
     across = max(left - (x + w), x - (left + c))
     down = max(top - (y + h), y - (top + d))
-    if down <= 0:
-        return across <= CLOSE[0]
-    return down <= CLOSE[1] and across <= 0
+    if down > 0:
+        return down <= CLOSE[1] and across <= 0
+    if across <= CLOSE[0]:
+        return True
+    start, row = min(x + w, left + c), (max(y, top), min(y + h, top + d))
+    between = start, row[0], across, max(row[1] - row[0], 1.0)
+    return all(overlap(between, one) == 0 for one in present)
