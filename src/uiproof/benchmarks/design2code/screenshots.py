@@ -7,6 +7,7 @@ the screenshot where nothing was found; what is left of its pixels is missing on
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -30,7 +31,7 @@ from uiproof.vision.ssim import grayscale
 SAME_PIXEL = 24  # levels by which pixels of the same thing may differ
 SAME_SHARE = 0.02  # of its pixels may differ more
 LIKE_TEMPLATE = 0.8  # correlation of a text with the place where it may be
-OTHER_INK = 0.45  # of the ink of a part of a text, if it is another text
+OTHER_INK = 0.58  # of what two other texts differ by chance
 NEAR = (60, 120)  # pixels across and down in which a text is looked for first
 FAR = 1200  # pixels down for texts that are long enough to be told from others
 LONG = 40  # pixels of such a text
@@ -179,11 +180,13 @@ class _TextSearch:
         both = _tiles(ours + theirs, tile)
         shifted = [theirs, np.roll(theirs, 1, axis=0), np.roll(theirs, -1, axis=0)]
         apart = np.minimum.reduce([_tiles(cv2.absdiff(ours, one), tile) for one in shifted])
-        sums = apart, both
-        written = sums[1] > 0.06 * tile * tile
+        # Dense letters, such as those of East Asia, have much in common by chance.
+        share = both / (2 * min(tile, box[2]) * min(tile, box[3]))
+        most = OTHER_INK * (1 - np.minimum(share, 0.8)) * both
+        written = both > 0.06 * tile * tile
         if not written.any():
-            return float(sums[0].sum()) <= OTHER_INK * float(sums[1].sum())
-        return bool((sums[0][written] <= OTHER_INK * sums[1][written]).all())
+            return float(apart.sum()) <= float(most.sum())
+        return bool((apart[written] <= most[written]).all())
 
     def _is_cut(self, box: tuple[int, int, int, int], place: tuple[int, int]) -> bool:
         """Return whether a text goes on where it ends on the page: letters in a longer word."""
@@ -604,8 +607,9 @@ class _SurfaceSearch:
         is_picture = node.kind == "image" and not node.children
         if is_picture and (place := self._like(box, expected)) is not None:
             return float(place[0]), float(place[1]), float(w), float(h)
+        drawn = _drawn_sides(node)
         visible = [
-            side not in fixed and self._edges(self.ours, box, side, [0])[0] >= 0.5
+            side in drawn and side not in fixed and self._edges(self.ours, box, side, [0])[0] >= 0.5
             for side in range(4)
         ]
         if not any(visible):
@@ -789,6 +793,17 @@ class _SurfaceSearch:
         apart = np.maximum(np.abs(a - c).max(axis=2), np.abs(b - d).max(axis=2))
         same = ((apart <= SAME_PIXEL / 2) & valid & there).mean(axis=1)
         return [float(one) >= SAME_SIDE for one in same]
+
+
+def _drawn_sides(node: Node) -> set[int]:
+    """Return the sides of a thing that its style draws; what it holds may end there as well."""
+    _, picture, border, _, shadow, _ = node.paint.split("|")
+    if node.kind != "surface" or node.background or picture != "none" or shadow != "none":
+        return {LEFT, TOP, RIGHT, BOTTOM}
+    sides = re.split(r", (?![^(]*\))", border)  # above, right, below, left; one if all are alike
+    if len(sides) == 1:
+        sides *= 4
+    return {side for side, line in zip((TOP, RIGHT, BOTTOM, LEFT), sides, strict=True) if line}
 
 
 def _shift_of_holder(node: Node) -> Shift:
