@@ -612,10 +612,9 @@ class _SurfaceSearch:
             side in drawn and side not in fixed and self._edges(self.ours, box, side, [0])[0] >= 0.5
             for side in range(4)
         ]
-        if not any(visible):
-            dx, dy = fixed.get(LEFT, expected[0][0]), fixed.get(TOP, expected[0][1])
+        if not any(visible):  # it ends where what it holds ends
             held = any(leaf.partner for leaf in node.leaves())
-            return (float(x + dx), float(y + dy), float(w), float(h)) if held else None
+            return self._by_sides(node, box, visible, fixed, expected) if held else None
         for axis, sides in ((0, (LEFT, RIGHT)), (1, (TOP, BOTTOM))):
             if not any(visible[side] for side in sides) and not set(sides) & set(fixed):
                 by = _shift_of_holder(node)[axis]
