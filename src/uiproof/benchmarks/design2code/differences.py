@@ -648,8 +648,7 @@ class _Comparison:
         box, reference_box, selector = node.box, other.box, node.selector
         if first.kind != "resized" and (outer := _moving(node)) is not None:
             box, selector = outer.box, outer.selector
-            x, y = (box[axis] + other.box[axis] - node.box[axis] for axis in (0, 1))
-            reference_box = x, y, box[2], box[3]
+            reference_box = around(leaf.partner.box for leaf in outer.leaves() if leaf.partner)
         return Difference(
             first.kind,
             box=box,

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from uiproof.benchmarks.design2code.blocks import Color, LegibleText, PixelRect
 from uiproof.benchmarks.design2code.matching import TextSimilarity
 from uiproof.benchmarks.design2code.pages import Inventory, PageView
-from uiproof.benchmarks.design2code.pairing import marry, pair_rest
+from uiproof.benchmarks.design2code.pairing import is_before, marry, pair_rest
 from uiproof.benchmarks.design2code.picture import PictureView
 from uiproof.benchmarks.design2code.scene import Node, Scene, around, overlap, scene_of
 from uiproof.benchmarks.design2code.strict import commonest_colour
@@ -977,7 +977,7 @@ def _displaced(root: Node) -> set[Node]:
             (i, j)
             for i in range(len(units))
             for j in range(len(units))
-            if i != j and _is_before(ours[i], ours[j]) and _is_before(theirs[j], theirs[i])
+            if i != j and is_before(ours[i], ours[j]) and is_before(theirs[j], theirs[i])
         }
         while turned:
             often = Counter(index for both in turned for index in both)
@@ -990,14 +990,6 @@ def _displaced(root: Node) -> set[Node]:
 
 def _paired(node: Node) -> list[Node]:
     return [leaf for leaf in node.leaves() if leaf.partner is not None and leaf.kind == "text"]
-
-
-def _is_before(a: PixelRect, b: PixelRect) -> bool:
-    """Return whether a thing ends above another, or before it in the same row."""
-    if a[1] + a[3] <= b[1] + 3:
-        return True
-    shared = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    return shared > 0.5 * min(a[3], b[3]) and a[0] + a[2] <= b[0] + 3
 
 
 # --- what else the screenshot shows
