@@ -27,7 +27,7 @@ EMPTIED = 0.3  # of the size of a surface is left when it has lost what it held
 SAME_CONTENTS = 0.5  # of what two surfaces hold must be the same
 MOST_PIECES = 8  # texts of one page that are one text of the other
 LEAST_ABSORBED = 12  # letters and digits of a text that is part of a longer one
-MOST_OF_IT = 0.6  # of its letters that stand together in the longer one
+MOST_OF_IT = 0.4  # of its letters that stand together in the longer one
 APART = 30.0  # pixels between it and the rest of the longer one
 MOST_COMPARED = 4_000_000  # leaves of one page times those of the other
 
@@ -317,22 +317,30 @@ def _join_pieces(side: list[Node], other: list[Node]) -> None:
 
 def _absorb(side: Sequence[Node], other: Sequence[Node]) -> None:
     """Join texts without partners to those whose partners have their words as well."""
-    whole = {node: _letters(node.text) for node in other if node.partner is not None and node.text}
+    whole = {node: _letters(node.text) for node in other if node.kind == "text"}
     for node in side:
         words = _letters(node.text)
         if node.kind != "text" or node.partner is not None or len(words) < LEAST_ABSORBED:
             continue
+        middle = len(words) // 2
+        some = words[:8], words[middle : middle + 8]
         for longer, letters in whole.items():
             own = longer.partner
-            assert own is not None
-            known = _letters(own.text)
-            if words in known or not _is_beside(own.box, node.box):
+            if len(letters) <= len(words) or not any(part in letters for part in some):
                 continue
             match = SequenceMatcher(None, letters, words, autojunk=False).find_longest_match()
             if match.size < MOST_OF_IT * len(words):
                 continue
-            at = match.a - match.b
-            before = at >= SequenceMatcher(None, letters, known, autojunk=False).find_longest_match().a
+            if own is None:
+                if len(words) >= MOST_OF_IT * len(letters):
+                    marry(node, longer)
+                    break
+                continue
+            known = _letters(own.text)
+            if words in known or not _is_beside(own.box, node.box):
+                continue
+            begin = SequenceMatcher(None, letters, known, autojunk=False).find_longest_match()
+            before = begin.a - begin.b <= match.a - match.b
             own.text = f"{own.text} {node.text}" if before else f"{node.text} {own.text}"
             own.box = around((own.box, node.box))
             if node.parent is not None:
@@ -358,9 +366,16 @@ def _wanted(joined: str, wanted: dict[str, int]) -> int:
 
 
 def _pair_pictures(generated: Scene, reference: Scene) -> None:
-    """Marry pictures that show the same, wherever they are and however large."""
+    """Marry pictures that show the same, wherever they are and however large.
+
+    A plain area may stand in for a picture.
+    """
     ours, theirs = (
-        [one for one in scene.leaves if one.kind == "image" and one.partner is None][:MOST_PICTURES]
+        [
+            one
+            for one in scene.leaves
+            if one.partner is None and one.kind in ("image", "surface") and min(one.box[2:]) >= 16
+        ][:MOST_PICTURES]
         for scene in (generated, reference)
     )
     if not ours or not theirs:
@@ -370,6 +385,8 @@ def _pair_pictures(generated: Scene, reference: Scene) -> None:
     table = np.zeros((len(ours), len(theirs)))
     for i, a in enumerate(ours):
         for j, b in enumerate(theirs):
+            if "image" not in (a.kind, b.kind):
+                continue
             (w, h), (v, g) = a.box[2:], b.box[2:]
             shape = min(w * g, v * h) / max(w * g, v * h, 1e-9)
             if shape >= SAME_SHAPE and float(cv2.absdiff(small[i], others[j]).mean()) < SAME_SIGHT:
