@@ -44,10 +44,15 @@ def main() -> None:
     parser.add_argument("what", choices=("lists", "charges"))
     parser.add_argument("pages", type=Path, nargs="+")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--faults", type=int, default=3, help="on a page, for charges")
+    parser.add_argument("--kinds", type=int, default=4, help="whose sizes are compared")
     given = parser.parse_args()
     with Renderer(web=FrozenWeb.installed()) as renderer:
         pages = [(file, *_shown(renderer, file)) for file in given.pages]
-        (_lists if given.what == "lists" else _charges)(renderer, pages, given.seed)
+        if given.what == "lists":
+            _lists(renderer, pages, given.seed)
+        else:
+            _charges(renderer, pages, given.seed, given.faults, given.kinds)
 
 
 def _shown(renderer: Renderer, file: Path) -> tuple[PageSource, Screen]:
@@ -92,7 +97,11 @@ def _lists(renderer: Renderer, pages: Sequence[tuple[Path, PageSource, Screen]],
 
 
 def _charges(
-    renderer: Renderer, pages: Sequence[tuple[Path, PageSource, Screen]], seed: int
+    renderer: Renderer,
+    pages: Sequence[tuple[Path, PageSource, Screen]],
+    seed: int,
+    most: int,
+    kinds: int,
 ) -> None:
     """Print whether a further fault ever pays, and how costs follow sizes."""
     compared = paid = seen = free = 0
@@ -105,19 +114,22 @@ def _charges(
             return measure(photograph(renderer, page.with_text(html), screen))
 
         rng = random.Random(own)
-        wanted = [(kind, rng.randrange(3)) for kind in rng.sample(planting.KINDS, 3)]
+        wanted = [(kind, rng.randrange(3)) for kind in rng.sample(planting.KINDS, most)]
         with renderer.open(page, limits) as live:
             sets = dict(_planted(live, page, wanted, own))
             sizes = {
                 kind: [
-                    dict(_planted(live, page, [(kind, size)], own + number)).get((0,))
-                    for size in range(3)
+                    (_area(live, page, one, own + number, size), html)
+                    for size, one in enumerate([(kind, size)] for size in range(3))
+                    if (html := dict(_planted(live, page, one, own + number)).get((0,)))
                 ]
-                for number, kind in enumerate(rng.sample(SIZED, 4))
+                for number, kind in enumerate(rng.sample(SIZED, kinds))
             }
         clean = view(sets.pop(()))
         scores = {}
         for chosen, html in sets.items():
+            if len(chosen) > 3:
+                continue
             shown = view(html)
             if shown.png != clean.png or len(chosen) > 1:
                 scores[chosen] = strict_scores(shown, clean).mean_without_clip
@@ -133,13 +145,13 @@ def _charges(
                     names = [wanted[index] for index in chosen]
                     added = [wanted[index] for index in chosen if index not in one]
                     print(f"  {file.stem}: {names} pays {score - scores[one]:.4f} for {added}")
-        for kind, htmls in sizes.items():
+        for kind, planted in sizes.items():
             costs = [
-                1 - strict_scores(view(html), clean).mean_without_clip for html in htmls if html
+                1 - strict_scores(view(html), clean).mean_without_clip for _, html in planted
             ]
-            if len(costs) == 3 and len(set(costs)) > 1:
-                ranks = [sum(a > b for b in costs) + sum(a == b for b in costs) / 2 for a in costs]
-                correlations[kind].append(float(np.corrcoef([0, 1, 2], ranks)[0, 1]))
+            if len(costs) == 3 and len(set(costs)) == len({size for size, _ in planted}) == 3:
+                ranks = _ranks([size for size, _ in planted]), _ranks(costs)
+                correlations[kind].append(float(np.corrcoef(*ranks)[0, 1]))
                 if correlations[kind][-1] < 0.8:
                     print(f"  {file.stem}: {kind} costs {[round(one, 5) for one in costs]}")
         print(f"{file.stem}: {len(scores)} pages", flush=True)
@@ -147,6 +159,21 @@ def _charges(
     print(f"{seen} visible faults alone, {free} of them for nothing")
     for kind, values in sorted(correlations.items()):
         print(f"{kind}: rank correlation of size and cost {fmean(values):.2f} over {len(values)}")
+
+
+def _ranks(values: Sequence[float]) -> list[int]:
+    return [sorted(values).index(one) for one in values]
+
+
+def _area(
+    live: Any, page: PageSource, wanted: Sequence[tuple[str, int]], seed: int, size: int
+) -> float:
+    """Return how large a fault is: its size, or the area of what is missing or extra."""
+    if wanted[0][0] not in ("missing", "extra"):
+        return size
+    faults = [{"kind": wanted[0][0], "size": size, "place": 1}]
+    found = planting.run_script(live, {"source": page.text, "seed": seed, "faults": faults})
+    return float(np.prod(found["faults"][0]["before"][0][2:])) if found["faults"] else 0.0
 
 
 def _planted(

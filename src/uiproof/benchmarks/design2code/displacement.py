@@ -22,7 +22,7 @@ MATES_APART = 12.0  # pixels between the lines that things of one row are aligne
 MATES = 0.5  # of the height of the lower of two things that stand in one row
 
 OVERLAP = 12.0  # pixels by which things may lie on each other
-MARGIN = 40.0  # pixels that a thing which is gone or came may take beyond its own height
+MARGIN = 80.0  # pixels that a thing which is gone or came may take beyond its own height
 END_APART = 80.0  # pixels between the end of a surface and of one that reaches down as far
 
 Edges = npt.NDArray[np.float64]

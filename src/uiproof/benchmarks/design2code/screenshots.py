@@ -612,6 +612,9 @@ class _SurfaceSearch:
             side in drawn and side not in fixed and self._edges(self.ours, box, side, [0])[0] >= 0.5
             for side in range(4)
         ]
+        if not any(visible) and not node.children:  # round, for example
+            place = self._unchanged(box, expected)
+            return None if place is None else (float(place[0]), float(place[1]), float(w), float(h))
         if not any(visible):  # it ends where what it holds ends
             held = any(leaf.partner for leaf in node.leaves())
             return self._by_sides(node, box, visible, fixed, expected) if held else None
@@ -645,10 +648,8 @@ class _SurfaceSearch:
         part = _part(self.ours, box)
         if part.size == 0 or int(part.max()) - int(part.min()) < LEFT_OVER or w * h > 400_000:
             return None
-        for dx, dy in expected:
-            there = float(x + dx), float(y + dy), float(w), float(h)
-            if min(x + dx, y + dy) >= 0 and _equal(self.ours, self.theirs, box, there):
-                return x + dx, y + dy
+        if (place := self._unchanged(box, expected)) is not None:
+            return place
         for dx, dy in expected[:2]:
             left, top = max(x + dx - NEAR[0], 0), max(y + dy - NEAR[1], 0)
             right, bottom = max(x + dx + w + NEAR[0], 0), max(y + dy + h + NEAR[1], 0)
@@ -660,6 +661,15 @@ class _SurfaceSearch:
             _, best, _, (column, row) = cv2.minMaxLoc(alike)
             if best >= SAME_PICTURE:
                 return left + column, top + row
+        return None
+
+    def _unchanged(self, box: tuple[int, int, int, int], expected: Sequence[Shift]) -> Shift | None:
+        """Return where the same pixels are, of all places where a thing may be."""
+        x, y, w, h = box
+        for dx, dy in expected:
+            there = float(x + dx), float(y + dy), float(w), float(h)
+            if min(x + dx, y + dy) >= 0 and _equal(self.ours, self.theirs, box, there):
+                return x + dx, y + dy
         return None
 
     def _by_sides(
