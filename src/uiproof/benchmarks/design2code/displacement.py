@@ -215,6 +215,9 @@ class _Group:
         stays = (g[index, TOP] - self.outer_g[TOP]) - (r[index, TOP] - self.outer_r[TOP])
         if abs(stays) <= TOLERANCE or self._flows(index):
             return True  # what is above it is not where it should be, or beside it
+        ends = (g[index, BOTTOM] - self.outer_g[BOTTOM]) - (r[index, BOTTOM] - self.outer_r[BOTTOM])
+        if not self.is_page and abs(ends) <= TOLERANCE and self._grown(index)[1]:
+            return True  # it stands on the ground, and is told as resized
         mates = self._mates(index)
         leader = max([index, *mates], key=lambda i: (r[i, BOTTOM] - r[i, TOP], -r[i, LEFT]))
         if leader != index and _aligned(g, r, index, leader, TOP, BOTTOM, MATES_APART):
