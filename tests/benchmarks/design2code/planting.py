@@ -69,7 +69,9 @@ def plant(
         }
         found = run_script(shown, asked)
         clean = run_script(shown, {**asked, "faults": []})
-        alone = [run_script(shown, {**asked, "only": [index]}) for index in range(len(found["faults"]))]
+        alone = [
+            run_script(shown, {**asked, "only": [index]}) for index in range(len(found["faults"]))
+        ]
     with renderer.open(page.with_text(clean["html"])) as shown:
         before = shown.screenshot()
     with renderer.open(page.with_text(found["html"])) as shown:

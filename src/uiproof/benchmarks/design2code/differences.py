@@ -742,7 +742,8 @@ def _outermost(nodes: Iterable[Node], belongs: Any) -> list[Node]:
         top = node
         for one in node.ancestors():
             if one.tag in ("html", "body") or not all(
-                belongs(leaf) or leaf.kind != "text" or leaf.partner is None for leaf in one.leaves()
+                belongs(leaf) or leaf.kind != "text" or leaf.partner is None
+                for leaf in one.leaves()
             ):
                 break
             top = one
