@@ -3,7 +3,8 @@
     python bench/diff.py                                     the bundled pages
     python bench/diff.py --reference REAL --generated OURS
 
-The browser is warm, the reference pages are not: every pair renders both.
+The browser is warm, the reference pages are not: every pair renders both. With `--screenshots` the
+references are pictures, in which the texts were read before.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 from pathlib import Path
 
 from cpu import Clocks, Meter, adopt_orphans
+from uiproof.benchmarks.design2code.cases import Screenshot
 from uiproof.benchmarks.design2code.judge import Design2CodeJudge
 from uiproof.browser import PageSource, Renderer
 
@@ -25,16 +27,29 @@ def main() -> None:
     parser.add_argument("--reference", type=Path, default=DEMO / "reference")
     parser.add_argument("--generated", type=Path, default=DEMO / "generated")
     parser.add_argument("--limit", type=int, default=20)
+    parser.add_argument("--screenshots", action="store_true", help="of the references")
     given = parser.parse_args()
     pages = sorted(given.reference.glob("*.html"))
     pairs = [(page, given.generated / page.name) for page in pages]
     pairs = [pair for pair in pairs if pair[1].is_file()][: given.limit]
     spent = {"score": 0.0, "diff": 0.0}
+
+    def sources(
+        renderer: Renderer, reference: Path, generated: Path
+    ) -> tuple[PageSource | Screenshot, PageSource]:
+        pages = PageSource.from_file(reference), PageSource.from_file(generated)
+        if not given.screenshots:
+            return pages
+        with renderer.open(pages[0]) as shown:
+            return Screenshot(shown.screenshot()), pages[1]
+
     adopt_orphans()
     clocks = Clocks()
     with Renderer() as renderer:
-        _judge(renderer, *pairs[0], "score")  # starts the browser
-        for number, pair in enumerate(pairs):
+        _judge(renderer, *sources(renderer, *pairs[0]), "score")  # starts the browser
+        for number, pair in enumerate(sources(renderer, *one) for one in pairs):
+            if given.screenshots:
+                _judge(renderer, *pair, "score")  # reads its texts
             order = ("score", "diff") if number % 2 else ("diff", "score")
             for what in order:
                 with Meter(clocks) as meter:
@@ -46,13 +61,16 @@ def main() -> None:
     raise SystemExit(times > MOST)
 
 
-def _judge(renderer: Renderer, reference: Path, generated: Path, what: str) -> None:
+def _judge(
+    renderer: Renderer, reference: PageSource | Screenshot, generated: PageSource, what: str
+) -> None:
     judge = Design2CodeJudge(renderer=renderer)
-    pages = PageSource.from_file(reference), PageSource.from_file(generated)
-    if what == "score":
-        judge.compare(*pages)
+    if what == "diff":
+        judge.diff(reference, generated)
+    elif isinstance(reference, Screenshot):
+        judge.compare_with_picture(reference, generated)
     else:
-        judge.diff(*pages)
+        judge.compare(reference, generated)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // Plants faults into a page. `source` is its HTML, which is edited apart from the page that is shown: a
 // page's own scripts have no say. Returns the HTML with the faults, and each fault's kind and its box
-// before. The seed and the fault's own `place` decide where it goes, whatever else is planted. `only` is the
-// number of the one fault to plant of all. Elements with faults have the attribute data-planted.
+// before. The seed and the fault's own `place` decide where it goes, whatever else is planted. `only` are the
+// numbers of the faults to plant, where not all of them are. Elements with faults have the attribute data-planted.
 ({ source, seed, faults, only }) => {
   let state = seed >>> 0;
   const random = () => {
@@ -169,7 +169,7 @@
     found.push({ kind, size, place, live, element, before });
   }
   for (const one of found) {
-    if (only !== undefined && found.indexOf(one) !== only) continue;
+    if (only && !only.includes(found.indexOf(one))) continue;
     state = (seed + 7919 * one.place + 1) >>> 0;
     const changed = plant[one.kind](one.element, one.live, one.size);
     const marked = one.kind === "extra" ? changed : one.element;

@@ -67,9 +67,11 @@ def plant(
                 for (kind, size), place in zip(wanted, places, strict=True)
             ],
         }
-        found = _run(shown, asked)
-        clean = _run(shown, {**asked, "faults": []})
-        alone = [_run(shown, {**asked, "only": index}) for index in range(len(found["faults"]))]
+        found = run_script(shown, asked)
+        clean = run_script(shown, {**asked, "faults": []})
+        alone = [
+            run_script(shown, {**asked, "only": [index]}) for index in range(len(found["faults"]))
+        ]
     with renderer.open(page.with_text(clean["html"])) as shown:
         before = shown.screenshot()
     with renderer.open(page.with_text(found["html"])) as shown:
@@ -88,7 +90,8 @@ def plant(
     return Planted(clean["html"], found["html"], tuple(faults))
 
 
-def _run(shown: LivePage, asked: dict[str, Any]) -> dict[str, Any]:
+def run_script(shown: LivePage, asked: dict[str, Any]) -> dict[str, Any]:
+    """Plant faults in the browser, as `planting.js` says."""
     found: dict[str, Any] = shown.evaluate(f"({_SCRIPT})({json.dumps(asked)})")
     return found
 

@@ -79,6 +79,27 @@ def test_other_words_are_a_text(found):
     assert one.is_ == "Dark and heavy."
 
 
+def test_texts_that_were_joined_are_neither_missing_nor_extra(found):
+    apart = PAGE.replace(
+        "Bread and rolls, fresh every morning.",
+        "Bread and rolls, fresh every morning. <b>Cakes on Saturdays only.</b>",
+    )
+    joined = apart.replace("<b>", "").replace("</b>", "")
+    assert not {"missing", "extra", "text"} & {one.kind for one in found(joined, apart)}
+
+
+def test_what_stays_at_the_end_of_the_window_is_right(found):
+    fixed = '<p style="position: fixed; bottom: 8px; right: 8px">Help</p>'
+    (one,) = found(PAGE.replace("<p>Three euros a loaf.</p>", "") + fixed, PAGE + fixed)
+    assert (one.kind, one.was) == ("missing", "Three euros a loaf.")
+
+
+def test_the_order_of_the_document_is_no_difference_where_it_is_not_seen(found):
+    one, other = ('<p style="position: absolute; top: {}px">{}</p>'.format(*it) for it in
+                  ((400, "The first of two"), (500, "The second of two")))  # fmt: skip
+    assert found(STYLE + one + other, STYLE + other + one) == ()
+
+
 def test_json_has_the_keys_that_are_documented(differ):
     found = differ.diff(PAGE, PAGE.replace("Bakery", "Butcher"))
     (one,) = found.as_json()["differences"]

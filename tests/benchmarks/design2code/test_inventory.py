@@ -7,6 +7,7 @@ import pytest
 from uiproof.benchmarks.design2code.pages import measure, photograph
 from uiproof.benchmarks.design2code.strict import seen_contents
 from uiproof.browser import PageSource, Renderer
+from uiproof.web import FrozenWeb
 
 PIXEL = "data:image/gif;base64,R0lGODdhAQABAIAAAP8AAP8AACwAAAAAAQABAAACAkQBADs="
 
@@ -180,3 +181,15 @@ def test_a_page_is_listed_the_same_at_every_visit(renderer, tmp_path):
         photograph(renderer, PageSource.from_html("<p>Another page comes between."))
     assert listed[0] == listed[1]
     assert 'url("sky.png")' in repr(listed[0])
+
+
+def test_digits_of_a_web_font_are_read():
+    web = FrozenWeb.installed()
+    address = "https://fonts.googleapis.com/css2?family=Roboto&display=swap"
+    if web.answer(address) is None:
+        pytest.skip("needs the frozen web: uiproof web get")
+    html = f"""<!DOCTYPE html><link rel="stylesheet" href="{address}">
+<style>body {{ font: 20px Roboto }}</style><p>1</p><p>471.14</p>"""
+    with Renderer(web=web) as renderer:
+        seen = seen_contents(measure(photograph(renderer, PageSource.from_html(html))))
+    assert [text for _, text, *_ in seen.texts] == ["1", "471.14"]

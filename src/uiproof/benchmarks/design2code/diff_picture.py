@@ -61,7 +61,7 @@ def annotated_picture(found: PageDiff, *, largest: int = LARGEST_SIDE) -> bytes:
     legend = (sum(map(len, lines)) + len(notes)) * _LINE + 2 * _GAP
     head = _GAP + _LINE + 4
     room = largest - legend - head
-    bands = _bands(shown, max(height for _, height in sizes), room / scale)
+    bands = _bands(shown, max(height for _, height in sizes), room / scale, _GAP / scale)
     cuts = 0 if len(bands) < 2 else (len(bands) - 1) * _GAP
     height = head + round(sum(to - start for start, to in bands) * scale) + cuts + legend
     sheet = Image.new("RGB", (width, min(height, largest)), _GROUND)
@@ -92,7 +92,7 @@ def annotated_picture(found: PageDiff, *, largest: int = LARGEST_SIDE) -> bytes:
     return out.getvalue()
 
 
-def _bands(shown: Sequence[Difference], tallest: int, room: float) -> list[Band]:
+def _bands(shown: Sequence[Difference], tallest: int, room: float, gap: float) -> list[Band]:
     """Return the parts of the pages that are shown: all, or those around the worst differences."""
     if tallest <= room:
         return [(0.0, float(tallest))]
@@ -101,16 +101,20 @@ def _bands(shown: Sequence[Difference], tallest: int, room: float) -> list[Band]
         boxes = [box for box in (one.reference_box, one.box) if box is not None]
         wanted = [(max(y - _AROUND, 0.0), y + min(h, _TALLEST) + _AROUND) for _, y, _, h in boxes]
         joined = _joined([*chosen, *((a, min(b, float(tallest))) for a, b in wanted)])
-        if not chosen or sum(to - start for start, to in joined) <= room:
+        if not chosen or _height(joined, gap) <= room:
             chosen = joined
     if not chosen:
         return [(0.0, room)]
     # Room that is left goes to the top of the page, which says what page it is.
-    left = room - sum(to - start for start, to in chosen)
+    left = room - gap - _height(chosen, gap)
     if left > _AROUND:
         chosen = _joined([*chosen, (0.0, min(left, chosen[0][0]))])
     start, to = chosen[0]
     return [(start, min(to, start + room)), *chosen[1:]] if len(chosen) == 1 else chosen
+
+
+def _height(bands: Sequence[Band], gap: float) -> float:
+    return sum(to - start for start, to in bands) + gap * (len(bands) - 1)
 
 
 def _joined(bands: Sequence[Band]) -> list[Band]:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -427,7 +428,9 @@ class _Comparison:
         groups: dict[tuple[str, str, str], list[Node]] = defaultdict(list)
         for node in self.ours.root.walk():
             other = node.partner
-            if other is None or node.kind not in ("surface", "control", "image"):
+            if other is None or node.kind not in ("surface", "control"):
+                continue
+            if other.kind == "image":
                 continue
             if node.paint != other.paint and (change := _paint_change(node, other)):
                 if change[0] == "picture" and self._has_same_ground(node):
@@ -523,10 +526,9 @@ class _Comparison:
         found = []
         for node in self.ours.root.walk():
             other = node.partner
-            if node.kind != "image" or other is None or node.children:
+            if other is None or "image" not in (node.kind, other.kind) or node.children:
                 continue
-            a, b = _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
-            apart = _pictures_apart(a, b)
+            apart = self._pictures_apart(node, other)
             if apart < SEEN_PICTURE or self._is_other_ground(node):
                 continue
             was, is_ = (one.paint.split("|")[1].rsplit("/", 1)[-1] for one in (other, node))
@@ -540,6 +542,31 @@ class _Comparison:
                 )
             )
         return found
+
+    def _pictures_apart(self, node: Node, other: Node) -> float:
+        """Return by how many levels two pictures differ, beside what lies on them."""
+        parts, masks = [], []
+        for scene, one in ((self.ours, node), (self.theirs, other)):
+            part = _crop(scene.rgb, one.box)
+            x, y = (max(round(value), 0) for value in one.box[:2])
+            hidden = np.zeros(part.shape[:2], np.uint8)
+            for above in scene.root.walk():
+                if above.is_drawn and above.order > one.order and overlap(above.box, one.box):
+                    left, top, w, h = (round(value) for value in above.box)
+                    rows = slice(max(top - y - 1, 0), max(top - y + h + 1, 0))
+                    hidden[rows, max(left - x - 1, 0) : max(left - x + w + 1, 0)] = 1
+            parts.append(part)
+            masks.append(hidden)
+        if min(min(part.shape[:2]) for part in parts) < 4:
+            return 0.0
+        height, width = (min(part.shape[axis] for part in parts) for axis in (0, 1))
+        a, b = (cv2.resize(one, (width, height), interpolation=cv2.INTER_AREA) for one in parts)
+        shown = np.ones((height, width), np.bool_)
+        for hidden in masks:
+            shown &= cv2.resize(hidden, (width, height), interpolation=cv2.INTER_NEAREST) == 0
+        if shown.sum() < 0.1 * shown.size:
+            return 0.0
+        return float(cv2.absdiff(a, b)[shown].mean())
 
     def _is_other_ground(self, node: Node) -> bool:
         """Return whether a picture differs only where what is behind it is seen through it."""
@@ -636,8 +663,7 @@ class _Comparison:
         box, reference_box, selector = node.box, other.box, node.selector
         if first.kind != "resized" and (outer := _moving(node)) is not None:
             box, selector = outer.box, outer.selector
-            x, y = (box[axis] + other.box[axis] - node.box[axis] for axis in (0, 1))
-            reference_box = x, y, box[2], box[3]
+            reference_box = around(leaf.partner.box for leaf in outer.leaves() if leaf.partner)
         return Difference(
             first.kind,
             box=box,
@@ -716,7 +742,8 @@ def _outermost(nodes: Iterable[Node], belongs: Any) -> list[Node]:
         top = node
         for one in node.ancestors():
             if one.tag in ("html", "body") or not all(
-                belongs(leaf) or leaf.kind != "text" for leaf in one.leaves()
+                belongs(leaf) or leaf.kind != "text" or leaf.partner is None
+                for leaf in one.leaves()
             ):
                 break
             top = one
@@ -863,7 +890,7 @@ def _be(nodes: Sequence[Any]) -> str:
 
 
 def _place(node: Node) -> str:
-    x, y, w, h = node.box
+    x, y, w, h = node.box if node.is_drawn else _drawn_box(node)
     return f"at {x:.0f}, {y:.0f} ({w:.0f} × {h:.0f} px)"
 
 
@@ -959,15 +986,6 @@ def _lines(rgb: Rgb, box: PixelRect) -> list[int]:
     return found or [part.shape[1]]
 
 
-def _pictures_apart(a: Rgb, b: Rgb) -> float:
-    """Return by how many levels two pictures differ in the mean, at the size of the smaller."""
-    if not a.size or not b.size or min(*a.shape[:2], *b.shape[:2]) < 4:
-        return 0.0
-    size = min(a.shape[1], b.shape[1]), min(a.shape[0], b.shape[0])
-    scaled = [cv2.resize(one, size, interpolation=cv2.INTER_AREA) for one in (a, b)]
-    return float(cv2.absdiff(*scaled).mean())
-
-
 def _hex(colour: Color) -> str:
     return "#" + "".join(f"{channel:02x}" for channel in colour)
 
@@ -1013,5 +1031,14 @@ def _paint_change(node: Node, other: Node) -> tuple[str, str, str] | None:
         if place == 1 and node.kind == "image":
             continue
         if a[place] != b[place]:
-            return names[place], b[place] or "none", a[place] or "none"
+            return names[place], _border(b[place]) or "none", _border(a[place]) or "none"
     return None
+
+
+def _border(css: str) -> str:
+    """Return a style in words where it is that of four sides."""
+    sides = re.split(r", (?![^(]*\))", css)
+    if len(sides) != 4 or all(sides):
+        return css
+    names = ("above", "right", "below", "left")
+    return ", ".join(f"{side} {name}" for side, name in zip(sides, names, strict=True) if side)

@@ -22,7 +22,7 @@ MATES_APART = 12.0  # pixels between the lines that things of one row are aligne
 MATES = 0.5  # of the height of the lower of two things that stand in one row
 
 OVERLAP = 12.0  # pixels by which things may lie on each other
-MARGIN = 40.0  # pixels that a thing which is gone or came may take beyond its own height
+MARGIN = 80.0  # pixels that a thing which is gone or came may take beyond its own height
 END_APART = 80.0  # pixels between the end of a surface and of one that reaches down as far
 
 Edges = npt.NDArray[np.float64]
@@ -212,8 +212,12 @@ class _Group:
 
     def _is_explained_down(self, index: int) -> bool:
         g, r = self.g, self.r
-        if self._flows(index):
-            return True
+        stays = (g[index, TOP] - self.outer_g[TOP]) - (r[index, TOP] - self.outer_r[TOP])
+        if abs(stays) <= TOLERANCE or self._flows(index):
+            return True  # what is above it is not where it should be, or beside it
+        ends = (g[index, BOTTOM] - self.outer_g[BOTTOM]) - (r[index, BOTTOM] - self.outer_r[BOTTOM])
+        if not self.is_page and abs(ends) <= TOLERANCE and self._grown(index)[1]:
+            return True  # it stands on the ground, and is told as resized
         mates = self._mates(index)
         leader = max([index, *mates], key=lambda i: (r[i, BOTTOM] - r[i, TOP], -r[i, LEFT]))
         if leader != index and _aligned(g, r, index, leader, TOP, BOTTOM, MATES_APART):
@@ -341,7 +345,8 @@ class _Group:
                     if before
                     else (g[other, LEFT] - g[index, RIGHT]) - (r[other, LEFT] - r[index, RIGHT])
                 )
-                if abs(gaps) <= TOLERANCE and (before or self.nodes[other] in self.unsteady):
+                grown = (g[other, RIGHT] - g[other, LEFT]) - (r[other, RIGHT] - r[other, LEFT])
+                if abs(gaps) <= TOLERANCE and (before or abs(grown) > TOLERANCE):
                     return 0.0
                 continue
             near = r[other, BOTTOM] <= r[index, TOP] + 3

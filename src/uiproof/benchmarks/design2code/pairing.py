@@ -10,6 +10,7 @@ from math import hypot
 import cv2
 import numpy as np
 
+from uiproof.benchmarks.design2code.blocks import PixelRect
 from uiproof.benchmarks.design2code.matching import TextSimilarity, assign
 from uiproof.benchmarks.design2code.scene import Node, Scene, around
 from uiproof.vision.images import Rgb
@@ -25,6 +26,9 @@ MOST_PICTURES = 200
 EMPTIED = 0.3  # of the size of a surface is left when it has lost what it held
 SAME_CONTENTS = 0.5  # of what two surfaces hold must be the same
 MOST_PIECES = 8  # texts of one page that are one text of the other
+LEAST_ABSORBED = 12  # letters and digits of a text that is part of a longer one
+MOST_OF_IT = 0.4  # of its letters that stand together in the longer one
+APART = 30.0  # pixels between it and the rest of the longer one
 MOST_COMPARED = 4_000_000  # leaves of one page times those of the other
 
 
@@ -56,9 +60,32 @@ def pair(generated: Scene, reference: Scene) -> set[Node]:
         if _nearness(node, twin, _shifts([twin], theirs, settled)[0]) < STAYS:
             displaced.add(node)
     _pair_rest(ours, theirs, theirs, similarity, _like_elsewhere)
+    for side, other in ((ours, theirs), (theirs, ours)):
+        _absorb(side, other)
     _pair_pictures(generated, reference)
     _pair_surfaces(generated, reference)
-    return displaced
+    return {node for node in displaced if _is_turned(node, ours)}
+
+
+def is_before(a: PixelRect, b: PixelRect) -> bool:
+    """Return whether a thing ends above another, or before it in the same row."""
+    if a[1] + a[3] <= b[1] + 3:
+        return True
+    shared = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    return shared > 0.5 * min(a[3], b[3]) and a[0] + a[2] <= b[0] + 3
+
+
+def _is_turned(node: Node, others: Sequence[Node]) -> bool:
+    """Return whether a thing has changed places with another one, not only in the document."""
+    for other in others:
+        if other.kind != "text" or other.partner is None or node.partner is None:
+            continue
+        for a, b in ((node, other), (other, node)):
+            assert a.partner is not None
+            assert b.partner is not None
+            if is_before(a.box, b.box) and is_before(b.partner.box, a.partner.box):
+                return True
+    return False
 
 
 def pair_rest(ours: Sequence[Node], theirs: Sequence[Node]) -> None:
@@ -288,15 +315,67 @@ def _join_pieces(side: list[Node], other: list[Node]) -> None:
         index += 1
 
 
+def _absorb(side: Sequence[Node], other: Sequence[Node]) -> None:
+    """Join texts without partners to those whose partners have their words as well."""
+    whole = {node: _letters(node.text) for node in other if node.kind == "text"}
+    for node in side:
+        words = _letters(node.text)
+        if node.kind != "text" or node.partner is not None or len(words) < LEAST_ABSORBED:
+            continue
+        middle = len(words) // 2
+        some = words[:8], words[middle : middle + 8]
+        for longer, letters in whole.items():
+            own = longer.partner
+            if len(letters) <= len(words) or not any(part in letters for part in some):
+                continue
+            match = SequenceMatcher(None, letters, words, autojunk=False).find_longest_match()
+            if match.size < MOST_OF_IT * len(words):
+                continue
+            if own is None:
+                if len(words) >= MOST_OF_IT * len(letters):
+                    marry(node, longer)
+                    break
+                continue
+            known = _letters(own.text)
+            if words in known or not _is_beside(own.box, node.box):
+                continue
+            begin = SequenceMatcher(None, letters, known, autojunk=False).find_longest_match()
+            before = begin.a - begin.b <= match.a - match.b
+            own.text = f"{own.text} {node.text}" if before else f"{node.text} {own.text}"
+            own.box = around((own.box, node.box))
+            if node.parent is not None:
+                node.parent.children.remove(node)
+                node.parent = None
+            break
+
+
+def _is_beside(a: PixelRect, b: PixelRect) -> bool:
+    """Return whether two texts may be lines of one."""
+    across = max(b[0] - a[0] - a[2], a[0] - b[0] - b[2])
+    down = max(b[1] - a[1] - a[3], a[1] - b[1] - b[3])
+    return across <= APART and down <= APART
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower()))
+
+
 def _wanted(joined: str, wanted: dict[str, int]) -> int:
     """Return how often a text is wanted, with or without what it ends with."""
     return wanted.get(joined, 0) or wanted.get(joined.rstrip(".:;,"), 0)
 
 
 def _pair_pictures(generated: Scene, reference: Scene) -> None:
-    """Marry pictures that show the same, wherever they are and however large."""
+    """Marry pictures that show the same, wherever they are and however large.
+
+    A plain area may stand in for a picture.
+    """
     ours, theirs = (
-        [one for one in scene.leaves if one.kind == "image" and one.partner is None][:MOST_PICTURES]
+        [
+            one
+            for one in scene.leaves
+            if one.partner is None and one.kind in ("image", "surface") and min(one.box[2:]) >= 16
+        ][:MOST_PICTURES]
         for scene in (generated, reference)
     )
     if not ours or not theirs:
@@ -306,6 +385,8 @@ def _pair_pictures(generated: Scene, reference: Scene) -> None:
     table = np.zeros((len(ours), len(theirs)))
     for i, a in enumerate(ours):
         for j, b in enumerate(theirs):
+            if "image" not in (a.kind, b.kind):
+                continue
             (w, h), (v, g) = a.box[2:], b.box[2:]
             shape = min(w * g, v * h) / max(w * g, v * h, 1e-9)
             if shape >= SAME_SHAPE and float(cv2.absdiff(small[i], others[j]).mean()) < SAME_SIGHT:
@@ -335,6 +416,10 @@ def _pair_surfaces(generated: Scene, reference: Scene) -> None:
             shared.update(one for one in partner.ancestors() if id(one) in theirs)
         for other, count in shared.items():
             alike = count / (len(leaves) + len(theirs[id(other)]) - count)
+            if node.paint == other.paint and node.tag == other.tag:
+                # What one of them has lost says nothing against it.
+                held = sum(leaf.partner is not None for leaf in other.leaves())
+                alike = max(alike, count / (len(partners) + held - count))
             if alike > SAME_CONTENTS or (alike == SAME_CONTENTS and _alike(node, other) > 0.5):
                 same = (node.kind == other.kind) + (node.tag == other.tag)
                 same += (node.paint == other.paint) + (node.selector == other.selector)

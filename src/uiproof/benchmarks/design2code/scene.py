@@ -18,6 +18,7 @@ _PICTURES = frozenset(
 )
 _NO_FONT = "0px|400||normal|normal|normal|none|none|"
 _NO_PAINT = "rgba(0, 0, 0, 0)|none||0px|none|1"
+_NOT_PAINTED = "rgba(0, 0, 0, 0)|none||"
 
 
 @dataclass(eq=False, slots=True)
@@ -126,6 +127,8 @@ def scene_of(view: PageView) -> Scene:
     nodes: list[Node] = []
     for index, element in enumerate(elements):
         kind = seen.get(element.box, "group") if element.box in listed else "group"
+        if kind == "surface" and element.paint.startswith(_NOT_PAINTED):
+            kind = "group"  # its box is that of another one, which is painted
         node = Node(kind, element.box, index, element.tag, selectors[index])
         node.font, node.paint = element.font, element.paint
         nodes.append(node)

@@ -7,9 +7,11 @@ the screenshot where nothing was found; what is left of its pixels is missing on
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from math import hypot
 from typing import Any
 
 import cv2
@@ -19,7 +21,7 @@ import numpy.typing as npt
 from uiproof.benchmarks.design2code.blocks import Color, LegibleText, PixelRect
 from uiproof.benchmarks.design2code.matching import TextSimilarity
 from uiproof.benchmarks.design2code.pages import Inventory, PageView
-from uiproof.benchmarks.design2code.pairing import marry, pair_rest
+from uiproof.benchmarks.design2code.pairing import is_before, marry, pair_rest
 from uiproof.benchmarks.design2code.picture import PictureView
 from uiproof.benchmarks.design2code.scene import Node, Scene, around, overlap, scene_of
 from uiproof.benchmarks.design2code.strict import commonest_colour
@@ -29,7 +31,7 @@ from uiproof.vision.ssim import grayscale
 SAME_PIXEL = 24  # levels by which pixels of the same thing may differ
 SAME_SHARE = 0.02  # of its pixels may differ more
 LIKE_TEMPLATE = 0.8  # correlation of a text with the place where it may be
-OTHER_INK = 0.45  # of the ink of a part of a text, if it is another text
+OTHER_INK = 0.58  # of what two other texts differ by chance
 NEAR = (60, 120)  # pixels across and down in which a text is looked for first
 FAR = 1200  # pixels down for texts that are long enough to be told from others
 LONG = 40  # pixels of such a text
@@ -46,6 +48,7 @@ CLAIMED = 0.35  # of a line that was read may belong to texts that were found
 _PARAGRAPH = (5.0, 0.3, 1.0)  # pixels, and shares of a line's height, between lines of one text
 
 CLOSE = (40, 28)  # pixels across and down between things that are missing together
+MOST_PLACES = 12  # that look like a text
 MOST_SHIFTS = 60  # of texts, at which a thing is looked for
 MOST_SIBLINGS = 200  # whose order is compared
 
@@ -108,8 +111,7 @@ class _TextSearch:
                     last = [_shift(node)]
 
     def _is_seen(self, node: Node) -> bool:
-        part = _part(self.gray, _whole(node.box))
-        return part.size > 0 and int(part.max()) - int(part.min()) >= LEFT_OVER
+        return _contrast(_part(self.ours.rgb, _whole(node.box))) >= LEFT_OVER
 
     def _next_shift(self, index: int) -> list[Shift]:
         following = self.texts[index + 1 : index + 12]
@@ -147,12 +149,14 @@ class _TextSearch:
                 continue
             alike = cv2.matchTemplate(area, part, cv2.TM_CCOEFF_NORMED)
             alike[~np.isfinite(alike)] = -1
-            for _ in range(4):
+            places = []
+            for _ in range(MOST_PLACES):
                 _, best, _, (column, row) = cv2.minMaxLoc(alike)
                 if best < LIKE_TEMPLATE:
                     break
-                yield column + left, row + top
+                places.append((column + left, row + top))
                 alike[max(row - 4, 0) : row + 5, max(column - 4, 0) : column + 5] = -1
+            yield from sorted(places, key=lambda at: hypot(at[0] - x - dx, at[1] - y - dy))
 
     def _is_exact(self, box: tuple[int, int, int, int], place: tuple[int, int]) -> bool:
         a = _part(self.ours.rgb, box)
@@ -165,7 +169,7 @@ class _TextSearch:
 
     def _has_same_letters(self, box: tuple[int, int, int, int], place: tuple[int, int]) -> bool:
         """Return whether the same letters stand at two places, in whatever colours."""
-        a, b = _part(self.gray, box), _part(self.other, (*place, *box[2:]))
+        a, b = _part(self.ours.rgb, box), _part(self.theirs.rgb, (*place, *box[2:]))
         if min(place) < 0 or a.shape != b.shape or not a.size:
             return False
         if self._is_cut(box, place):
@@ -176,11 +180,13 @@ class _TextSearch:
         both = _tiles(ours + theirs, tile)
         shifted = [theirs, np.roll(theirs, 1, axis=0), np.roll(theirs, -1, axis=0)]
         apart = np.minimum.reduce([_tiles(cv2.absdiff(ours, one), tile) for one in shifted])
-        sums = apart, both
-        written = sums[1] > 0.06 * tile * tile
+        # Dense letters, such as those of East Asia, have much in common by chance.
+        share = both / (2 * min(tile, box[2]) * min(tile, box[3]))
+        most = OTHER_INK * (1 - np.minimum(share, 0.8)) * both
+        written = both > 0.06 * tile * tile
         if not written.any():
-            return float(sums[0].sum()) <= OTHER_INK * float(sums[1].sum())
-        return bool((sums[0][written] <= OTHER_INK * sums[1][written]).all())
+            return float(apart.sum()) <= float(most.sum())
+        return bool((apart[written] <= most[written]).all())
 
     def _is_cut(self, box: tuple[int, int, int, int], place: tuple[int, int]) -> bool:
         """Return whether a text goes on where it ends on the page: letters in a longer word."""
@@ -239,10 +245,18 @@ def _equal(ours: Rgb, theirs: Rgb, box: PixelRect, other: PixelRect) -> bool:
     return a.shape == b.shape and float(cv2.absdiff(a, b).mean()) < 1.0
 
 
-def _ink_map(gray: Gray) -> npt.NDArray[np.float32]:
+def _contrast(part: npt.NDArray[np.uint8]) -> int:
+    """Return the levels between the darkest and the lightest pixel, in the channel with most."""
+    if not part.size:
+        return 0
+    pixels = part.reshape(-1, part.shape[-1])
+    return int((pixels.max(axis=0).astype(np.int16) - pixels.min(axis=0)).max())
+
+
+def _ink_map(part: Rgb) -> npt.NDArray[np.float32]:
     """Return how much each pixel stands out from what is behind a text, in 0-1."""
-    behind = float(np.median(gray))
-    apart = np.abs(gray.astype(np.float32) - behind)
+    behind = np.median(part.reshape(-1, 3), axis=0).astype(np.float32)
+    apart = np.abs(part.astype(np.float32) - behind).max(axis=2)
     most = float(np.quantile(apart, 0.99)) if apart.size > 200 else float(apart.max())
     return np.asarray(np.minimum(apart / max(most, 8.0), 1.0), np.float32)
 
@@ -593,14 +607,17 @@ class _SurfaceSearch:
         is_picture = node.kind == "image" and not node.children
         if is_picture and (place := self._like(box, expected)) is not None:
             return float(place[0]), float(place[1]), float(w), float(h)
+        drawn = _drawn_sides(node)
         visible = [
-            side not in fixed and self._edges(self.ours, box, side, [0])[0] >= 0.5
+            side in drawn and side not in fixed and self._edges(self.ours, box, side, [0])[0] >= 0.5
             for side in range(4)
         ]
-        if not any(visible):
-            dx, dy = fixed.get(LEFT, expected[0][0]), fixed.get(TOP, expected[0][1])
+        if not any(visible) and not node.children:  # round, for example
+            place = self._unchanged(box, expected)
+            return None if place is None else (float(place[0]), float(place[1]), float(w), float(h))
+        if not any(visible):  # it ends where what it holds ends
             held = any(leaf.partner for leaf in node.leaves())
-            return (float(x + dx), float(y + dy), float(w), float(h)) if held else None
+            return self._by_sides(node, box, visible, fixed, expected) if held else None
         for axis, sides in ((0, (LEFT, RIGHT)), (1, (TOP, BOTTOM))):
             if not any(visible[side] for side in sides) and not set(sides) & set(fixed):
                 by = _shift_of_holder(node)[axis]
@@ -631,10 +648,8 @@ class _SurfaceSearch:
         part = _part(self.ours, box)
         if part.size == 0 or int(part.max()) - int(part.min()) < LEFT_OVER or w * h > 400_000:
             return None
-        for dx, dy in expected:
-            there = float(x + dx), float(y + dy), float(w), float(h)
-            if min(x + dx, y + dy) >= 0 and _equal(self.ours, self.theirs, box, there):
-                return x + dx, y + dy
+        if (place := self._unchanged(box, expected)) is not None:
+            return place
         for dx, dy in expected[:2]:
             left, top = max(x + dx - NEAR[0], 0), max(y + dy - NEAR[1], 0)
             right, bottom = max(x + dx + w + NEAR[0], 0), max(y + dy + h + NEAR[1], 0)
@@ -646,6 +661,15 @@ class _SurfaceSearch:
             _, best, _, (column, row) = cv2.minMaxLoc(alike)
             if best >= SAME_PICTURE:
                 return left + column, top + row
+        return None
+
+    def _unchanged(self, box: tuple[int, int, int, int], expected: Sequence[Shift]) -> Shift | None:
+        """Return where the same pixels are, of all places where a thing may be."""
+        x, y, w, h = box
+        for dx, dy in expected:
+            there = float(x + dx), float(y + dy), float(w), float(h)
+            if min(x + dx, y + dy) >= 0 and _equal(self.ours, self.theirs, box, there):
+                return x + dx, y + dy
         return None
 
     def _by_sides(
@@ -778,6 +802,17 @@ class _SurfaceSearch:
         apart = np.maximum(np.abs(a - c).max(axis=2), np.abs(b - d).max(axis=2))
         same = ((apart <= SAME_PIXEL / 2) & valid & there).mean(axis=1)
         return [float(one) >= SAME_SIDE for one in same]
+
+
+def _drawn_sides(node: Node) -> set[int]:
+    """Return the sides of a thing that its style draws; what it holds may end there as well."""
+    _, picture, border, _, shadow, _ = node.paint.split("|")
+    if node.kind != "surface" or node.background or picture != "none" or shadow != "none":
+        return {LEFT, TOP, RIGHT, BOTTOM}
+    sides = re.split(r", (?![^(]*\))", border)  # above, right, below, left; one if all are alike
+    if len(sides) == 1:
+        sides *= 4
+    return {side for side, line in zip((TOP, RIGHT, BOTTOM, LEFT), sides, strict=True) if line}
 
 
 def _shift_of_holder(node: Node) -> Shift:
@@ -952,7 +987,7 @@ def _displaced(root: Node) -> set[Node]:
             (i, j)
             for i in range(len(units))
             for j in range(len(units))
-            if i != j and _is_before(ours[i], ours[j]) and _is_before(theirs[j], theirs[i])
+            if i != j and is_before(ours[i], ours[j]) and is_before(theirs[j], theirs[i])
         }
         while turned:
             often = Counter(index for both in turned for index in both)
@@ -965,14 +1000,6 @@ def _displaced(root: Node) -> set[Node]:
 
 def _paired(node: Node) -> list[Node]:
     return [leaf for leaf in node.leaves() if leaf.partner is not None and leaf.kind == "text"]
-
-
-def _is_before(a: PixelRect, b: PixelRect) -> bool:
-    """Return whether a thing ends above another, or before it in the same row."""
-    if a[1] + a[3] <= b[1] + 3:
-        return True
-    shared = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    return shared > 0.5 * min(a[3], b[3]) and a[0] + a[2] <= b[0] + 3
 
 
 # --- what else the screenshot shows
@@ -1046,9 +1073,10 @@ def _from_painted(theirs: Scene) -> Gray:
 def _group_missing(theirs: Scene) -> None:
     """Put things that are missing side by side or closely below each other into one group."""
     lost = [node for node in theirs.leaves if node.partner is None]
+    present = [node.box for node in theirs.leaves if node.partner is not None]
     groups: list[list[Node]] = []
     for node in lost:
-        near = [group for group in groups if any(_is_close(node, one) for one in group)]
+        near = [group for group in groups if any(_is_close(node, one, present) for one in group)]
         joined = [node, *(one for group in near for one in group)]
         groups = [group for group in groups if group not in near] + [joined]
     for group in groups:
@@ -1064,10 +1092,15 @@ def _group_missing(theirs: Scene) -> None:
         _put(theirs.root, holder)
 
 
-def _is_close(a: Node, b: Node) -> bool:
+def _is_close(a: Node, b: Node, present: Sequence[PixelRect]) -> bool:
+    """Return whether two things are near to each other, or in one row with nothing between them."""
     (x, y, w, h), (left, top, c, d) = a.box, b.box
     across = max(left - (x + w), x - (left + c))
     down = max(top - (y + h), y - (top + d))
-    if down <= 0:
-        return across <= CLOSE[0]
-    return down <= CLOSE[1] and across <= 0
+    if down > 0:
+        return down <= CLOSE[1] and across <= 0
+    if across <= CLOSE[0]:
+        return True
+    start, row = min(x + w, left + c), (max(y, top), min(y + h, top + d))
+    between = start, row[0], across, max(row[1] - row[0], 1.0)
+    return all(overlap(between, one) == 0 for one in present)

@@ -329,6 +329,7 @@
     }
     return falseLetters.get(key);
   };
+  const STROKES = "1Iil"; // many honest fonts draw them as other letters, the 1 above all
   const MOST_FALSE = 0.3; // of the different letters of a text; beyond it the text is disguised
   let broughtFonts = null;
   const isDisguised = (text, style) => {
@@ -339,7 +340,7 @@
     if (!broughtFonts.size) return false;
     const families = style.fontFamily.toLowerCase().split(",");
     if (!families.some((one) => broughtFonts.has(one.replace(/["']/g, "").trim()))) return false;
-    const different = [...new Set(text)].filter((one) => ALPHABET.includes(one));
+    const different = [...new Set(text)].filter((one) => ALPHABET.includes(one) && !STROKES.includes(one));
     const font = `${style.fontStyle} ${style.fontWeight} 32px ${style.fontFamily}`;
     const wrong = different.filter((one) => isFalse(one, font));
     return wrong.length > MOST_FALSE * different.length;
