@@ -2,11 +2,11 @@
 
     python bench/executors.py REFERENCE GENERATED [--limit N] [--cpus N] [--out DIR]
 
-Says how many pairs a second each way does, start-up included and not, what a pair costs in processor
-seconds of all processes (Ray's included) after a third of the pairs and what it takes until then, the
-memory of all processes half-way, and whether all have the same ids, the same scores and every case once. Ends
-with 1 where they differ. Without folders the bundled demo pages are used. Needs the extra `ray`; pairs
-a second say little where something else runs on the machine.
+Says how many pairs a second each way does, start-up included and not, what a pair costs in
+processor seconds of all processes (Ray's included) after a third of the pairs and what it takes
+until then, the memory of all processes half-way, and whether all have the same ids, the same
+scores and every case once. Ends with 1 where they differ. Without folders the bundled demo pages
+are used. Needs the extra `ray`; pairs a second say little where something else runs meanwhile.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cpu import adopt_orphans, cpu_of_all, memory_mb
-
 import uiproof
+from cpu import adopt_orphans, cpu_of_all, memory_mb
 from uiproof.benchmarks.design2code.cases import pages_in
 from uiproof.engine.machine import default_workers
 from uiproof.engine.progress import Progress
