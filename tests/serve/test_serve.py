@@ -139,9 +139,8 @@ def test_hostile_pages_are_contained_and_answered(service):
     memory = "<p>Hi</p><script>let a = []; while (true) a.push(new Array(1e6).fill(1.5))</script>"
     items = [{"reference": REFERENCE, "generated": page} for page in (alerts, memory, LOOP)]
     results = service.client.post("/score", json={"items": items}).json()["results"]
-    for result in results:
-        assert result["scores"] is not None, result
-        assert result["flags"] or result["status"] == "failed"
+    assert all(result["scores"] is not None for result in results), results
+    assert all(result["flags"] or result["status"] == "failed" for result in results[1:])
     assert service.score(reference=REFERENCE, generated=REFERENCE).json()["status"] == "scored"
 
 

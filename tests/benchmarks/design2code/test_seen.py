@@ -505,7 +505,7 @@ def test_a_pseudo_element_out_of_sight_is_not_taken_for_the_text_of_its_element(
 )
 @pytest.mark.parametrize("tag", ["p", "section", "em"])
 def test_text_that_can_be_read_is_seen_as_a_whole(seen, tag, style):
-    body = f'<br><br><{tag} style="{style}">All of this can be read</{tag}><br><br>'
+    body = f'<br><br><br><br><{tag} style="{style}">All of this can be read</{tag}><br><br>'
     assert seen(body)[0] == ["All of this can be read"]
 
 

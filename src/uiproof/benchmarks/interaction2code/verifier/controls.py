@@ -93,6 +93,10 @@ def _changes_likewise(o: Observation, outcome: Outcome) -> bool:
             return True
     rest = o.mine.elsewhere
     changed = rest if pixels.clusters(rest) else o.mine.changed
+    if o.generated.approach is not None:
+        # What the pointer does on its way, such as leaving another element, is not the effect.
+        on_it = pixels.fitted(o.generated.approach, *o.mine.size)
+        changed = changed & pixels.changed(on_it, o.mine.after)
     if not pixels.clusters(changed, least=const.TRACE):
         return False
     picture = pixels.fitted(outcome.picture, *o.mine.size)
