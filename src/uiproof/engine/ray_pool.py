@@ -322,7 +322,8 @@ _ANSWER_SECONDS = 5.0
 _OBJECT_STORE = 512 << 20  # for a Ray of our own; larger things go to disk
 _REMEDY = (
     "Run the command on a node of the cluster, with --ray-address or RAY_ADDRESS as `ray status` "
-    "there knows it, such as auto or 10.0.0.1:6379."
+    "there knows it, such as auto or 10.0.0.1:6379. Where the cluster asks for a token (since Ray "
+    "2.60), set RAY_AUTH_MODE=token."
 )
 
 
@@ -346,13 +347,10 @@ def connect(address: str | None = None) -> Callable[[], None]:
     A connection of this process is used and left alone. Else `address` or RAY_ADDRESS says where
     to connect to; without it a Ray is started on this machine, for as long as it is needed.
     """
-    address = (address or os.environ.get("RAY_ADDRESS", "")).strip()
-    if address and "ray" not in sys.modules and Path("~/.ray/auth_token").expanduser().is_file():
-        # A head that `ray start` has started asks for this token; Ray reads the mode at import.
-        os.environ.setdefault("RAY_AUTH_MODE", "token")
     ray = ray_module()
     if ray.is_initialized():
         return lambda: None
+    address = (address or os.environ.get("RAY_ADDRESS", "")).strip()
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address in ("", "local"):
         try:
