@@ -417,7 +417,7 @@ def _pair_surfaces(generated: Scene, reference: Scene) -> None:
         for other, count in shared.items():
             alike = count / (len(leaves) + len(theirs[id(other)]) - count)
             if node.paint == other.paint and node.tag == other.tag:
-                # What one of them has lost says nothing against it.
+                # Missing contents do not make two equally painted surfaces less alike.
                 held = sum(leaf.partner is not None for leaf in other.leaves())
                 alike = max(alike, count / (len(partners) + held - count))
             if alike > SAME_CONTENTS or (alike == SAME_CONTENTS and _alike(node, other) > 0.5):

@@ -217,7 +217,7 @@ def _areas(o: Observation) -> list[Expected]:
         new = _new_pixels(theirs, part.box)
         if _changes_at(o, place, const.MUCH * part.pixels):
             around = pixels.grown(place, const.PART_GAP, *mine.size)
-            # Where no text tells what it is, something at its place has to do.
+            # Without readable text, any change at the expected place counts as present.
             alike = not o.layout.anchors or (
                 pixels.same_colours(new, _new_pixels(mine, around)) >= const.HALF
             )

@@ -55,7 +55,7 @@ def objection(o: Observation) -> str | None:
         return f"{DOING[action.kind]} a place that is not {name_of(o.found)} has the effect too"
     is_written = _is_field(o.found) and o.found.tag != "select"
     if kind == "type" and is_written and pixels.clusters(o.theirs.elsewhere):
-        # What the field itself shows while it has the focus is not looked at.
+        # Only changes outside of the field count: a focus ring is no effect.
         click = Action("click")
         if pixels.clusters(o.mine.elsewhere) and _has_effect(o, [o.found], click):
             return f"clicking {name_of(o.found)} has the effect without any letter"
@@ -94,7 +94,7 @@ def _changes_likewise(o: Observation, outcome: Outcome) -> bool:
     rest = o.mine.elsewhere
     changed = rest if pixels.clusters(rest) else o.mine.changed
     if o.generated.approach is not None:
-        # What the pointer does on its way, such as leaving another element, is not the effect.
+        # Leave out what moving the pointer changes, such as un-hovering another element.
         on_it = pixels.fitted(o.generated.approach, *o.mine.size)
         changed = changed & pixels.changed(on_it, o.mine.after)
     if not pixels.clusters(changed, least=const.TRACE):

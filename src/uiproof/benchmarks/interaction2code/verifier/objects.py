@@ -123,7 +123,7 @@ def reference_side(
     fresh = _fresh(first, last, changed, moved)
     kept = (*still[0], *kept)
     if (front := pixels.in_front(first, last)) is not None:
-        # What is behind a veil can hardly be read, and does not matter.
+        # OCR is unreliable behind a veil, and only the dialog in front matters.
         fresh &= pixels.filled([front], (width, height))
         behind = [one for one in went if not front.overlap(one.box)]
         kept = (*kept, *behind, *(Word(one.text, one.before) for one in moved))

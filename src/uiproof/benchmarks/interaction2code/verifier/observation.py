@@ -108,7 +108,7 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     opened = outcome.events.dialogs or outcome.events.windows
     tries: list[tuple[Element, Outcome]] = []
     guess = generated.found_by != "id" and generated.score < const.GUESS
-    # What was only tried, and does something else, was not meant.
+    # A guessed element with another effect is probably not the one that is meant.
     unlike = guess and 0 <= found_letters(theirs.came, mine.came) < const.HALF
     if (dead and not opened and not outcome.changes.new_page) or unlike:
         for other in generated.others:
