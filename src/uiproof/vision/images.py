@@ -201,7 +201,8 @@ def differing_rows(first: bytes, second: bytes) -> Iterator[tuple[npt.NDArray[np
                 if np.array_equal(above_a, above_b):
                     above_b = above_a
                 found = np.flatnonzero((a != b).any(axis=1))
-                yield found + done, *(rows[found].reshape(-1, width, 3) for rows in (a, b))
+                pixels = np.stack((a[found], b[found])).reshape(2, -1, width, 3)
+                yield found + done, pixels[0], pixels[1]
             done += len(strip_a)
     except _OtherFormatError:
         pass
