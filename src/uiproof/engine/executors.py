@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -34,10 +34,11 @@ from uiproof.errors import (
 )
 from uiproof.files import storage_fault
 
-Stage = Literal["pose", "picture", "differences", "score"]
+Stage = Literal["score", "picture", "differences", "pose"]
 MakeJudge = Callable[[], Judge[Any, Any, Any]]
 
 START_SECONDS = 120.0
+_ORDER: tuple[Stage, ...] = ("score", "picture", "differences", "pose")  # what goes first
 _SAY_ENOUGH = (MissingDependencyError, StorageError, WorkerStartError)  # of a failed start
 _MOST_DEATHS, _MOST_LOST_NODES = 1, 4  # after which a case or a start is tried again
 _LONGEST_MESSAGE, _LONGEST_TRACEBACK = 2_000, 10_000  # some libraries quote whole pages
@@ -147,18 +148,12 @@ class Pool:
         self._new_worker = new_worker
         self._case_timeout, self._start_seconds = case_timeout, start_seconds
         self._why_not, self._release = why_not, release
-        self._free_turns = workers
-        self._waiting: dict[Stage, deque[asyncio.Future[None]]] = {
-            "score": deque(),
-            "picture": deque(),
-            "differences": deque(),
-            "pose": deque(),
-        }
         self._alive: set[Worker] = set()
         self._last_alive = time.monotonic()
         self._idle: list[Worker] = []
         self._starting: set[asyncio.Task[None]] = set()
-        self._wanting: deque[asyncio.Future[Worker]] = deque()
+        self._numbers = count()  # first come, first served
+        self._waiting: list[tuple[int, int, asyncio.Future[Worker]]] = []  # a heap
         self._broken: UiproofError | None = None  # why no worker can be started
 
     async def call(self, stage: Stage, *args: Any, trace: Trace | None = None) -> Any:
@@ -170,15 +165,15 @@ class Pool:
         """
         trace = trace or Trace()
         tries = _Tries()
-        async with self._turn(stage):
-            while True:
-                worker = await self._worker()
-                try:
-                    return await self._timed(worker, stage, args, trace)
-                except WorkerDiedError as error:
-                    if not tries.again_after(error):
-                        raise
-                    trace.attempts += 1
+        number = next(self._numbers)
+        while True:
+            worker = await self._worker(stage, number)
+            try:
+                return await self._timed(worker, stage, args, trace)
+            except WorkerDiedError as error:
+                if not tries.again_after(error):
+                    raise
+                trace.attempts += 1
 
     async def close(self) -> None:
         """End all workers."""
@@ -194,7 +189,7 @@ class Pool:
         self._broken = None
 
     def release(self) -> None:
-        """Let go of what workers were to be started on, such as a cluster."""
+        """Release what workers were to be started on, such as a cluster."""
         release, self._release = self._release, lambda: None
         release()
 
@@ -225,19 +220,17 @@ class Pool:
                 self._alive.discard(worker)
                 self._last_alive = time.monotonic()
                 await worker.end()
+                self._start_workers()
 
-    async def _worker(self) -> Worker:
-        """Return a worker for who has a turn: one that is idle, or the first that gets free."""
+    async def _worker(self, stage: Stage, number: int) -> Worker:
+        """Return a worker: one that is idle, or the next that gets free."""
         if self._broken:
             raise self._broken
         if self._idle:
             return self._idle.pop()
-        if len(self._alive) + len(self._starting) < self.workers:
-            task = asyncio.create_task(self._add_worker())
-            self._starting.add(task)
-            task.add_done_callback(self._starting.discard)
         wanted: asyncio.Future[Worker] = asyncio.get_running_loop().create_future()
-        self._wanting.append(wanted)
+        heappush(self._waiting, (_ORDER.index(stage), number, wanted))
+        self._start_workers()
         try:
             return await wanted
         except asyncio.CancelledError:
@@ -245,23 +238,34 @@ class Pool:
                 self._hand_over(wanted.result())  # given and cancelled in the same moment
             raise
 
+    def _next_waiting(self) -> asyncio.Future[Worker] | None:
+        while self._waiting:
+            _, _, wanted = heappop(self._waiting)
+            if not wanted.done():  # else it was cancelled
+                return wanted
+        return None
+
     def _hand_over(self, worker: Worker) -> None:
-        while self._wanting:
-            wanted = self._wanting.popleft()
-            if not wanted.done():
-                wanted.set_result(worker)
-                return
-        self._idle.append(worker)
+        if wanted := self._next_waiting():
+            wanted.set_result(worker)
+        else:
+            self._idle.append(worker)
+
+    def _start_workers(self) -> None:
+        """Start as many workers as calls wait for, within the limit."""
+        room = self.workers - len(self._alive)
+        while len(self._starting) < min(room, len(self._waiting)):
+            task = asyncio.create_task(self._add_worker())
+            self._starting.add(task)
+            task.add_done_callback(self._starting.discard)
 
     async def _add_worker(self) -> None:
         try:
             worker = await self._start_worker()
         except Exception as error:  # noqa: BLE001 - raised by who waits for a worker
             self._broken = as_error(error)
-            while self._wanting:
-                wanted = self._wanting.popleft()
-                if not wanted.done():
-                    wanted.set_exception(self._broken)
+            while wanted := self._next_waiting():
+                wanted.set_exception(self._broken)
         else:
             self._alive.add(worker)
             self._hand_over(worker)
@@ -299,33 +303,6 @@ class Pool:
         finally:
             starting.cancel()  # does nothing where it is done
         starting.result()
-
-    @asynccontextmanager
-    async def _turn(self, stage: Stage) -> AsyncIterator[None]:
-        if self._free_turns:
-            self._free_turns -= 1
-        else:
-            turn = asyncio.get_running_loop().create_future()
-            self._waiting[stage].append(turn)
-            try:
-                await turn
-            except asyncio.CancelledError:
-                if not turn.cancelled():  # given and cancelled in the same moment
-                    self._next_turn()
-                raise
-        try:
-            yield
-        finally:
-            self._next_turn()
-
-    def _next_turn(self) -> None:
-        for waiting in self._waiting.values():  # score first
-            while waiting:
-                turn = waiting.popleft()
-                if not turn.done():
-                    turn.set_result(None)
-                    return
-        self._free_turns += 1
 
 
 def perform(judge: Judge[Any, Any, Any], stage: Stage, *args: Any) -> Any:
