@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from uiproof.benchmark import Judge, Score
 from uiproof.engine.machine import default_workers
@@ -35,6 +35,7 @@ from uiproof.errors import (
 from uiproof.files import storage_fault
 
 Stage = Literal["score", "picture", "differences", "pose"]
+Result = TypeVar("Result")
 MakeJudge = Callable[[], Judge[Any, Any, Any]]
 
 START_SECONDS = 120.0
@@ -303,6 +304,16 @@ class Pool:
         finally:
             starting.cancel()  # does nothing where it is done
         starting.result()
+
+
+async def gather(works: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """Return the results of all coroutines in order; the first that raises stops the others."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            made = [tasks.create_task(work) for work in works]
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+    return [task.result() for task in made]
 
 
 def perform(judge: Judge[Any, Any, Any], stage: Stage, *args: Any) -> Any:

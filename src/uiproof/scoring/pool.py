@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from uiproof.benchmark import Benchmark, Case, CaseError, Judge, JudgeOptions, Record, Score
+from uiproof.benchmarks.generated import generated_page
 from uiproof.engine.executors import Trace, as_error, make_pool
 from uiproof.engine.machine import default_workers
 from uiproof.errors import (
     CaseTimeoutError,
     InternalError,
+    MethodError,
     MissingDependencyError,
     StorageError,
     UiproofError,
@@ -51,12 +53,36 @@ CACHED = "reference_cached"  # in the details of a score: whether its reference 
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredCase:
-    """A case, its answer, and the benchmark that both belong to."""
+class Order:
+    """An answer, looked up: ready to be judged, or the reason why it cannot be."""
 
     benchmark: str
-    case: Case[Any, Any]
-    answer: Any
+    case: Case[Any, Any] | None = None  # as far as it is known
+    answer: Any = None
+    error: UiproofError | None = None
+    stage: Literal["load", "answer"] = "load"  # of the error
+
+
+def order_for(
+    benchmark: Benchmark, case: Case[Any, Any] | Exception, generated: Any, options: Any
+) -> Order:
+    """Return the order of an answer to a case, or to what `find_case` returns in its place."""
+    if isinstance(case, Exception):
+        return Order(benchmark.name, error=as_error(case))
+    try:
+        return Order(benchmark.name, case, benchmark.answer(generated, **options))
+    except Exception as raised:  # noqa: BLE001 - an answer fails by itself, whatever is in it
+        error = as_error(raised)
+        wrong = isinstance(error, MethodError)
+        return Order(benchmark.name, case, error=error, stage="answer" if wrong else "load")
+
+
+def page_order(generated: Any) -> Order:
+    """Return the order of a page that is checked without a reference."""
+    try:
+        return Order(PAGE_CHECK, Case("request", None, None), generated_page(generated))
+    except Exception as raised:  # noqa: BLE001
+        return Order(PAGE_CHECK, error=as_error(raised), stage="answer")
 
 
 def find_case(
@@ -142,11 +168,11 @@ class WarmPool:
         for benchmark in benchmarks().values():
             if (first := benchmark.warm_up()) is not None:
                 self._here.failure_of(benchmark.name)  # imports what takes long
-                case = ScoredCase(benchmark.name, *first)
-                await asyncio.gather(*(self.score(case) for _ in range(self.workers)))
+                order = Order(benchmark.name, *first)
+                await asyncio.gather(*(self.score(order) for _ in range(self.workers)))
                 return  # judges share their browser
 
-    async def score(self, case: ScoredCase, trace: Trace | None = None) -> Score:
+    async def score(self, order: Order, trace: Trace | None = None) -> Score:
         """Compare an answer with its reference; raises what the judge raises.
 
         The trace gets the seconds of waiting (`queue`) and of scoring (`score`).
@@ -162,52 +188,37 @@ class WarmPool:
             self._turns.release()
             raise UsageError("The workers have ended.")
         trace.add("queue", time.perf_counter() - came)
-        task = asyncio.create_task(self._score(case, trace))
+        task = asyncio.create_task(self._score(order, trace))
         self._begun.add(task)
         task.add_done_callback(self._begun.discard)
         return await asyncio.shield(task)
 
-    async def record(self, case: ScoredCase, case_id: str = "") -> Record:
+    async def record(self, order: Order, case_id: str = "") -> Record:
         """Return the score as a journal has it: what is wrong with an answer is in the record.
 
-        Raises only what is wrong with this machine.
+        Raise only what is wrong with this machine.
         """
-        trace = Trace()
-        try:
-            score = await self.score(case, trace)
-        except Exception as raised:  # noqa: BLE001 - every page gets its record
-            record = self.failed(
-                as_error(raised), case.benchmark, case_id, stage="score", case=case.case
-            )
+        trace, error = Trace(), order.error
+        stage: Literal["load", "answer", "score"] = order.stage
+        if error is None:
+            try:
+                score = await self.score(order, trace)
+            except Exception as raised:  # noqa: BLE001 - every page gets its record
+                error, stage = as_error(raised), "score"
+        if error is None:
+            case_id = case_id or (order.case.id if order.case else "")
+            record = Record(case_id, "scored", score.scores, None, score.details, flags=score.flags)
+        elif isinstance(error, MACHINE_ERRORS):
+            raise error
         else:
-            record = Record(
-                id=case_id or case.case.id,
-                status="scored",
-                scores=score.scores,
-                details=score.details,
-                flags=score.flags,
-            )
+            failure = self._here.failure_of(order.benchmark, order.case)
+            details = dict(failure.details)
+            if isinstance(error, InternalError) and error.traceback:
+                details["traceback"] = error.traceback
+            why = CaseError(error.code, stage, error.message, error.remedy)
+            record = Record(case_id, "failed", failure.scores, why, details)
         seconds = {stage: round(taken, 4) for stage, taken in trace.seconds.items()}
         return replace(record, seconds=seconds, attempts=trace.attempts)
-
-    def failed(
-        self,
-        error: UiproofError,
-        benchmark: str,
-        case_id: str,
-        *,
-        stage: Literal["load", "answer", "score"],
-        case: Case[Any, Any] | None = None,
-    ) -> Record:
-        """Return the record of an answer without a score; raises what is wrong with the machine."""
-        if isinstance(error, MACHINE_ERRORS):
-            raise error
-        failure = self._here.failure_of(benchmark, case)
-        details = dict(failure.details)
-        if isinstance(error, InternalError) and error.traceback:
-            details["traceback"] = error.traceback
-        why = CaseError(error.code, stage, error.message, error.remedy)
-        return Record(case_id, "failed", failure.scores, error=why, details=details)
 
     async def close(self) -> None:
         """End all workers at once, whatever they do, and delete what was kept for them."""
@@ -229,12 +240,12 @@ class WarmPool:
                 return
             time.sleep(0.01)
 
-    async def _score(self, scored: ScoredCase, trace: Trace) -> Score:
+    async def _score(self, order: Order, trace: Trace) -> Score:
         self.running += 1
         try:
             # The judge of a worker gets the benchmark in the place of the question.
-            case = Case(scored.case.id, scored.benchmark, scored.case)
-            return await self._pool.call("score", case, scored.answer, trace=trace)  # type: ignore[no-any-return]
+            case = Case("", order.benchmark, order.case)
+            return await self._pool.call("score", case, order.answer, trace=trace)  # type: ignore[no-any-return]
         except (WorkerDiedError, CaseTimeoutError):
             self.deaths += 1
             raise

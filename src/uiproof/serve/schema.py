@@ -160,10 +160,7 @@ class Requests:
 
         Raises `RefusedError` that names what is wrong: at most one problem for each item.
         """
-        return self.read_document(_document(body, most_items), most_items)
-
-    def read_document(self, document: dict[str, Any], most_items: int) -> tuple[list[Item], bool]:
-        """Return the items of a request that was parsed already."""
+        document = _document(body, most_items)
         if "items" not in document:
             item, problem = self._checked(document, "")
             if item is None:
@@ -174,6 +171,30 @@ class Requests:
             raise _wrong(f"{others[0][:_LONGEST_PLACE]}: a batch has nothing but `items`")
         if not isinstance(items, list) or not items:
             raise _wrong("items: it must be a list with at least one item")
+        return self._all_checked(items, most_items), True
+
+    def read_openrlhf(self, body: bytes, most_items: int) -> list[Item]:
+        """Return the items of a request of OpenRLHF: lists `query`, `prompts` and `labels`."""
+        document = _document(body, most_items)
+        queries, prompts, labels = (document.get(name) for name in ("query", "prompts", "labels"))
+        if not isinstance(queries, list) or not queries:
+            raise _wrong("query: it must be a list with at least one text")
+        prompts, labels = (one or [None] * len(queries) for one in (prompts, labels))
+        if not isinstance(prompts, list) or not isinstance(labels, list):
+            raise _wrong("prompts, labels: they must be lists")
+        if not len(queries) == len(prompts) == len(labels):
+            raise _wrong("query, prompts, labels: they must be equally long")
+        return self._all_checked(list(map(_item, queries, prompts, labels)), most_items)
+
+    def read_slime(self, body: bytes, most_items: int) -> list[Item]:
+        """Return the item of a request of slime: `{"prompt", "response", "label"}`."""
+        document = _document(body, 1)
+        if "response" not in document:
+            raise _wrong("response: it is missing")
+        item = _item(document["response"], document.get("prompt"), document.get("label"))
+        return self._all_checked([item], most_items)
+
+    def _all_checked(self, items: list[Any], most_items: int) -> list[Item]:
         if len(items) > most_items:
             raise _too_many(f"The batch has {len(items)} items; the queue takes {most_items}.")
         found, problems = [], []
@@ -187,7 +208,7 @@ class Requests:
                 break
         if problems:
             raise _wrong("; ".join(problems))
-        return found, True
+        return found
 
     def _checked(self, item: Any, place: str) -> tuple[Item | None, str]:
         if _has_too_many_values(item):
@@ -297,30 +318,6 @@ def _document(body: bytes, most_items: int) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise _wrong("body: it must be an object")
     return document
-
-
-def read_openrlhf(body: bytes, most_items: int) -> list[dict[str, Any]]:
-    """Return the items of a request of OpenRLHF: lists `query`, `prompts` and `labels`."""
-    document = _document(body, most_items)
-    queries, prompts, labels = (document.get(name) for name in ("query", "prompts", "labels"))
-    if not isinstance(queries, list) or not queries:
-        raise _wrong("query: it must be a list with at least one text")
-    many = len(queries)
-    prompts, labels = prompts or [None] * many, labels or [None] * many
-    if not isinstance(prompts, list) or not isinstance(labels, list):
-        raise _wrong("prompts, labels: they must be lists")
-    if not many == len(prompts) == len(labels):
-        raise _wrong("query, prompts, labels: they must be equally long")
-    rows = zip(queries, prompts, labels, strict=True)
-    return [_item(*row) for row in rows]
-
-
-def read_slime(body: bytes) -> dict[str, Any]:
-    """Return the item of a request of slime: `{"prompt", "response", "label"}`."""
-    document = _document(body, 1)
-    if "response" not in document:
-        raise _wrong("response: it is missing")
-    return _item(document["response"], document.get("prompt"), document.get("label"))
 
 
 def _item(completion: Any, prompt: Any, label: Any) -> dict[str, Any]:

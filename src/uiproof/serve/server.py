@@ -44,8 +44,7 @@ def serve_scores(
             remedy="Or set UIPROOF_SERVE_TOKEN, or allow everybody with --no-token.",
         )
     try:
-        from uiproof.serve.app import make_app
-        from uiproof.serve.lifecycle import Server
+        from uiproof.serve.app import Server, make_app
         from uiproof.serve.queue import Limits, Metrics, ScoreQueue, archive_of, open_datasets
     except ImportError as error:
         raise MissingDependencyError(
