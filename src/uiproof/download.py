@@ -53,8 +53,11 @@ def download_all(
     _Transfer(client, address, folder, progress, remote_files).run()
 
 
-def shown_on(stream: TextIO) -> Progress:
-    """Return a progress that is shown in place on a terminal, else as a line every ten per cent."""
+def shown_on(stream: TextIO, unit: str = "MB") -> Progress:
+    """Return a progress that is shown in place on a terminal, else as a line every ten per cent.
+
+    It counts bytes, shown in `MB`, or anything else.
+    """
     terminal = stream.isatty()
     step = 1 if terminal else 10
     shown = -1
@@ -65,7 +68,7 @@ def shown_on(stream: TextIO) -> Progress:
         if percent // step == shown:
             return
         shown = percent // step
-        line = f"{percent:3d} % of {total / 1e6:.1f} MB"
+        line = f"{percent:3d} % of {f'{total / 1e6:.1f}' if unit == 'MB' else total} {unit}"
         end = "\n" if not terminal or here >= total else ""
         stream.write(f"\r{line}{end}" if terminal else f"{line}{end}")
         stream.flush()

@@ -15,8 +15,7 @@ from uiproof.engine.executors import Pool, make_pool
 from uiproof.engine.progress import Progress, call_anywhere, make_progress
 from uiproof.engine.run_sync import run_url
 from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.samples import chosen, sample_id
-from uiproof.engine.shards import AnyCase, Shard
+from uiproof.engine.shards import AnyCase, Shard, chosen, sample_id
 from uiproof.errors import (
     MissingDependencyError,
     StorageError,

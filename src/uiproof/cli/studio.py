@@ -313,6 +313,7 @@ def results(
       uiproof studio results --task 2 --json results.json
     """
     from uiproof.cli.results import check_json
+    from uiproof.export import write_document
     from uiproof.studio.results import (
         gather,
         machine_agreement,
@@ -337,7 +338,7 @@ def results(
         if json != "-":
             typer.echo(console(result_tables(one, facts, machine)) + "\n")
     if json is not None:
-        _write_json(json, {"tasks": content})
+        write_document({"tasks": content}, sys.stdout if json == "-" else json, indent=2)
 
 
 def _opened(context: typer.Context, runs: str | None, store: Path | None) -> tuple[Path, Store]:
@@ -366,16 +367,3 @@ def _chosen(store: Store, tasks: list[int] | None) -> list[int]:
     if not chosen:
         raise InputError("This studio has no tasks.", remedy="Make one, or import labels.")
     return chosen
-
-
-def _write_json(target: str, content: object) -> None:
-    import json
-
-    from uiproof.files import replacing
-
-    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    if target == "-":
-        typer.echo(text, nl=False)
-        return
-    with replacing(Path(target)) as stream:
-        stream.write(text)

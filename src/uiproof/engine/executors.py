@@ -8,9 +8,11 @@ one call at a time and replaces those that die or hang. To run judges somewhere 
 from __future__ import annotations
 
 import asyncio
+import math
+import os
 import time
 import traceback
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -18,7 +20,6 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from uiproof.benchmark import Judge, Score
-from uiproof.engine.machine import default_workers
 from uiproof.errors import (
     BrowserDiedError,
     CaseTimeoutError,
@@ -39,6 +40,7 @@ Result = TypeVar("Result")
 MakeJudge = Callable[[], Judge[Any, Any, Any]]
 
 START_SECONDS = 120.0
+_BYTES_PER_WORKER = 1 << 30  # a judge with its browser and models
 _ORDER: tuple[Stage, ...] = ("score", "picture", "differences", "pose")  # what goes first
 _SAY_ENOUGH = (MissingDependencyError, StorageError, WorkerStartError)  # of a failed start
 _MOST_DEATHS, _MOST_LOST_NODES = 1, 4  # after which a case or a start is tried again
@@ -352,3 +354,48 @@ def as_error(error: BaseException) -> UiproofError:
         f"{type(error).__name__}: {error}"[:_LONGEST_MESSAGE],
         traceback="".join(traceback.format_exception(error))[-_LONGEST_TRACEBACK:],
     )
+
+
+def default_workers() -> int:
+    """Return one worker per usable core, as long as there is a gigabyte for each."""
+    return max(1, min(usable_cores(), usable_memory() // _BYTES_PER_WORKER))
+
+
+def usable_cores() -> int:
+    """Return the cores that this process may use, by affinity and container limits."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        cores = os.cpu_count() or 1
+    for text in _cgroup_values("cpu.max"):
+        quota, period = text.split()
+        if quota != "max":
+            cores = min(cores, math.ceil(int(quota) / int(period)))
+    return max(cores, 1)
+
+
+def usable_memory() -> int:
+    """Return the bytes that are free for this process, by memory and container limits."""
+    limits = [int(text) for text in _cgroup_values("memory.max") if text != "max"]
+    try:
+        meminfo = Path("/proc/meminfo").read_text("ascii")
+        available = next(line for line in meminfo.splitlines() if line.startswith("MemAvailable:"))
+        limits.append(int(available.split()[1]) * 1024)
+    except (OSError, StopIteration):
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return min(limits)
+
+
+def _cgroup_values(name: str) -> Iterator[str]:
+    """Yield the contents of a control file in this process's group and all groups around it."""
+    root = Path("/sys/fs/cgroup")
+    try:
+        lines = Path("/proc/self/cgroup").read_text("utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        if line.startswith("0::/"):
+            group = root / line.removeprefix("0::/")
+            for folder in (group, *group.parents):
+                if folder.is_relative_to(root) and (folder / name).is_file():
+                    yield (folder / name).read_text("ascii").strip()

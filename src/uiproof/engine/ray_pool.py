@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
-from uiproof.engine.executors import MakeJudge, Pool, Stage, as_error
-from uiproof.engine.machine import usable_cores
+from uiproof.engine.executors import MakeJudge, Pool, Stage, as_error, usable_cores
 from uiproof.engine.remote_judge import (
     VISIBILITY_MARKER,
     RemoteJudge,

@@ -19,8 +19,7 @@ from uiproof.engine.context import Context
 from uiproof.engine.executors import Pool, Trace, as_error, make_pool
 from uiproof.engine.progress import Progress
 from uiproof.engine.rundir import FORMAT, Journal, RunDirectory, dataset_key, encode, locked
-from uiproof.engine.samples import chosen, sampled
-from uiproof.engine.shards import AnyCase, Shard
+from uiproof.engine.shards import AnyCase, Shard, chosen, sampled
 from uiproof.engine.summary import summarise
 from uiproof.errors import (
     BudgetReachedError,

@@ -15,13 +15,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from uiproof.engine.rundir import Journal, RunDirectory, is_empty, locked, mismatch
+from uiproof.engine.rundir import (
+    RunDirectory,
+    cut_torn_line,
+    is_empty,
+    locked,
+    mismatch,
+    whole_lines,
+)
 from uiproof.errors import InputError, RunLockedError, RunMismatchError, StorageError, UiproofError
 from uiproof.files import access
 from uiproof.remote.mirror import (
@@ -80,7 +87,7 @@ def kept_at_url(directory: Path) -> Iterator[None]:
         yield
         return
     home = found[0]
-    with _alone_here(home):
+    with locked(home.folder / "lock", home.url):
         pusher = _Pusher(home)
         try:
             yield
@@ -92,17 +99,6 @@ def kept_at_url(directory: Path) -> Iterator[None]:
                 _log.warning("%s", problem)
             raise
         pusher.finish()
-
-
-@contextmanager
-def _alone_here(home: Home) -> Iterator[None]:
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(locked(home.folder / "lock"))
-        except RunLockedError as error:
-            message = error.message.replace(str(home.folder), home.url)
-            raise RunLockedError(message, remedy=error.remedy) from None
-        yield
 
 
 class _Pusher:
@@ -214,7 +210,8 @@ class Claim:
         One with our own identity is dead: of this machine only one process comes so far at a time.
         """
         writer = self._writer()
-        if writer is not None and writer.owner != self._owner and _lives(writer):
+        fresh = writer is not None and abs(time.time() - writer.beat) < STALE_SECONDS
+        if writer is not None and writer.owner != self._owner and fresh:
             raise self._locked(writer)
         self._beat()
         time.sleep(_SETTLE_SECONDS)
@@ -258,10 +255,6 @@ class Claim:
             remedy="Wait for it to finish or stop it, or write to another place. "
             f"After {STALE_SECONDS:.0f} s without a sign of life the same command continues.",
         )
-
-
-def _lives(writer: _Writer) -> bool:
-    return abs(time.time() - writer.beat) < STALE_SECONDS
 
 
 def _identity(path: Path) -> str:
@@ -322,7 +315,9 @@ class Copy:
         """Push what has changed; the summary only once the run has ended."""
         if not (self._home.content / _MANIFEST).exists():
             return  # the run has not begun
-        lines = _whole_lines(self._run.journal)
+        lines = 0
+        with suppress(FileNotFoundError), self._run.journal.open("rb") as journal:
+            lines = whole_lines(journal)
         # Listed only now: whatever those lines name is among these files.
         here = dict(self._files())
         summary, manifest = here.pop(_SUMMARY, None), here.pop(_MANIFEST)
@@ -385,9 +380,9 @@ class Copy:
         journal = self._run.journal
         with self._partial() as theirs:
             self._store.get(_JOURNAL, theirs)
+            journal.touch()
             for one in (journal, theirs):
-                with Journal(one):
-                    pass  # cuts off a torn last line
+                cut_torn_line(one)
             self._journal_there = theirs.stat().st_size
             if _begins_with(journal, theirs):
                 return
@@ -405,13 +400,9 @@ class Copy:
         if size in (0, self._journal_there):
             return
         with self._partial() as snapshot:  # the journal itself grows meanwhile
-            with (
-                access(snapshot, "written"),
-                self._run.journal.open("rb") as journal,
-                snapshot.open("wb") as target,
-            ):
-                for start in range(0, size, _CHUNK):
-                    target.write(journal.read(min(_CHUNK, size - start)))
+            with access(snapshot, "written"):
+                shutil.copyfile(self._run.journal, snapshot)
+                os.truncate(snapshot, size)
             self._store.put(_JOURNAL, snapshot)
         self._journal_there = size
 
@@ -438,22 +429,6 @@ class Copy:
             yield path
         finally:
             path.unlink(missing_ok=True)
-
-
-def _whole_lines(journal: Path) -> int:
-    """Return how many bytes of a journal are finished lines."""
-    try:
-        with journal.open("rb") as file:
-            end = file.seek(0, os.SEEK_END)
-            while end > 0:
-                start = max(end - _CHUNK, 0)
-                file.seek(start)
-                if (found := file.read(end - start).rfind(b"\n")) >= 0:
-                    return start + found + 1
-                end = start
-    except FileNotFoundError:
-        pass
-    return 0
 
 
 def _begins_with(longer: Path, shorter: Path) -> bool:

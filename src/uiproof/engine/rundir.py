@@ -359,7 +359,7 @@ class Journal:
         self._synced = time.monotonic()
         with access(path, "written"):
             self._file = path.open("ab", buffering=0)
-            _cut_torn_line(path)
+            cut_torn_line(path)
 
     def append(self, line: bytes) -> None:
         """Add one finished case."""
@@ -368,7 +368,7 @@ class Journal:
                 line = line[self._file.write(line) :]
         except OSError as error:
             with suppress(OSError):  # another case may still be written, never behind half a line
-                _cut_torn_line(self._path)
+                cut_torn_line(self._path)
             raise self._error(error) from error
         if time.monotonic() - self._synced >= _SYNC_SECONDS:
             self._sync()
@@ -400,19 +400,22 @@ class Journal:
                 self._sync()
 
 
-def _cut_torn_line(path: Path) -> None:
+def whole_lines(file: IO[bytes]) -> int:
+    """Return how many bytes of a journal are finished lines."""
+    end = file.seek(0, os.SEEK_END)
+    while end > 0:
+        start = max(end - 65536, 0)
+        file.seek(start)
+        if (found := file.read(end - start).rfind(b"\n")) >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+def cut_torn_line(path: Path) -> None:
+    """Cut off the last line of a journal where it is not finished."""
     with path.open("r+b") as file:
-        end = position = file.seek(0, os.SEEK_END)
-        while position > 0:
-            start = max(position - 65536, 0)
-            file.seek(start)
-            line_end = file.read(position - start).rfind(b"\n")
-            if line_end >= 0:
-                position = start + line_end + 1
-                break
-            position = start
-        if position < end:
-            file.truncate(position)
+        file.truncate(whole_lines(file))
 
 
 def is_empty(path: Path) -> bool:
@@ -470,8 +473,12 @@ _LOOK_SECONDS = 0.02
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file at `path`; raises `RunLockedError` while another process holds it."""
+def locked(path: Path, name: str = "") -> Iterator[None]:
+    """Hold the lock file at `path`; raise `RunLockedError` while another process holds it.
+
+    `name` is what to call its folder in messages.
+    """
+    name = name or str(path.parent)
     # The file stays behind, empty of meaning: deleting it would let two processes lock two files.
     with access(path, "written"):
         file = path.open("ab", buffering=0)
@@ -480,12 +487,12 @@ def locked(path: Path) -> Iterator[None]:
             _take(file)
         except BlockingIOError:
             raise RunLockedError(
-                f"{path.parent} is being written by {_holder(path)}.",
+                f"{name} is being written by {_holder(path)}.",
                 remedy="Wait for it to finish or stop it, or write to another directory.",
             ) from None
         except OSError as error:
             raise InputError(
-                f"{path.parent} is on a file system that cannot lock files ({error}).",
+                f"{name} is on a file system that cannot lock files ({error}).",
                 remedy="Write the run to a local disk.",
             ) from error
         with access(path, "written"):

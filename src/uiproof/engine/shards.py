@@ -1,6 +1,8 @@
-"""A part of a data set, so that machines which know nothing of each other can share a run.
+"""The cases of a run: chosen ones, several answers to each, shards, and merging those.
 
 for case in Shard.parse("3/16").part(cases): ...
+
+Of several answers to a case, the first has its id, the second `id#2`, the third `id#3`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from uiproof.benchmark import BrokenCase, Case, Record
 from uiproof.engine.rundir import Journal, RunDirectory, encode, locked, mismatch
 from uiproof.engine.summary import summarise
-from uiproof.errors import InputError, RunMismatchError, UsageError
+from uiproof.errors import InputError, RunMismatchError, UsageError, suggestion
 from uiproof.files import access
 
 if TYPE_CHECKING:
@@ -61,6 +63,41 @@ class Shard:
 def _group(case: AnyCase) -> str:
     """Return the page or screenshot of a case id: each is rendered or read once."""
     return case.id.rpartition("/")[0] or case.id
+
+
+def sample_id(case_id: str, sample: int) -> str:
+    """Return the id of one of several answers, counted from 0."""
+    return f"{case_id}#{sample + 1}" if sample else case_id
+
+
+def sampled(cases: Iterable[AnyCase], samples: int) -> Iterator[tuple[AnyCase, int]]:
+    """Yield each case as often as it is answered, with the number of the answer."""
+    for case in cases:
+        yield case, 0
+        for sample in range(1, samples):
+            yield replace(case, id=sample_id(case.id, sample)), sample
+
+
+def chosen(cases: Iterable[AnyCase], only: Sequence[str]) -> list[AnyCase]:
+    """Return the cases with these ids, or below them: `101` means `101/1` and `101/2`.
+
+    Raises `InputError` for an id that no case has.
+    """
+    found: list[AnyCase] = []
+    missing, ids = set(only), []
+    for case in cases:
+        ids.append(case.id)
+        if named := {one for one in only if case.id == one or case.id.startswith(f"{one}/")}:
+            found.append(case)
+            missing -= named
+    if missing:
+        name = min(missing)
+        raise InputError(
+            f"The data set has no case {name!r}.",
+            remedy=suggestion(name, ids)
+            or f"It has {', '.join(ids[:8])}{' …' if len(ids) > 8 else ''}.",
+        )
+    return found
 
 
 def merge_runs(

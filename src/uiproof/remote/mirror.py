@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from uuid import uuid4
 
+from uiproof.download import shown_on
 from uiproof.errors import InputError
 from uiproof.files import access, folder_size
 from uiproof.remote.store import Store, Version, checked, here, is_url, scheme_of
@@ -151,7 +152,8 @@ def bring(
     """
     known = read_known(home)
     missing = [name for name, version in wanted.items() if not _is_here(name, version, known, home)]
-    progress = _Progress(home.url, len(missing), sum(wanted[name].size or 0 for name in missing))
+    size, here = sum(wanted[name].size or 0 for name in missing), 0
+    began, show = time.monotonic(), None
     pool = ThreadPoolExecutor(CONNECTIONS)
 
     def one(name: str) -> str:
@@ -169,7 +171,14 @@ def bring(
 
     try:
         for name in pool.map(one, missing):
-            progress.advance(wanted[name].size or 0)
+            here += wanted[name].size or 0
+            if show is None and time.monotonic() - began > _SHOWN_AFTER:
+                sys.stderr.write(
+                    f"uiproof: fetching {home.url} ({len(missing):,} files, {size / 1e6:.1f} MB)\n"
+                )
+                show = shown_on(sys.stderr)
+            if show is not None:
+                show(here, size)
     finally:
         pool.shutdown(cancel_futures=True)
         write_known(home, {name: known[name] for name in known if name in listed})
@@ -245,27 +254,6 @@ def _waiting(path: Path) -> Iterator[None]:
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-class _Progress:
-    """Says on standard error what is being brought, if that takes long."""
-
-    def __init__(self, url: str, files: int, size: int) -> None:
-        self._what = f"uiproof: fetching {url} ({files:,} files, {size / 1e6:.1f} MB)\n"
-        self._size, self._here = size, 0
-        self._began = time.monotonic()
-        self._show: Any = None
-
-    def advance(self, size: int) -> None:
-        """Show progress after `size` more bytes."""
-        from uiproof.download import shown_on
-
-        self._here += size
-        if self._show is None and time.monotonic() - self._began > _SHOWN_AFTER:
-            sys.stderr.write(self._what)
-            self._show = shown_on(sys.stderr)
-        if self._show is not None:
-            self._show(self._here, self._size)
 
 
 PUSHED = "pushed"  # in the copy of a run: all of it is at its URL, too

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from uiproof.benchmark import Benchmark, Case, CaseError, Judge, JudgeOptions, Record, Score
 from uiproof.benchmarks.generated import generated_page
-from uiproof.engine.executors import Trace, as_error, make_pool
-from uiproof.engine.machine import default_workers
+from uiproof.engine.executors import Trace, as_error, default_workers, make_pool
 from uiproof.errors import (
     CaseTimeoutError,
     InternalError,
