@@ -415,7 +415,8 @@ def whole_lines(file: IO[bytes]) -> int:
 def cut_torn_line(path: Path) -> None:
     """Cut off the last line of a journal where it is not finished."""
     with path.open("r+b") as file:
-        file.truncate(whole_lines(file))
+        if (whole := whole_lines(file)) < file.seek(0, os.SEEK_END):
+            file.truncate(whole)
 
 
 def is_empty(path: Path) -> bool:

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -194,26 +195,16 @@ def _finished(run: RunDirectory) -> bool:
 def _owners(runs: Sequence[RunDirectory]) -> dict[str, RunDirectory]:
     """Return the run that each case is taken from: the first that has it; others must agree."""
     owners: dict[str, RunDirectory] = {}
-    shared: dict[str, list[RunDirectory]] = {}
+    results: dict[str, bytes] = {}  # digests: all records would take too much memory
     for run in runs:
         for record in run.records():
-            if owners.setdefault(record.id, run) is not run:
-                shared.setdefault(record.id, []).append(run)
-    if shared:
-        first = {
-            record.id: _result(record)
-            for owner in runs
-            for record in owner.records()
-            if record.id in shared and owners[record.id] is owner
-        }
-        for run in runs:
-            for record in run.records():
-                if run in shared.get(record.id, ()) and _result(record) != first[record.id]:
-                    raise RunMismatchError(
-                        f"{owners[record.id].path} and {run.path} have different results for "
-                        f"{record.id!r}.",
-                        remedy="Merge only one of them.",
-                    )
+            owner = owners.setdefault(record.id, run)
+            digest = blake2b(encode(_result(record)), digest_size=16).digest()
+            if results.setdefault(record.id, digest) != digest:
+                raise RunMismatchError(
+                    f"{owner.path} and {run.path} have different results for {record.id!r}.",
+                    remedy="Merge only one of them.",
+                )
     return owners
 
 
