@@ -44,7 +44,7 @@ ASSUMED_OUTPUT_TOKENS = 2_000
 
 
 class AsksAModel(Protocol):
-    """A method whose requests can be foreseen."""
+    """A method whose requests can be predicted."""
 
     @property
     def model(self) -> ChatModel:
@@ -192,7 +192,7 @@ async def _tally(
 
 
 class _Tally:
-    """Counts what one run will ask."""
+    """Count what one run will ask."""
 
     def __init__(
         self, run: PlannedRun, planned: set[tuple[str, Request]], retry_failed: bool, samples: int

@@ -32,7 +32,7 @@ def cut_repetition(html: str, reference: str = "") -> str:
     0.8 or more to the first of them make the page repetitive, and it ends where the first of them
     begins. The reference implementation also takes style sheets, scripts and indentation for text
     and so cuts most ordinary pages; here at least half of each of the five must be there to read.
-    What the reference page repeats as well is no repetition.
+    What the reference page also repeats does not count.
 
     The reference implementation finds the place in the HTML by matching characters greedily, also
     inside tags, and so may cut too early. Its place is kept where something to read is left, so

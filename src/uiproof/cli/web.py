@@ -1,4 +1,4 @@
-"""`uiproof web`: what pages load from elsewhere: show it, get it, record more."""
+"""`uiproof web`: frozen copies of what pages load from elsewhere: show, get, record."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def show(
     ctx: typer.Context,
     packages: Annotated[bool, typer.Option("--packages", help="List all packages.")] = False,
 ) -> None:
-    """Show what is here, get the default set, record what pages load besides.
+    """Show what is installed, get the default set, record what else pages load.
 
     \b
     Examples:
-      uiproof web                                   what is here
-      uiproof web get                               bring the default set
+      uiproof web                                   show what is installed
+      uiproof web get                               get the default set
       uiproof web record pages/ --out pages.web.zip
     """
     if ctx.invoked_subcommand:
@@ -60,10 +60,10 @@ def get_(
         str, typer.Option(metavar="ADDRESS", help="Where files come from without npm.")
     ] = "",
 ) -> None:
-    """Bring the default set: about 390 packages, 50 MB, every file checked against the lock.
+    """Get the default set: about 390 packages, 50 MB, every file checked against the lock.
 
-    Uses npm where it is installed, else the CDN. What is here already stays, so the command
-    continues where it was interrupted.
+    Uses npm where it is installed, else the CDN. Existing files stay, so the command continues
+    where it was interrupted.
     """
     from uiproof.download import shown_on
     from uiproof.errors import UiproofError

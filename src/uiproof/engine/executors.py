@@ -91,16 +91,16 @@ def make_pool(
 
 
 class Worker(Protocol):
-    """One judge that is kept warm somewhere."""
+    """A process, thread or actor that keeps one judge warm."""
 
     async def start(self) -> None:
-        """Get ready and make the judge; raises what making the judge raised."""
+        """Start and make the judge; raise whatever that raises."""
 
     async def call(self, stage: Stage, *args: Any) -> Any:
-        """Let the judge do one thing. Raises `WorkerDiedError` or what `perform` raises."""
+        """Call one stage of the judge; raise `WorkerDiedError` or what `perform` raises."""
 
     async def end(self) -> None:
-        """End: close the judge first when idle, stop at once when busy. May be called twice."""
+        """Stop: close the judge if idle, kill it if busy. Calling it again does nothing."""
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class Trace:
     attempts: int = 1
 
     def add(self, stage: str, seconds: float) -> None:
-        """Note time spent in a stage."""
+        """Add the time spent in a stage."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
 
@@ -122,7 +122,7 @@ class _Tries:
         self._deaths = self._lost_nodes = 0
 
     def again_after(self, error: WorkerDiedError) -> bool:
-        """Return whether to try again: a page can kill its worker, and nodes can go away."""
+        """Return whether to retry: a page may have killed its worker, or a node went away."""
         if isinstance(error, NodeLostError):
             self._lost_nodes += 1
         else:
@@ -134,7 +134,7 @@ class Pool:
     """Up to `workers` workers. Scoring goes before posing, so that answers do not pile up.
 
     A started worker belongs to no case: the next case takes the first that is free. So no
-    case waits for a place on a cluster while a worker of this pool has nothing to do.
+    case waits for room on a cluster while a worker of this pool is idle.
     """
 
     def __init__(
@@ -163,8 +163,8 @@ class Pool:
         """Run one stage of a case on some worker.
 
         A case whose worker dies is tried once more on another one, then `WorkerDiedError` is
-        raised; where whole nodes went away it is tried more often, for that is not its fault. One
-        that takes longer than the limit raises `CaseTimeoutError`.
+        raised; it is tried more often where whole nodes went away, which no case is to blame for.
+        A case that exceeds its time limit raises `CaseTimeoutError`.
         """
         trace = trace or Trace()
         tries = _Tries()
@@ -179,7 +179,7 @@ class Pool:
                 trace.attempts += 1
 
     async def close(self) -> None:
-        """End all workers."""
+        """Stop all workers."""
         starting = list(self._starting)
         for task in starting:
             task.cancel()
@@ -188,7 +188,7 @@ class Pool:
         self.release()
 
     def mend(self) -> None:
-        """Forget that no worker could be started: the next call tries it again."""
+        """Let the next call try to start a worker, although the last start failed."""
         self._broken = None
 
     def release(self) -> None:
@@ -265,7 +265,7 @@ class Pool:
     async def _add_worker(self) -> None:
         try:
             worker = await self._start_worker()
-        except Exception as error:  # noqa: BLE001 - raised by who waits for a worker
+        except Exception as error:  # noqa: BLE001 - raised in the calls that wait for a worker
             self._broken = as_error(error)
             while wanted := self._next_waiting():
                 wanted.set_exception(self._broken)
@@ -292,7 +292,7 @@ class Pool:
             return worker
 
     async def _started(self, worker: Worker) -> None:
-        """Wait for a start. It may take long while others work: a cluster may have no room yet."""
+        """Wait for a start; without a time limit while others work, as a cluster may be full."""
         starting = asyncio.ensure_future(worker.start())
         began = time.monotonic()
         try:
@@ -319,9 +319,9 @@ async def gather(works: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
 
 
 def perform(judge: Judge[Any, Any, Any], stage: Stage, *args: Any) -> Any:
-    """Let a judge do one thing; whatever goes wrong becomes a `UiproofError`.
+    """Call one stage of a judge; whatever goes wrong becomes a `UiproofError`.
 
-    Where the browser dies it is done once more, with a new one: the machine may be at fault.
+    If the browser dies, try once more with a new one: the machine may be at fault.
     """
     work = getattr(judge, stage)
     try:
@@ -337,7 +337,7 @@ def perform(judge: Judge[Any, Any, Any], stage: Stage, *args: Any) -> Any:
 
 
 def as_error(error: BaseException) -> UiproofError:
-    """Return the error itself if it was raised on purpose, else an `InternalError` about it.
+    """Return a `UiproofError` as it is, anything else as an `InternalError`.
 
     A full or read-only disk behind it always becomes a `StorageError`: no case is to blame.
     """

@@ -39,11 +39,11 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Return what `--shard 3/16` means."""
+        """Parse `3/16`."""
         match = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", text, re.ASCII)
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise UsageError(
-                f"{text!r} is no part of a data set.",
+                f"Invalid shard {text!r}.",
                 remedy="Write --shard 3/16 for the third of sixteen parts.",
             )
         return cls(int(match[1]), int(match[2]))
@@ -163,7 +163,7 @@ def _check_alike(runs: Sequence[RunDirectory], manifests: Sequence[Mapping[str, 
 def _check_whole(
     runs: Sequence[RunDirectory], manifests: Sequence[Mapping[str, Any]], *, partial: bool
 ) -> bool:
-    """Return whether nothing is missing; raises where something is and that was not allowed."""
+    """Return whether all shards are finished; raise if not, unless `partial`."""
     missing = [f"{run.path} is not finished" for run in runs if not _finished(run)]
     shards = [Shard.parse(str(one["shard"])) for one in manifests if _is_shard(one)]
     counts = {shard.count for shard in shards}
@@ -179,8 +179,8 @@ def _check_whole(
             missing.append(f"there is no run of shard {named}{more}")
     if missing and not partial:
         raise RunMismatchError(
-            f"Something is missing: {'; '.join(missing)}.",
-            remedy="Finish it first, or merge what is there with --partial.",
+            f"The runs are incomplete: {'; '.join(missing)}.",
+            remedy="Finish them first, or merge them anyway with --partial.",
         )
     return not missing
 
@@ -209,7 +209,7 @@ def _owners(runs: Sequence[RunDirectory]) -> dict[str, RunDirectory]:
 
 
 def _result(record: Record) -> Record:
-    """Return a record without what differs from machine to machine."""
+    """Return a record without the fields that differ between machines."""
     return replace(record, details={}, seconds={}, attempts=1, calls=(), artifacts={})
 
 
@@ -231,7 +231,7 @@ def _limit(manifests: Sequence[Mapping[str, Any]]) -> int | None:
 
 
 def _timing(runs: Sequence[RunDirectory]) -> dict[str, Any]:
-    """Return what it took altogether; machines worked side by side, so the longest time counts."""
+    """Return the total timing: the longest wall time, as machines worked in parallel."""
     found = [run.summary["timing"] for run in runs if _has_timing(run)]
     cases = sum(int(one["cases"]) for one in found)
     seconds = max((float(one["wall_seconds"]) for one in found), default=0.0)

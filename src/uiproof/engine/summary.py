@@ -21,7 +21,7 @@ _THIS_TIME = ("attempts", "network_seconds", "queue_seconds")  # not of answers 
 def summarise(
     records: Iterable[Record], benchmark: Benchmark, manifest: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the content of `summary.json`, but for how long it took; streams over the records.
+    """Return the content of `summary.json` without timing; records are read as a stream.
 
     The manifest of the run says whether cases have several answers.
     """
@@ -47,7 +47,7 @@ def summarise(
 
     seen = counted()
     summary = benchmark.summarise(seen)
-    deque(seen, maxlen=0)  # count also what the benchmark did not look at
+    deque(seen, maxlen=0)  # also count records that the benchmark did not read
     return {
         **summary,
         "benchmark": benchmark.name,
@@ -61,7 +61,7 @@ def summarise(
 
 
 class CompletePages:
-    """Means without the cases of pages that did not get all style sheets and scripts."""
+    """Means over the cases whose pages got all their style sheets and scripts."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         self._sums: dict[str, float | None] = {metric.key: 0.0 for metric in benchmark.metrics}
@@ -93,7 +93,7 @@ class CompletePages:
 
 
 class SampleScores:
-    """Collects the scores of all answers by case."""
+    """Scores of all answers, by case."""
 
     def __init__(self, metrics: Sequence[Metric], pass_score: float | None) -> None:
         self._metrics = metrics
@@ -145,7 +145,7 @@ class SampleScores:
 
 
 class UsageTotals:
-    """Adds up the calls of records, as `summary["usage"]` has them.
+    """Totals over the calls of records, as in `summary["usage"]`.
 
     `cost` is in US dollars and is what the answers cost when they were made, those that came from
     the cache included; `paid` leaves those out. `unpriced` calls are in neither.

@@ -1,4 +1,4 @@
-"""Warm workers that score one answer after the other. Lives in one event loop; see `Scorer`."""
+"""Warm workers that score single answers, in one event loop; see `Scorer`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from uiproof.settings import Settings
 if TYPE_CHECKING:
     from uiproof.browser import Renderer
 
-# These are about the machine, not about a page: no page scores nothing because of them.
+# Faults of the machine: no page scores 0 because of them.
 MACHINE_ERRORS = (MissingDependencyError, StorageError, WorkerStartError)
 
 _LONGEST_LOG = 1_000_000  # bytes of what workers print
@@ -87,9 +87,9 @@ def page_order(generated: Any) -> Order:
 def find_case(
     reference: Any, case_id: str = "", name: str | None = None
 ) -> tuple[Benchmark, Case[Any, Any] | Exception]:
-    """Return the case of a reference, or why it is none, and its benchmark.
+    """Return the benchmark and case of a reference, or an error in place of the case.
 
-    That is the named one, or the one that claims the reference.
+    The benchmark is the named one, or the one that claims the reference.
     """
     known = benchmarks()
     claiming = sorted(one.name for one in known.values() if one.claims_references)
@@ -108,13 +108,13 @@ def find_case(
     served, kind = found.served(), type(reference).__name__
     takes = served.takes if served else "only cases of its data sets"
     return found, UsageError(
-        f"{kind} is no reference of {found.name}, which takes {takes}.",
+        f"{found.name} does not take {kind} as a reference, but {takes}.",
         remedy="Name the benchmark that it belongs to: Scorer(benchmark=NAME).",
     )
 
 
 def _judge_options(chosen: Mapping[str, Any]) -> dict[str, JudgeOptions]:
-    """Return the options of every benchmark's judge; those chosen are for those that have them."""
+    """Return the options of every benchmark's judge, with the chosen ones where they apply."""
     found, unknown = {}, set(chosen)
     for benchmark in benchmarks().values():
         names = {flag.name for flag in benchmark.flags} - set(benchmark.replay_options)
@@ -157,7 +157,7 @@ class WarmPool:
             case_timeout=settings.case_timeout,
             log=self._log,
         )
-        self._here = ScoringJudge(self.folder, options)  # only asked what a failure scores
+        self._here = ScoringJudge(self.folder, options)  # only asked for the scores of failures
         self._turns = asyncio.Semaphore(self.workers)
         self._begun: set[asyncio.Task[Score]] = set()
         self._closed = False
@@ -220,7 +220,7 @@ class WarmPool:
         return replace(record, seconds=seconds, attempts=trace.attempts)
 
     async def close(self) -> None:
-        """End all workers at once, whatever they do, and delete what was kept for them."""
+        """Kill all workers at once and delete their folder."""
         self._closed = True
         for task in self._begun:
             task.cancel()
@@ -232,7 +232,7 @@ class WarmPool:
             self._scratch.remove()
 
     def delete_folder(self) -> None:
-        """Delete what is kept for workers, also while they still write into it."""
+        """Delete the folder of the workers, even while they write into it."""
         for _ in range(_MOST_DELETIONS):
             shutil.rmtree(self.folder, ignore_errors=True)
             if not self.folder.exists():
@@ -249,7 +249,7 @@ class WarmPool:
             self.deaths += 1
             raise
         except MACHINE_ERRORS:
-            self._pool.mend()  # the machine may be in a better state for the next one
+            self._pool.mend()  # the machine may have recovered by the next answer
             raise
         finally:
             self.deaths += trace.attempts - 1
@@ -264,7 +264,7 @@ class WarmPool:
 
 
 class ScoringJudge(Judge[str, Case[Any, Any], Any]):
-    """The judge of a worker: those of all benchmarks, each made when it is first needed."""
+    """A judge that dispatches to the judges of all benchmarks, made on first use."""
 
     def __init__(self, references: Path, options: Mapping[str, JudgeOptions]) -> None:
         self._folder, self._options = references, options
@@ -283,16 +283,16 @@ class ScoringJudge(Judge[str, Case[Any, Any], Any]):
         return replace(score, details={**score.details, CACHED: judge.references_made == before})
 
     def failure(self, case: Case[str, Case[Any, Any]] | None) -> Score:
-        """Return what the benchmark of a case gives to a failure."""
+        """Return the score of a failure in the benchmark of a case."""
         assert case is not None
         return self.failure_of(case.question, case.truth)
 
     def failure_of(self, benchmark: str, case: Case[Any, Any] | None = None) -> Score:
-        """Return what a benchmark gives to a failure; `case` is what is known of it."""
+        """Return the score of a failure in a benchmark; `case` is what is known of it."""
         return self._judge(benchmark).failure(case)
 
     def close(self) -> None:
-        """End the browser and forget what was seen; the next answer begins anew."""
+        """Close the browser and all judges; the next answer makes new ones."""
         for judge in self._judges.values():
             judge.close()
         self._judges, self._renderer, self._scored = {}, None, 0

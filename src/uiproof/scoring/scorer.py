@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from uiproof.page_check import PageCheck
 
 Pair = tuple[Any, Any]  # a reference and what was generated
-_LONGEST_PATH = 1_000  # longer texts are no paths, and asking the system would be an error
+_LONGEST_PATH = 1_000  # longer texts are not paths, and `stat` fails for them
 _T = TypeVar("_T")
 _lock = threading.Lock()
-# By process, as a fork has no threads and needs one of its own, and by the options of judges.
+# By process, as threads do not survive a fork, and by the options of judges.
 _shared: dict[tuple[int, str], Scorer] = {}
 
 
@@ -131,7 +131,7 @@ class Scorer:
         return await asyncio.wrap_future(self._submit(self._check(page, weights)))
 
     def close(self) -> None:
-        """End the workers. What is not finished is not scored."""
+        """Stop the workers; unfinished answers are not scored."""
         with self._lock:
             if self._closed or os.getpid() != self._process:  # a fork has copied this object
                 return
@@ -164,7 +164,7 @@ class Scorer:
         try:
             return future.result()
         except BaseException:
-            future.cancel()  # Ctrl-C: it is not waited for any more
+            future.cancel()  # after Ctrl-C
             raise
 
     async def _score(self, reference: Any, generated: Any, options: dict[str, Any]) -> Scores:
@@ -238,7 +238,7 @@ def score_page(
     unusual. The browser stays warm for the next call and ends with
     Python; references that come again are not rendered again. May be called from several threads,
     which score at the same time. `Scorer` says how many workers there are, and what else may be
-    compared. Options such as `viewport="390x844"` have workers of their own.
+    compared. Options such as `viewport="390x844"` have separate workers.
     """
     return shared_scorer(judge_options).score(reference, generated)
 

@@ -44,11 +44,11 @@ from uiproof.sockets import HostNames
 
 _ABOUT = """Scores generated pages: HTML in, scores out. The same pages always score the same.
 
-A page that cannot be scored is no error of the request: its result says `failed` and why, with the
-scores of a failure. See `docs/serve.md` for training loops."""
+A page that cannot be scored does not fail the request: its result has the status `failed`, the
+reason and the scores of a failure. See `docs/serve.md` for training loops."""
 _T = TypeVar("_T")
 _Endpoint = TypeVar("_Endpoint", bound=Callable[..., Any])
-_CLIENT_GONE = 499  # is not read
+_CLIENT_GONE = 499  # never read
 _LAST_ANSWERS = 5  # seconds for answers that are made to reach their clients
 _READ_AT_ONCE = 2  # requests; each takes several times its size in memory
 
@@ -57,10 +57,10 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
     403: {"model": Refusal, "description": "The request comes from a page of another web site."},
     413: {"model": Refusal, "description": "The request is too large."},
     415: {"model": Refusal, "description": "The request is compressed."},
-    421: {"model": Refusal, "description": "The service is not known by this name."},
-    422: {"model": Refusal, "description": "The request cannot be carried out as it is."},
+    421: {"model": Refusal, "description": "Unknown host name."},
+    422: {"model": Refusal, "description": "The request is invalid."},
     429: {"model": Refusal, "description": "The queue is full; `Retry-After` says how long."},
-    503: {"model": Refusal, "description": "Shutting down, or something is missing there."},
+    503: {"model": Refusal, "description": "Shutting down, or a dependency is missing."},
     504: {"model": Result, "description": "No score within the deadline (single pages)."},
 }
 
@@ -137,9 +137,9 @@ def make_app(
             return AsciiResponse(found.model_dump(), 504)
         return AsciiResponse(found.reward)
 
-    @app.get("/health", summary="Whether the service lives", response_model=State)
+    @app.get("/health", summary="Whether the service is alive", response_model=State)
     async def health() -> State:
-        """Always 200 while the service lives."""
+        """Always 200 while the service is alive."""
         return State(status="ok")
 
     @app.get(
@@ -149,14 +149,14 @@ def make_app(
         responses={503: {"model": State, "description": "Starting, or shutting down."}},
     )
     async def ready() -> Response:
-        """200 when the browsers are warm and the service is not to end."""
+        """200 when the browsers are warm and the service is not shutting down."""
         if queue.warm and not queue.draining:
             return AsciiResponse({"status": "ok"})
         return AsciiResponse({"status": "draining" if queue.draining else "starting"}, 503)
 
     @app.get("/metrics", summary="For Prometheus", response_class=PlainTextResponse)
     async def metrics() -> Response:
-        """Return pages by outcome, latency, queue, workers, references, refusals."""
+        """Pages by outcome, latency, queue, workers, references, refusals."""
         return Response(queue.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     @app.get("/docs", include_in_schema=False)
@@ -246,7 +246,7 @@ def _add_errors(app: FastAPI, queue: ScoreQueue) -> None:
     async def machine(_: Request, error: UiproofError) -> Response:
         if isinstance(error, MACHINE_ERRORS):
             return refusal(RefusedError(503, error.code, error.message, error.remedy, after=10))
-        # Asking again would give the same, so this is not one of the answers to retry.
+        # Retrying would fail again, so this is not a status that clients retry.
         return refusal(RefusedError(500, error.code, error.message, error.remedy))
 
     @app.exception_handler(HTTPException)
@@ -285,7 +285,7 @@ class _Service(FastAPI):
 
 
 class Server(uvicorn.Server):
-    """uvicorn with our way to end: drain at the first signal, gone at the second."""
+    """A uvicorn server that drains at the first signal and exits at the second."""
 
     def __init__(
         self, app: ASGIApp, queue: ScoreQueue, pool: WarmPool, drain: float, client_seconds: float

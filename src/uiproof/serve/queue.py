@@ -21,7 +21,7 @@ from uiproof.serve.middleware import problem
 from uiproof.serve.schema import Item, RefusedError, Requests, Result, RewardItem
 
 _SECONDS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300)  # buckets of the latency
-_LONGEST_RETRY = 60  # seconds; how fast a queue will be is not known
+_LONGEST_RETRY = 60  # seconds; the speed of a queue is only an estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Limits:
     """The limits of a service.
 
     - `queue`: pages that may wait, besides those that are being scored
-    - `deadline`: seconds that a page may take, waiting included; also for those that say nothing
+    - `deadline`: seconds that a page may take, waiting included; the default and the maximum
     - `body_bytes`: of one request
     - `held_bytes`: of all requests that are not answered yet
     """
@@ -57,7 +57,7 @@ def open_datasets(named: Iterable[str]) -> dict[str, Dataset]:
         name, given, path = text.partition("=")
         if not name or name in found:
             raise UsageError(
-                f"{text!r} names no data set of its own.", remedy="Write --dataset NAME=PATH."
+                f"{text!r} has no name or repeats one.", remedy="Write --dataset NAME=PATH."
             )
         benchmark, folder = resolve_dataset(path if given else name)
         web = archive_beside(folder) if benchmark.shows_pages else None
@@ -67,7 +67,7 @@ def open_datasets(named: Iterable[str]) -> dict[str, Dataset]:
 
 
 def archive_of(datasets: Iterable[Dataset]) -> Path | None:
-    """Return the archive of the web that is beside data sets: of one of them, all share it."""
+    """Return the archive of the web beside one of the data sets, which all share."""
     found = {one.web.resolve(): one.name for one in datasets if one.web is not None}
     if len(found) > 1:
         raise UsageError(
@@ -78,7 +78,7 @@ def archive_of(datasets: Iterable[Dataset]) -> Path | None:
 
 
 class ScoreQueue:
-    """Takes items, has them scored, and knows how busy it is."""
+    """A bounded queue of items to score."""
 
     def __init__(
         self, pool: WarmPool, limits: Limits, datasets: Mapping[str, Dataset], metrics: Metrics
@@ -94,7 +94,7 @@ class ScoreQueue:
         self._answering: set[asyncio.Task[Any] | None] = set()
 
     def check_open(self) -> None:
-        """Raise `RefusedError` where nothing can be taken now, whatever it is."""
+        """Raise `RefusedError` while nothing is accepted."""
         if self.draining:
             self.metrics.rejected.labels("draining").inc()
             raise RefusedError(
@@ -104,7 +104,7 @@ class ScoreQueue:
             self.refuse_for_now()
 
     def look_up(self, items: Sequence[Item]) -> list[Order]:
-        """Look up what items ask for; raises `RefusedError` for names that are not known here.
+        """Look up what items ask for; raise `RefusedError` for unknown names.
 
         May be called from any thread.
         """
@@ -135,7 +135,7 @@ class ScoreQueue:
             self._answering.discard(task)
 
     async def drain(self, seconds: float) -> None:
-        """Take nothing more; come back when all is answered, or given up after a while."""
+        """Accept nothing more; return when everything is answered or the time is up."""
         self.draining = True
         until = time.monotonic() + seconds
         while self.pending and time.monotonic() < until:
@@ -145,7 +145,7 @@ class ScoreQueue:
                 task.cancel()
 
     def refuse_for_now(self) -> NoReturn:
-        """Raise the `RefusedError` that says when to come back."""
+        """Raise the `RefusedError` that says when to retry."""
         self.metrics.rejected.labels("queue").inc()
         after = math.ceil(self.pending * self._mean_seconds / self._pool.workers)
         raise RefusedError(
@@ -176,16 +176,14 @@ class ScoreQueue:
                 served = benchmark.served()
                 takes = served.takes if served else "no `reference`: name a `dataset` and a `case`"
                 raise _wrong(
-                    f"benchmark: this `reference` is not one of {benchmark.name}",
+                    f"reference: not one that {benchmark.name} takes",
                     f"{benchmark.name} takes {takes}.",
                 )
             return benchmark, case
         dataset = self._datasets.get(item.dataset or "")
         if dataset is None:
             known = ", ".join(self._datasets) or "none: it is started with --dataset NAME=PATH"
-            raise _wrong(
-                f"There is no data set {item.dataset!r} here.", f"This service has {known}."
-            )
+            raise _wrong(f"Unknown data set {item.dataset!r}.", f"This service has {known}.")
         found = dataset.cases.get(item.case or "")
         if found is None:
             some = ", ".join(list(dataset.cases)[:5])
@@ -250,7 +248,7 @@ def _wrong(message: str, remedy: str) -> RefusedError:
 
 
 class Metrics:
-    """Counters of one service, in a registry of their own."""
+    """Counters of one service, in a separate registry."""
 
     def __init__(self, pool: WarmPool) -> None:
         self._pool = pool

@@ -1,4 +1,4 @@
-"""Requests and answers of the service; `/docs` and `/openapi.json` are made of this.
+"""Requests and responses of the service; `/docs` and `/openapi.json` are generated from them.
 
 The work of reading a request grows with the items that are taken, not with the body: a few
 megabytes of JSON can hold millions of objects, which take minutes and gigabytes to make and to
@@ -60,7 +60,7 @@ class Item(_Strict):
     """One answer to score, against a `reference`, or a `case` of a `dataset`."""
 
     benchmark: Name | None = Field(
-        None, description="Need not be said where the reference or the data set decides."
+        None, description="Optional where the reference or the data set implies it."
     )
     reference: Any = Field(None, description="What the answer is compared with.")
     dataset: Name | None = Field(None, description="A data set that the service was started with.")
@@ -77,7 +77,7 @@ class Item(_Strict):
         None,
         gt=0,
         allow_inf_nan=False,
-        description="Seconds to wait for the score. Default and longest: what the service says.",
+        description="Seconds to wait for the score. Default and maximum: those of the service.",
     )
     id: Name | Number | None = Field(
         None, description="Comes back with the result. Need not be unique."
@@ -98,7 +98,7 @@ class RewardItem(Item):
 
     profile: Name = Field("strict", description="How scores are computed: `strict`, `paper`, …")
     weights: dict[Name, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = Field(
-        None, max_length=50, description="How much components count; 1 where nothing is said."
+        None, max_length=50, description="Weights of the components; default 1."
     )
 
     @model_validator(mode="after")
@@ -111,7 +111,7 @@ class RewardItem(Item):
 
 
 class Requests:
-    """The form of requests: what all have in common, and what each benchmark adds."""
+    """The schema of requests: common fields, and those that benchmarks add."""
 
     def __init__(self, benchmarks: Iterable[Benchmark], base: type[Item] = Item) -> None:
         self._served: dict[str, Served] = {
@@ -232,7 +232,7 @@ class Problem(BaseModel):
 
 
 class Refusal(BaseModel):
-    """The answer to a request that was not carried out."""
+    """The response to a refused request."""
 
     error: Problem
 
@@ -271,7 +271,7 @@ class RewardResult(BaseModel):
     error: Problem | None = None
 
     def as_reward(self) -> Reward | None:
-        """Return what trainers are given; None where there was no time."""
+        """Return it as trainers get it; None where time ran out."""
         if self.reward is None:
             return None
         return Reward(self.reward, self.components, tuple(self.flags), self.seconds, self.reason)
@@ -304,7 +304,7 @@ class State(BaseModel):
 
 
 class RefusedError(UiproofError):
-    """A request that is not carried out."""
+    """A refused request."""
 
     def __init__(self, status: int, code: str, message: str, remedy: str, after: int = 0) -> None:
         super().__init__(message, remedy=remedy)
