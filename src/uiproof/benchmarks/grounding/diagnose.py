@@ -17,6 +17,7 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from uiproof.benchmark import BrokenCase
 from uiproof.benchmarks.grounding.coordinates import (
     WHOLE,
     Contract,
@@ -29,7 +30,7 @@ from uiproof.benchmarks.grounding.coordinates import (
 )
 from uiproof.benchmarks.grounding.judge import distance_to_polygon
 from uiproof.benchmarks.grounding.parsing import Parsed, locate, parse
-from uiproof.benchmarks.grounding.predictions import Prediction, Predictions, other_target
+from uiproof.benchmarks.grounding.predictions import BoxForm, Predictions, unit_box
 from uiproof.errors import InputError, UsageError
 from uiproof.geometry import Box
 from uiproof.stats.intervals import clustered_rate, mcnemar, paired_permutation
@@ -77,16 +78,17 @@ class Replayed:
 def replayed_predictions(found: Predictions, method: str) -> list[Replayed]:
     """Return the answers of one method of a prediction file, as they are written."""
     replayed = []
+    other = BoxForm.SIZE if found.boxes is BoxForm.CORNERS else BoxForm.CORNERS
     for item, one in zip(found.items, found.methods[method], strict=True):
-        if not isinstance(one, Prediction) or item.negative or item.size is None:
+        if isinstance(one.case, BrokenCase) or item.negative or item.size is None:
             continue
-        target = one.element.polygon or one.element.clickable or one.element.bbox
-        given = item.answers[method]
-        one_more = Replayed(given.raw, *item.size, target=target, parsed=given.parsed)
+        element, given = one.case.truth.element, item.answers[method]
+        target = element.polygon or element.clickable or element.bbox
+        answer = Replayed(given.raw, *item.size, target=target, parsed=given.parsed)
         if item.box is not None:
-            form, other = other_target(item.box, found.reading, item.size)
-            one_more = replace(one_more, other_form=form, other_target=other)
-        replayed.append(one_more)
+            misread = unit_box(item.box, other, item.size)
+            answer = replace(answer, other_form=other, other_target=misread)
+        replayed.append(answer)
     if not replayed:
         raise InputError(
             f"{found.path} does not say how large its screenshots are.",
