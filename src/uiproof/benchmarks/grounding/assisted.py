@@ -90,13 +90,22 @@ class _Assisted(Method["Question", Answer]):
                 whole = (area.width, area.height) == size
                 yield picture if whole else picture.cut(area), region
 
-    def _checked(self, looks: Sequence[Look], error: ModelError | None) -> None:
-        """Raise the first error if every look failed.
+    def _finding(
+        self,
+        found: bool,
+        looks: Sequence[Look],
+        errors: Sequence[ModelError],
+        overlap: float = 0.0,
+        text: str = "",
+    ) -> AssistedFinding:
+        """Return the finding; raise the first error if every look failed.
 
         In openadapt-grounding that is a miss; the errors are kept, and the run is `incomplete`.
         """
-        if not looks and error is not None and self._protocol == UIPROOF:
-            raise error
+        if errors and not looks and self._protocol == UIPROOF:
+            raise errors[0]
+        messages = tuple(error.message for error in errors)
+        return AssistedFinding(found, overlap, text, messages, self._protocol)
 
     async def close(self) -> None:
         """Close connections."""
@@ -117,26 +126,24 @@ class AssistedParsing(_Assisted):
         """Return the best match over all regions, up to the first that is good enough."""
         truth: Truth = context.truth
         best: tuple[float, float, Box | None, str] = (0.0, 0.0, None, "")
-        looks, errors, first_error = [], [], None
-        target = truth.element.bbox
-        for part, region in self._parts(question, target):
+        looks: list[Look] = []
+        errors: list[ModelError] = []
+        for part, region in self._parts(question, truth.element.bbox):
             try:
                 seen = await self._backend.parse(part, context)
             except ModelError as error:
-                errors.append(error.message)
-                first_error = first_error or error
+                errors.append(error)
                 continue
             looks.append(Look(part.region, part.size))
             best = max(best, _best_match(seen, region, truth.element), key=lambda match: match[0])
             if best[0] >= GOOD_ENOUGH:
                 break
-        self._checked(looks, first_error)
         score, overlap, box, text = best
         if box is None or score < self._thresholds.iou_threshold:
             # A rejected match is not reported: a miss has IoU 0 and no text.
-            missed = AssistedFinding(False, 0.0, "", tuple(errors), self._protocol)
+            missed = self._finding(False, looks, errors)
             return Answer(undetected=True, looks=tuple(looks), assisted=missed)
-        finding = AssistedFinding(True, overlap, text, tuple(errors), self._protocol)
+        finding = self._finding(True, looks, errors, overlap, text)
         return Answer(box=box, looks=tuple(looks), assisted=finding)
 
 
@@ -152,25 +159,23 @@ class AssistedPointing(_Assisted):
         instruction = described_instruction(truth.element)
         looks: list[Look] = []
         guesses: list[Guess] = []
-        errors, first_error = [], None
+        errors: list[ModelError] = []
         target = truth.element.bbox
         for part, region in self._parts(question, target):
             try:
                 guess = await self._backend.ground(part, instruction, context)
             except ModelError as error:
-                errors.append(error.message)
-                first_error = first_error or error
+                errors.append(error)
                 continue
             point = _on_whole(guess.click, region) if guess.click is not None else None
             looks.append(Look(part.region, guess.sent or part.size, guess.raw, point))
             guesses.append(guess)
             if point is not None and _near(point, target, self._thresholds.bbox_tolerance):
-                found = AssistedFinding(True, 0.0, "", tuple(errors), self._protocol)
+                found = self._finding(True, looks, errors)
                 return Answer(
                     point, confidence=guess.confidence, looks=tuple(looks), assisted=found
                 )
-        self._checked(looks, first_error)
-        missed = AssistedFinding(False, 0.0, "", tuple(errors), self._protocol)
+        missed = self._finding(False, looks, errors)
         point = looks[0].point if looks else None
         refused = bool(guesses) and point is None and guesses[0].refused
         return Answer(point, refused=refused, looks=tuple(looks), assisted=missed)

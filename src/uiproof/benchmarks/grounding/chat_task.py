@@ -9,7 +9,7 @@ from uiproof.benchmarks.grounding.cases import Answer
 from uiproof.benchmarks.grounding.coordinates import contract_for
 from uiproof.benchmarks.grounding.grounders import PROMPTS, ChatGrounder
 from uiproof.benchmarks.grounding.methods import Blind
-from uiproof.benchmarks.grounding.searches import NoSearch
+from uiproof.benchmarks.grounding.searches import BLIND_SEARCHES
 from uiproof.geometry import Box
 
 
@@ -18,7 +18,7 @@ def chat_task() -> ChatTask:
     return ChatTask(
         prompts=PROMPTS,
         method=lambda model, prompt: Blind(
-            ChatGrounder(model, contract_for(model.name), prompt), NoSearch()
+            ChatGrounder(model, contract_for(model.name), prompt), BLIND_SEARCHES["none"]
         ),
         scores=lambda: ("accuracy",),
         read=lambda _: (_written(Answer()), ()),  # only our own solver knows the coordinates

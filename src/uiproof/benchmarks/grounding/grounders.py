@@ -184,17 +184,11 @@ class ChatGrounder:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Return the model, the prompt and the contract."""
-        convention = "pixels" if self._in_pixels else "scale"
-        return {
-            **self.model.settings,
-            "contract": str(self.contract),
-            "prompt": self.prompt,
-            **(
-                {"prompt_digest": prompt_digest(self.prompt, convention)}
-                if self._file is None
-                else self._file.settings
-            ),
-        }
+        about = {**self.model.settings, "contract": str(self.contract), "prompt": self.prompt}
+        if self._file is not None:
+            return {**about, **self._file.settings}
+        convention = "scale" if self.contract.space in _SCALES else "pixels"
+        return {**about, "prompt_digest": prompt_digest(self.prompt, convention)}
 
     async def ground(self, picture: Picture, instruction: str, context: Context) -> Guess:
         """Ask for the element; raise `ModelError` when there is no answer."""
@@ -231,12 +225,8 @@ class ChatGrounder:
         area = picture.area
         return picture.crop(WHOLE, shrink * min(width / area.width, height / area.height))
 
-    @property
-    def _in_pixels(self) -> bool:
-        return self.contract.space in (Space.PIXELS, Space.RESIZED)
-
     def _convention(self, width: int, height: int) -> str:
-        if not self._in_pixels:
+        if self.contract.space in _SCALES:
             numbers, most = _SCALES[self.contract.space]
             return fill_prompt("scale", numbers=numbers, most=most)
         if resize := self.contract.resize:  # the model counts the pixels of what it sees
@@ -339,16 +329,16 @@ class Control:
 
     async def ground(self, picture: Picture, instruction: str, context: Context) -> Guess:  # noqa: ARG002
         """Return a point, or a box of the grid, whatever is in the picture."""
-        if self.name == "centre":
-            return Guess(point=(0.5, 0.5))
-        if self.name == "corner":
-            return Guess(point=(0.0, 0.0))
-        region = picture.region
-        first, second = self._fractions(f"{instruction} {region}")
+        if self.name in ("centre", "corner"):
+            return Guess(point=(0.5, 0.5) if self.name == "centre" else (0.0, 0.0))
+        # Pseudo-random numbers in 0-1, the same for the same question.
+        text = f"{self._seed} {instruction} {picture.region}"
+        digest = hashlib.sha256(text.encode()).digest()
+        first, second = (int.from_bytes(part) / 2**56 for part in (digest[:7], digest[7:14]))
         if self.name == "random":
             return Guess(point=(first, second))
-        boxes = grid_boxes()
-        return Guess(box=boxes[int(first * len(boxes))])
+        boxes = _grid()
+        return Guess(box=boxes[int(first * len(boxes))].box)
 
     async def parse(self, picture: Picture, context: Context) -> Sequence[Detection]:  # noqa: ARG002
         """Return the boxes of the grid, whatever is in the picture."""
@@ -357,20 +347,9 @@ class Control:
     async def close(self) -> None:
         """Do nothing."""
 
-    def _fractions(self, text: str) -> tuple[float, float]:
-        """Return two pseudo-random numbers in 0-1, the same for the same text."""
-        digest = hashlib.sha256(f"{self._seed} {text}".encode()).digest()
-        first, second = digest[:7], digest[7:14]
-        return int.from_bytes(first) / 2**56, int.from_bytes(second) / 2**56
-
 
 @cache
 def _grid() -> Detections:
-    return Detections(Detection(box) for box in grid_boxes())
-
-
-@cache
-def grid_boxes() -> tuple[Box, ...]:
     """Return boxes that cover a picture in several sizes."""
     boxes = []
     for width in _WIDTHS:
@@ -378,8 +357,8 @@ def grid_boxes() -> tuple[Box, ...]:
             height = width * aspect
             columns, rows = int((1 - width) / (width * _STEP)), int((1 - height) / (height * _STEP))
             boxes += [
-                Box(column * width * _STEP, row * height * _STEP, width, height)
+                Detection(Box(column * width * _STEP, row * height * _STEP, width, height))
                 for row in range(rows + 1)
                 for column in range(columns + 1)
             ]
-    return tuple(boxes)
+    return Detections(boxes)

@@ -22,15 +22,7 @@ from uiproof.benchmarks.grounding.ocr import OcrGrounder
 from uiproof.benchmarks.grounding.omniparser import OmniParser, OmniParserGrounder
 from uiproof.benchmarks.grounding.pictures import Picture
 from uiproof.benchmarks.grounding.screenseeker import ScreenSeeker
-from uiproof.benchmarks.grounding.searches import (
-    FixedCrops,
-    Narrowing,
-    NoSearch,
-    Reground,
-    Search,
-    Tiles,
-    Zoom,
-)
+from uiproof.benchmarks.grounding.searches import BLIND_SEARCHES, Search
 from uiproof.benchmarks.grounding.uitars import OpenAdaptUiTars, UiTarsGrounder
 from uiproof.errors import UsageError, suggestion
 from uiproof.models.names import is_model_name
@@ -180,9 +172,8 @@ def make_search(name: str, connect: Connect) -> Search:
     first, colon, planner = name.partition(":")
     if first == "screenseeker" and bool(colon) == bool(planner):
         return ScreenSeeker(connect(planner) if planner else None)
-    for kind in (NoSearch, FixedCrops, Tiles, Reground, Narrowing, Zoom):
-        if kind.name == name:
-            return kind()
+    if name in BLIND_SEARCHES:
+        return BLIND_SEARCHES[name]
     raise UsageError(
         f"There is no search {name!r}.",
         remedy=f"Use one of: {', '.join(SEARCHES)}. Only screenseeker takes a planner: "
