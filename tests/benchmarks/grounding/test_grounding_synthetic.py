@@ -18,15 +18,18 @@ from uiproof.benchmarks.grounding.data import ElementType, Sample, read_dataset
 from uiproof.benchmarks.grounding.drawing import PICTOGRAMS, lettering, pictogram
 from uiproof.benchmarks.grounding.synthetic import (
     DEFAULT_MIX,
+    LEVELS,
+    WORDS,
+    Page,
     generate,
     is_absent,
     make_page,
     make_sample,
     parse_resolution,
     plan_samples,
+    render,
     shares,
 )
-from uiproof.benchmarks.grounding.synthetic_pages import LEVELS, WORDS, Page, render
 from uiproof.errors import InputError, UsageError
 
 SCREENS = {"resolutions": ((1920, 1080), (1280, 720)), "scales": (1.0, 1.5)}
