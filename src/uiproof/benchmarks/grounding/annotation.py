@@ -26,6 +26,7 @@ from uiproof.benchmarks.grounding.data import (
     annotations_file,
     read_dataset,
     read_samples,
+    unused_name,
     write_dataset,
 )
 from uiproof.benchmarks.grounding.loaders import data_folder
@@ -171,7 +172,7 @@ class ScreenshotEditor(DatasetEditor):
         own = self._own_samples()
         samples: list[Sample] = []
         files: set[str] = set()
-        ids: set[str] = set()
+        ids: dict[str, int] = {}
         for name, shot in self.shots.items():
             state, known = states.get(name), own.get(name)
             if only_done and not is_done(state):
@@ -189,9 +190,13 @@ class ScreenshotEditor(DatasetEditor):
                 continue
             file = f"samples/{_file_name(name, files)}{_SUFFIXES[picture_type(path)]}"
             yield ExportFile(file, path)
-            sample = known or Sample(_sample_id(name, ids), file, *size, elements=())
-            elements = _exported_elements(shot, boxes, size, keep_tags=known is None)
-            samples.append(replace(sample, image_path=file, elements=elements))
+            # Slashes separate screenshot and element in the ids of cases.
+            plain = _stem(name).replace("\\", "/").replace("/", "__") or "screenshot"
+            sample = known or Sample(unused_name(plain, ids), file, *size, elements=())
+            before = {element.id: element for element in shot.elements}
+            tags = {} if known else dict(zip(before, shot.tags, strict=True))
+            elements = [_exported(b, before.get(b.id), tags.get(b.id, {}), size) for b in boxes]
+            samples.append(replace(sample, image_path=file, elements=tuple(elements)))
         with TemporaryDirectory() as folder:
             yield ExportFile(ANNOTATIONS, write_dataset(self._described(samples), Path(folder)))
 
@@ -311,33 +316,17 @@ def _element_box(element: AnnotatedElement, size: Size) -> ElementBox:
     kind: Any = element.element_type.value
     if element.element_type is ElementType.UNKNOWN:
         kind = element.metadata.get(_FREE_TYPE) or kind
+    found = element.bbox.to_pixels(*size)
+    left, top = min(found.left, size[0] - 1), min(found.top, size[1] - 1)
+    # At least one pixel, however thin it is.
+    box = PixelBox(left, top, max(found.right, left + 1), max(found.bottom, top + 1))
     return ElementBox.model_construct(
         id=element.id,
-        box=None if element.refusal else edges_of(_whole_pixels(element.bbox, size)),
+        box=None if element.refusal else edges_of(box),
         instruction=element.instruction,
         type=str(kind),
         text=element.text,
     )
-
-
-def _whole_pixels(box: Box, size: Size) -> PixelBox:
-    """Return a box of at least one pixel, however thin it is."""
-    found = box.to_pixels(*size)
-    left, top = min(found.left, size[0] - 1), min(found.top, size[1] - 1)
-    return PixelBox(left, top, max(found.right, left + 1), max(found.bottom, top + 1))
-
-
-def _exported_elements(
-    shot: Shot, boxes: Sequence[ElementBox], size: Size, *, keep_tags: bool
-) -> tuple[AnnotatedElement, ...]:
-    before = {
-        element.id: (element, tags) for element, tags in zip(shot.elements, shot.tags, strict=True)
-    }
-    exported = []
-    for box in boxes:
-        element, tags = before.get(box.id, (None, {}))
-        exported.append(_exported(box, element, tags if keep_tags else {}, size))
-    return tuple(exported)
 
 
 def _exported(
@@ -374,20 +363,11 @@ def _typed(text: str, before: str) -> str:
 def _file_name(name: str, taken: set[str]) -> str:
     """Return a file name for any system that was not given before."""
     base = re.sub(r"[^\w.-]+", "_", _stem(name)).strip("._")[:_LONGEST_NAME] or "screenshot"
-    return _unused(base, "-", taken, str.lower)  # some disks do not tell capitals apart
-
-
-def _sample_id(name: str, taken: set[str]) -> str:
-    """Return an id without slashes, which separate screenshot and element in the ids of cases."""
-    return _unused(_stem(name).replace("\\", "/").replace("/", "__") or "screenshot", "#", taken)
-
-
-def _unused(name: str, mark: str, taken: set[str], fold: Callable[[str], str] = str) -> str:
-    unused, count = name, 1
-    while fold(unused) in taken:
+    unused, count = base, 1
+    while unused.lower() in taken:  # some disks do not tell capitals apart
         count += 1
-        unused = f"{name}{mark}{count}"
-    taken.add(fold(unused))
+        unused = f"{base}-{count}"
+    taken.add(unused.lower())
     return unused
 
 

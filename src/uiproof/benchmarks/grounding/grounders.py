@@ -4,8 +4,8 @@
     if guess.click is not None:
         print(picture.to_whole(guess.click))   # as fractions of the whole screenshot
 
-Here are chat models and the controls, which never look at the picture: what a control scores above
-chance is given away by the protocol. `ocr.py`, `omniparser.py` and `uitars.py` have the others.
+Here are chat models, UI-TARS and the controls, which never look at the picture: what a control
+scores above chance is given away by the protocol. `ocr.py` and `omniparser.py` have the others.
 """
 
 from __future__ import annotations
@@ -369,7 +369,7 @@ def _grid() -> Detections:
     return Detections(boxes)
 
 
-# --- uitars
+# --- UI-TARS
 
 
 @dataclass(frozen=True, slots=True)

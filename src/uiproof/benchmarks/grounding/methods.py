@@ -49,7 +49,7 @@ from uiproof.models.names import is_model_name
 from uiproof.settings import Settings
 
 if TYPE_CHECKING:
-    from uiproof.benchmarks.grounding.cases import Question, Truth
+    from uiproof.benchmarks.grounding.cases import Truth
     from uiproof.benchmarks.grounding.data import AnnotatedElement
     from uiproof.engine.context import Context
     from uiproof.models.chat import ChatModel
@@ -265,7 +265,11 @@ def _omniparser(connect: Connect, settings: Settings, protocol: str = UIPROOF) -
     return OmniParser(connect(f"omniparser:{settings.omniparser_url}"), protocol=protocol)
 
 
-# --- assisted
+# --- the methods of the described framework, which look at the truth
+
+# The regions to look at, the answer to take and the moment to stop all depend on the target's box,
+# so that these rates say little about finding anything. They are kept for comparison and marked
+# `assisted` everywhere, beside controls that never look at the screenshot.
 
 FIXED_SIDES = (200, 300, 500)  # pixels
 _MOST_REGIONS = 5  # besides the whole screenshot

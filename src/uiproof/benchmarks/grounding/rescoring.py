@@ -83,6 +83,8 @@ class Published(Method["Question", Answer]):
                 f"{predictions.path} has no method {method}.", remedy=f"It has: {', '.join(names)}."
             )
         self._file = predictions
+        # An oracle chose with the truth in view.
+        self.assisted = self._method in predictions.assisted
         self._predictions = predictions.methods[self._method]
         self._by_id = {one.case.id: one for one in self._predictions if isinstance(one.case, Case)}
 
@@ -132,18 +134,9 @@ class Published(Method["Question", Answer]):
         return one.answer
 
 
-class PublishedBound(Published):
-    """A method of a file that chose with the truth in view, such as an oracle."""
-
-    assisted = True
-
-
 def published_methods(predictions: Predictions) -> list[Published]:
     """Return the methods of a file."""
-    return [
-        (PublishedBound if name in predictions.assisted else Published)(predictions, name)
-        for name in predictions.methods
-    ]
+    return [Published(predictions, name) for name in predictions.methods]
 
 
 _MACROS: Mapping[str, tuple[str, ...]] = {

@@ -1,4 +1,4 @@
-"""Result files of the described framework: one for each method and data set.
+"""Results as the described framework stores and compares them: a file for each method and set.
 
     <results>/<method>_<dataset>.json
 
@@ -36,6 +36,13 @@ from uiproof.errors import InputError, UiproofError
 from uiproof.files import access, replacing
 from uiproof.geometry import Box
 from uiproof.settings import CHARTS_DIR, RESULTS_DIR, Settings
+from uiproof.stats.intervals import (
+    Interval,
+    clustered_rate,
+    detectable_paired_difference,
+    mcnemar,
+    paired_difference,
+)
 
 if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
@@ -164,7 +171,10 @@ def metrics_of(
         mean_iou=_mean(one.iou for one in results if one.found and one.iou > 0),
         mean_latency_ms=_mean(one.latency_ms for one in results if one.latency_ms is not None),
         mean_attempts=_mean(one.attempts for one in results),
-        **{f"detection_rate_{size}": _rate(by_size, size) for size in SIZES},
+        **{
+            f"detection_rate_{size}": by_size[size].mean if size in by_size else 0.0
+            for size in SIZES
+        },
         detection_rate_by_type={name: one.mean for name, one in by_type.items()},
         total_elements=len(results),
         detected_elements=sum(one.found for one in results),
@@ -272,8 +282,9 @@ def _metrics_from(content: Any) -> MethodMetrics:
     results = tuple(_result_from(one) for one in content.get("results", ()))
     overall, by_size, by_type = _intervals(results)
     known = {name: content[name] for name in MethodMetrics.__dataclass_fields__ if name in content}
-    if not results:
-        overall = _without_elements(int(content["detected_elements"]), content["total_elements"])
+    if not results and (n := content["total_elements"]):
+        reason = "the file does not list the elements"
+        overall = Interval(int(content["detected_elements"]) / n, None, None, n, no_interval=reason)
     if "assisted" not in content and "size_rule" not in content:
         known |= {"assisted": True, "protocol": OPENADAPT, "size_rule": AREA_RULE}
     return MethodMetrics(
@@ -368,8 +379,6 @@ def _intervals(
     results: Iterable[ElementResult],
 ) -> tuple[Interval | None, dict[str, Interval], dict[str, Interval]]:
     """Return the detection rate over all, by size and by type, with intervals."""
-    from uiproof.stats.intervals import clustered_rate
-
     results = list(results)
 
     def rate(chosen: list[ElementResult]) -> Interval | None:
@@ -385,24 +394,12 @@ def _intervals(
     return rate(results), rates("size_category", SIZES), rates("element_type", types)
 
 
-def _without_elements(found: int, n: int) -> Interval | None:
-    """Return a rate without an interval, which would need the elements."""
-    from uiproof.stats.intervals import Interval
-
-    reason = "the file does not list the elements"
-    return Interval(found / n, None, None, n, no_interval=reason) if n else None
-
-
-def _rate(rates: Mapping[str, Interval], name: str) -> float:
-    return rates[name].mean if name in rates else 0.0
-
-
 def _mean(values: Iterable[float]) -> float:
     values = list(values)
     return fsum(values) / len(values) if values else 0.0
 
 
-# --- comparisons ----------------------------------------------------------------------------------
+# --- comparison.json
 
 
 def compare(metrics: Sequence[MethodMetrics]) -> dict[str, Any]:
@@ -414,7 +411,7 @@ def compare(metrics: Sequence[MethodMetrics]) -> dict[str, Any]:
     by_dataset: dict[str, list[MethodMetrics]] = defaultdict(list)
     for one in metrics:
         by_dataset[one.dataset_name].append(one)
-    by_rate = sorted(metrics, key=_by_rate)
+    by_rate = sorted(metrics, key=_rank)
     by_latency = sorted(metrics, key=lambda one: one.mean_latency_ms)
     return {
         "summary": _summary(by_rate, by_latency, len(by_dataset)),
@@ -439,7 +436,7 @@ def compare(metrics: Sequence[MethodMetrics]) -> dict[str, Any]:
         "pairs": [
             _pair(a, b)
             for group in by_dataset.values()
-            for a, b in combinations(sorted(group, key=_by_rate), 2)
+            for a, b in combinations(sorted(group, key=_rank), 2)
             if a.protocol == b.protocol  # the rates of two protocols are not one measure
         ],
     }
@@ -473,7 +470,7 @@ def _summary(
     }
 
 
-def _by_rate(one: MethodMetrics) -> float:
+def _rank(one: MethodMetrics) -> float:
     return -one.detection_rate
 
 
@@ -484,7 +481,7 @@ def _blind(metrics: Iterable[MethodMetrics]) -> list[MethodMetrics]:
 def _best(group: Sequence[MethodMetrics]) -> dict[str, Any]:
     if not group:
         return {}
-    best = min(group, key=_by_rate)
+    best = min(group, key=_rank)
     return {
         "method": best.method_name,
         "detection_rate": best.detection_rate,
@@ -530,8 +527,6 @@ def _pair(a: MethodMetrics, b: MethodMetrics) -> dict[str, Any]:
     `p` is McNemar's exact test, which takes elements as independent; the interval of the
     difference `a - b` is over screenshots.
     """
-    from uiproof.stats.intervals import detectable_paired_difference, mcnemar, paired_difference
-
     found = {(one.sample_id, one.element_id): one.found for one in b.results}
     shared = [one for one in a.results if (one.sample_id, one.element_id) in found]
     ours = [one.found for one in shared]
@@ -560,10 +555,9 @@ def _pair(a: MethodMetrics, b: MethodMetrics) -> dict[str, Any]:
     }
 
 
-# --- comparison
+# --- `uiproof compare` and `uiproof run`
 
 _log = logging.getLogger("uiproof")
-
 _FEW_ENOUGH = 12  # pairs that get a line each; all of them are in comparison.json
 
 
@@ -675,8 +669,6 @@ def _described(metrics: Sequence[MethodMetrics]) -> list[str]:
 def _draw(metrics: Sequence[MethodMetrics], charts_dir: Path) -> list[Path]:
     from uiproof.benchmarks.grounding.charts import draw_charts
 
-    with access(charts_dir, "made"):
-        charts_dir.mkdir(parents=True, exist_ok=True)
     return draw_charts(metrics, charts_dir)
 
 

@@ -1,4 +1,4 @@
-"""Grounding for `Scorer`, `uiproof serve` and rewards: a point against a box, without a run."""
+"""Grounding for `Scorer`, `uiproof serve`, rewards and inspect_ai: answers without a run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ from uiproof.benchmark import Case, ChatTask, Completion, Score, Served
 from uiproof.benchmarks.grounding.cases import Answer, Question, Truth
 from uiproof.benchmarks.grounding.coordinates import contract_for, parse_contract
 from uiproof.benchmarks.grounding.data import AnnotatedElement, ElementType
-from uiproof.benchmarks.grounding.grounders import PROMPTS, ChatGrounder
 from uiproof.benchmarks.grounding.judge import GroundingJudge
-from uiproof.benchmarks.grounding.methods import Blind
 from uiproof.benchmarks.grounding.parsing import locate, parse
-from uiproof.benchmarks.grounding.searches import BLIND_SEARCHES
 from uiproof.errors import UsageError
 from uiproof.geometry import Box
 
@@ -120,11 +117,15 @@ def _is_numbers(value: Any) -> bool:
     )
 
 
-# --- chat_task
+# --- inspect_ai
 
 
 def chat_task() -> ChatTask:
-    """Return how inspect_ai runs the benchmark."""
+    """Return how inspect_ai runs the benchmark: a chat model answers in its own coordinates."""
+    from uiproof.benchmarks.grounding.grounders import PROMPTS, ChatGrounder
+    from uiproof.benchmarks.grounding.methods import Blind
+    from uiproof.benchmarks.grounding.searches import BLIND_SEARCHES
+
     return ChatTask(
         prompts=PROMPTS,
         method=lambda model, prompt: Blind(

@@ -343,8 +343,6 @@ def is_absent(text: str, kind: ElementType, items: Sequence[DrawnElement]) -> bo
     return True
 
 
-# --- synthetic_pages
-
 Surface = Literal["bar", "side", "card"]
 Size = tuple[int, int]
 Position = tuple[int, int]
