@@ -60,7 +60,7 @@ class Grounding(Benchmark):
 
     claims_references = True
 
-    metrics = deferred(f"{_ROOM}.summary:METRICS")
+    metrics = deferred(f"{_ROOM}.judge:METRICS")
     methods = deferred(f"{_ROOM}.methods:METHODS")
     prompts = deferred(f"{_ROOM}.methods:PROMPTS")
     prompt_slots = deferred(f"{_ROOM}.grounders:SLOTS")

@@ -6,7 +6,7 @@ scorers of the published data sets (`x1 <= x <= x2`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +15,7 @@ from math import hypot, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uiproof.benchmark import Case, Judge, Score
+from uiproof.benchmark import Case, Judge, Metric, Score
 from uiproof.benchmarks.grounding.cases import OPENADAPT, Answer, AssistedFinding
 from uiproof.benchmarks.grounding.coordinates import Point
 from uiproof.benchmarks.grounding.data import AnnotatedElement
@@ -26,6 +26,13 @@ from uiproof.geometry import Box
 if TYPE_CHECKING:
     from uiproof.benchmarks.grounding.cases import Question, Truth
 
+METRICS = (
+    Metric("accuracy", "Accuracy"),
+    Metric("macro", "Macro"),
+    Metric("detected", "Detected"),
+    Metric("blind_hit", "Blind hit"),
+    Metric("iou", "IoU"),
+)
 _RAW_CHARACTERS = 2000  # enough to see what went wrong; the whole answer is in the cache
 _DIGITS = 6  # of fractions: less than a hundredth of a pixel on the widest screen
 NEAR = 0.025  # of the screenshot's diagonal, for near misses: 55 px at 1920 x 1080
@@ -292,13 +299,19 @@ SHORT_SIDE_RULE = "short side in pixels of the screenshot: small < 32, medium 32
 AREA_RULE = "part of the screenshot's area: small < 0.001, medium < 0.01, large from there on"
 
 
-def size_by_short_side(box: Box, width: int, height: int) -> str:
-    """Return `small`, `medium` or `large` by `SHORT_SIDE_RULE`."""
+def sizes(details: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return the size of a case's element by `SHORT_SIDE_RULE` and by `AREA_RULE`.
+
+    Absent elements and those that could not be loaded have none.
+    """
+    truth = details.get("truth")
+    if not truth or truth["refusal"]:
+        return None, None
+    box = Box(*truth["bbox"])
+    area = "small" if box.area < 0.001 else "medium" if box.area < 0.01 else "large"
+    width, height = details.get("width"), details.get("height")
+    if not width or not height:
+        return None, area
     # Rounded: 32 px may be 31.999… after a conversion to fractions and back.
     side = round(min(box.w * width, box.h * height), 6)
-    return "small" if side < 32 else "medium" if side <= 100 else "large"
-
-
-def size_by_area(box: Box) -> str:
-    """Return `small`, `medium` or `large` by `AREA_RULE`."""
-    return "small" if box.area < 0.001 else "medium" if box.area < 0.01 else "large"
+    return "small" if side < 32 else "medium" if side <= 100 else "large", area

@@ -724,8 +724,8 @@ class _ScreenBuilder:
         return error
 
     def build(self) -> Screen:
-        lists = (self.elements, self.tags, self.broken)
-        return Screen(self.name, self.image, self.size, *map(tuple, lists))
+        elements, tags, broken = tuple(self.elements), tuple(self.tags), tuple(self.broken)
+        return Screen(self.name, self.image, self.size, elements, tags, broken)
 
 
 def _area(

@@ -27,8 +27,7 @@ from uiproof.benchmarks.grounding.judge import (
     AREA_RULE,
     SHORT_SIDE_RULE,
     SIZES,
-    size_by_area,
-    size_by_short_side,
+    sizes,
 )
 from uiproof.benchmarks.grounding.summary import SERVER_ERROR, is_own_fault, latency_seconds
 from uiproof.engine.rundir import RunDirectory
@@ -332,25 +331,13 @@ def _result(record: Record, by_area: bool, protocol: str) -> ElementResult:
         iou=0.0 if rejected else scores.get("iou") or 0.0,
         latency_ms=round(seconds * 1000, 3) if isfinite(seconds) else None,
         attempts=details.get("attempts", 1),
-        size_category=_size(details, by_area),
+        size_category=sizes(details)[by_area] or "none",
         element_type=details.get("element_type", "unknown"),
         distance_from_target=nowhere if click is None else _distance(details, click),
         click_point=tuple(click) if click else None,
         bbox=tuple(box) if box else None,
         method_info=_info(record),
     )
-
-
-def _size(details: Mapping[str, Any], by_area: bool) -> str:
-    truth = details.get("truth")
-    if not truth or truth["refusal"]:
-        return "none"  # absent elements and those that could not be loaded have no size
-    box = Box(*truth["bbox"])
-    if by_area:
-        return size_by_area(box)
-    if not details.get("width") or not details.get("height"):
-        return "none"
-    return size_by_short_side(box, details["width"], details["height"])
 
 
 def _distance(details: Mapping[str, Any], click: Any) -> float | None:

@@ -85,7 +85,6 @@ def generate(
     resolutions: Sequence[Resolution] = ((1920, 1080),),
     scales: Sequence[float] = (1.0,),
     negatives: float = 0.0,
-    mix: Mapping[str, float] = DEFAULT_MIX,
     progress: Progress | None = None,
 ) -> Dataset:
     """Make a data set of exactly `count` samples in the folder `out`.
@@ -94,7 +93,7 @@ def generate(
     samples take turns. `negatives` is the share of instructions that ask for something that is not
     there, at most a half. `progress` is called with the number of finished samples and `count`.
     """
-    plans = plan_samples(count, resolutions=resolutions, scales=scales, mix=mix)
+    plans = plan_samples(count, resolutions=resolutions, scales=scales)
     if not 0 <= negatives <= _MOST_NEGATIVES:
         raise UsageError(
             f"A share of {negatives} negatives is not possible.",
@@ -108,7 +107,7 @@ def generate(
         "resolutions": [f"{width}x{height}" for width, height in resolutions],
         "scales": [float(scale) for scale in scales],
         "negatives": float(negatives),
-        "mix": {name: float(weight) for name, weight in mix.items()},
+        "mix": dict(DEFAULT_MIX),
     }
     made = (make_sample(seed, one, negatives=negatives) for one in plans)
     return write_samples(out, made, settings, total=count, progress=progress)
@@ -170,13 +169,18 @@ def plan_samples(
     *,
     resolutions: Sequence[Resolution] = ((1920, 1080),),
     scales: Sequence[float] = (1.0,),
-    mix: Mapping[str, float] = DEFAULT_MIX,
 ) -> list[SamplePlan]:
     """Plan each sample, so that any number of first samples has nearly the mix of the whole."""
-    _check(count, resolutions, scales, mix)
+    sides = [side for size in resolutions for side in size]
+    if count < 1 or not resolutions or not scales:
+        raise UsageError("A data set needs at least one sample, resolution and scale.")
+    if not all(1 <= side <= _LARGEST_SIDE for side in sides):
+        raise UsageError(f"Sides have 1 to {_LARGEST_SIDE} pixels.")
+    if not all(0.5 <= scale <= 8 for scale in scales):
+        raise UsageError("Scales are from 0.5 to 8.")
     screens = list(product(resolutions, scales))
     kinds = []
-    for order, (name, number) in enumerate(shares(count, mix).items()):
+    for order, (name, number) in enumerate(shares(count).items()):
         for turn in range(number):
             kinds.append((Fraction(2 * turn + 1, 2 * number), order, name, turn))
     plans = []
@@ -187,11 +191,9 @@ def plan_samples(
     return plans
 
 
-def shares(count: int, mix: Mapping[str, float]) -> dict[str, int]:
+def shares(count: int) -> dict[str, int]:
     """Divide `count` by the mix with largest remainders, so that the parts add up exactly."""
-    weights = {name: Fraction(str(weight)) for name, weight in mix.items()}
-    whole = sum(weights.values())
-    exact = {name: count * weight / whole for name, weight in weights.items()}
+    exact = {name: count * Fraction(str(weight)) for name, weight in DEFAULT_MIX.items()}
     parts = {name: int(share) for name, share in exact.items()}
     by_remainder = sorted(exact, key=lambda name: parts[name] - exact[name])
     for name in by_remainder[: count - sum(parts.values())]:
@@ -256,27 +258,6 @@ def parse_resolution(text: str) -> Resolution:
     if found is None:
         raise UsageError(f"{text!r} is not a resolution.", remedy="Write it like 1280x720.")
     return int(found[1]), int(found[2])
-
-
-def _check(
-    count: int, resolutions: Sequence[Resolution], scales: Sequence[float], mix: Mapping[str, float]
-) -> None:
-    sides = [side for size in resolutions for side in size]
-    checks = (
-        (count >= 1, f"{count} samples cannot be made; ask for at least one."),
-        (resolutions and scales, "A data set needs at least one resolution and one scale."),
-        (
-            all(1 <= side <= _LARGEST_SIDE for side in sides),
-            f"Sides have 1 to {_LARGEST_SIDE} pixels.",
-        ),
-        (all(0.5 <= scale <= 8 for scale in scales), "Scales are from 0.5 to 8."),
-        (set(mix) <= set(DEFAULT_MIX), f"Kinds of pages are {', '.join(DEFAULT_MIX)}."),
-        (all(0 <= share < float("inf") for share in mix.values()), "Shares are from 0 on."),
-        (sum(mix.values()), "The shares of all kinds of pages are zero."),
-    )
-    for holds, problem in checks:
-        if not holds:
-            raise UsageError(problem)
 
 
 # --- instructions

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from uiproof.benchmark import Record
 from uiproof.benchmarks.grounding.charts import draw_charts
-from uiproof.benchmarks.grounding.judge import SIZES, ClickVerdict, size_by_short_side
+from uiproof.benchmarks.grounding.judge import SIZES, ClickVerdict, sizes
 from uiproof.benchmarks.grounding.results import metrics_of_run
 from uiproof.benchmarks.grounding.summary import SERVER_ERROR
 from uiproof.benchmarks.grounding.tables import report_tables
@@ -75,11 +75,7 @@ class ClickCase(ShownCase):
     @property
     def size(self) -> str | None:
         """Return `small`, `medium` or `large`; None without a target."""
-        truth = self.details.get("truth")
-        if not truth or truth["refusal"] or not self.details.get("width"):
-            return None
-        box = Box(*truth["bbox"])
-        return size_by_short_side(box, self.details["width"], self.details["height"])
+        return sizes(self.details)[0]
 
 
 class Gallery(CardView[ClickCase]):
