@@ -13,7 +13,6 @@ from uiproof.benchmark import BrokenCase
 from uiproof.benchmarks.grounding import BENCHMARK
 from uiproof.benchmarks.grounding.coordinates import Space
 from uiproof.benchmarks.grounding.predictions import (
-    BoxForm,
     Prediction,
     Predictions,
     read_predictions,
@@ -184,7 +183,7 @@ def test_many_verdicts_that_the_numbers_contradict_ask_for_another_reading(tmp_p
 def test_corners_that_were_drawn_backwards_are_turned(tmp_path):
     usual = [detail() for _ in range(9)]
     file = with_details(tmp_path, *usual, detail(bbox=[1100, 540, 1000, 500]))
-    assert file.boxes is BoxForm.CORNERS
+    assert file.boxes == "corners"
     assert all(one.rescored for one in file.methods["pred"])
 
 

@@ -29,7 +29,8 @@ from uiproof.benchmarks.grounding.coordinates import (
 )
 from uiproof.benchmarks.grounding.judge import distance_to_polygon
 from uiproof.benchmarks.grounding.parsing import Parsed, locate, parse
-from uiproof.benchmarks.grounding.predictions import BoxForm, Predictions, unit_box
+from uiproof.benchmarks.grounding.prediction_files import BoxForm
+from uiproof.benchmarks.grounding.predictions import Predictions, unit_box
 from uiproof.errors import InputError, UsageError
 from uiproof.geometry import Box
 from uiproof.stats.intervals import clustered_rate, mcnemar, paired_permutation
@@ -78,7 +79,7 @@ class Replayed:
 def replayed_predictions(found: Predictions, method: str) -> list[Replayed]:
     """Return the answers of one method of a prediction file, as they are written."""
     replayed = []
-    other = BoxForm.SIZE if found.boxes is BoxForm.CORNERS else BoxForm.CORNERS
+    other: BoxForm = "size" if found.boxes == "corners" else "corners"
     for item, one in zip(found.items, found.methods[method], strict=True):
         if isinstance(one.case, BrokenCase) or item.negative or item.size is None:
             continue

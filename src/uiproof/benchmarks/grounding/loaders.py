@@ -50,10 +50,22 @@ class Screen:
 
     id: str
     image: Callable[[], Path]  # raises `InputError` where it is missing
-    size: Size | None  # as annotated
-    elements: tuple[AnnotatedElement, ...]
-    tags: tuple[Tags, ...]  # of each element
+    size: Size | None = None  # as annotated
+    elements: tuple[AnnotatedElement, ...] = ()
+    tags: tuple[Tags, ...] = ()  # of each element
     broken: tuple[BrokenItem, ...] = ()
+
+    def picture(self) -> tuple[Path, Size]:
+        """Return the image and its size; raise `InputError` if it is not as annotated."""
+        path = self.image()
+        size = image_size(path)
+        if self.size is not None and size != self.size:
+            raise InputError(
+                f"{path} has {size[0]}x{size[1]} pixels, but is annotated with "
+                f"{self.size[0]}x{self.size[1]}.",
+                remedy="Get the images of the same release, in their original size.",
+            )
+        return path, size
 
 
 class Loader(Protocol):

@@ -228,15 +228,14 @@ def _chosen_by_words(picture: Picture, seen: Sequence[Detection], instruction: s
     width, height = picture.size
     lines = [OcrLine(one.text, one.box.to_pixels(width, height), 1.0) for one in seen if one.text]
     choice = choose(ScreenText(lines, width, height), instruction)
-    if choice is None:
+    if choice is None or choice.point is None:
         return Guess(refused=True)
-    x, y = choice.point[0] / width, choice.point[1] / height
     # The text of an icon describes it and is not written on it: the whole icon is meant.
-    icons = [one for one in seen if one.kind == "icon" and one.box.contains(x, y)]
+    icons = [one for one in seen if one.kind == "icon" and one.box.contains(*choice.point)]
     if icons:
         icon = min(icons, key=lambda one: one.box.area)
         return Guess(box=icon.box, confidence=choice.confidence, raw=icon.text)
-    return Guess((x, y), choice.box.normalised(width, height), confidence=choice.confidence)
+    return replace(choice, raw="")
 
 
 def _listed(seen: Sequence[Detection]) -> str:

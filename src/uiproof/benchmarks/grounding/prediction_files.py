@@ -36,6 +36,7 @@ from uiproof.files import access
 Entry = Mapping[str, Any]
 Numbers = tuple[float, ...]  # two for a point, four for a box, more for a polygon
 Size = tuple[int, int]
+BoxForm = Literal["corners", "size"]  # x1, y1, x2, y2 or x, y, width, height
 
 FIELDS = ("prediction", "bbox", "instruction", "image", "id", "width", "height", "correct")
 REMEDY = (
@@ -92,7 +93,7 @@ class FileContent:
     methods: tuple[str, ...] = (PRED,)
     oracle_of: tuple[str, ...] = ()  # methods of which `oracle` takes one that is right
     thousandths: frozenset[str] = frozenset()  # methods whose points are 0-1000, not pixels
-    boxes: Literal["corners", "size"] = "corners"  # the last two numbers of its boxes
+    boxes: BoxForm = "corners"
     contract: Contract | None = None  # of the model, where the file's prompt was ours
 
 

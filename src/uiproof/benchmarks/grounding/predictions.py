@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 from uiproof.benchmark import BrokenCase, Case
@@ -22,6 +21,7 @@ from uiproof.benchmarks.grounding.parsing import locate
 from uiproof.benchmarks.grounding.prediction_files import (
     ORACLE,
     REMEDY,
+    BoxForm,
     FileContent,
     Numbers,
     RawAnswer,
@@ -34,13 +34,6 @@ from uiproof.geometry import Box
 
 _NOISE = 1e-6
 _MOST = 0.9  # the habit of a file; single answers of models may be anything
-
-
-class BoxForm(StrEnum):
-    """The meaning of the four numbers of a box."""
-
-    CORNERS = "corners"  # x1, y1, x2, y2
-    SIZE = "size"  # x, y, width, height
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +87,8 @@ def read_predictions(
     of no known format. An item that cannot be used stays in every denominator.
     """
     contract = None if points is None else parse_contract(points)
-    if boxes is not None and boxes not in tuple(BoxForm):
-        raise UsageError(f"boxes cannot be {boxes!r}.", remedy=f"Use {' or '.join(BoxForm)}.")
+    if boxes not in (None, "corners", "size"):
+        raise UsageError(f"boxes cannot be {boxes!r}.", remedy="Use corners or size.")
     content = read_content(path, only=field, targets=annotations, columns=columns)
     in_set = None
     if dataset is not None:
@@ -111,7 +104,7 @@ def read_predictions(
     oracle = content.oracle_of if ORACLE in content.methods else ()
     needed = dict.fromkeys([*(m for m in content.methods if not (oracle and m == ORACLE)), *oracle])
     spaces = {one: contract or content.contract or _contract(content, one) for one in needed}
-    form = BoxForm(boxes or content.boxes)
+    form: BoxForm = "size" if (boxes or content.boxes) == "size" else "corners"
     targets = _targets(items, form, spaces)
     scored = {
         method: tuple(
@@ -269,7 +262,7 @@ def _answer(item: RawItem, given: RawAnswer, contract: Contract, size: Size) -> 
     looks: tuple[Look, ...] = (Look(WHOLE, size, given.raw, point),)
     if given.crop is not None and item.size is not None:
         # The second look of a capture; the first one is a method of its own.
-        region = unit_box(given.crop, BoxForm.CORNERS, item.size)
+        region = unit_box(given.crop, "corners", item.size)
         looks = (Look(WHOLE, size), Look(region, size, given.raw, point))
     if isinstance(place, Box):
         return Answer(box=place, looks=looks, notes=notes)
@@ -281,7 +274,7 @@ def _answer(item: RawItem, given: RawAnswer, contract: Contract, size: Size) -> 
 def unit_box(box: Numbers, form: BoxForm, size: Size) -> Box:
     """Return a box of four numbers as fractions of a screenshot of this size."""
     unit = _is_unit(box)
-    if form is BoxForm.SIZE and unit:
+    if form == "size" and unit:
         return Box(*box)  # as it is: sums and differences would only add noise
     left, top, right, bottom = _corners(box, form)
     width, height = (1, 1) if unit else size
@@ -309,7 +302,7 @@ def _canvas(items: Sequence[RawItem], form: BoxForm, points: Mapping[str, Contra
 def _corners(box: Numbers, form: BoxForm) -> Numbers:
     """Return left, top, right and bottom of a box; some annotators began at another corner."""
     a, b, c, d = box
-    if form is BoxForm.SIZE:
+    if form == "size":
         c, d = a + c, b + d
     return min(a, c), min(b, d), max(a, c), max(b, d)
 

@@ -103,7 +103,7 @@ class Published(Method["Question", Answer]):
             "format": self._file.format,
             "field": self._method,
             "points": None if contract is None else str(contract).removesuffix(",xy,point"),
-            "boxes": self._file.boxes.value,
+            "boxes": self._file.boxes,
         }
 
     @property
