@@ -531,6 +531,12 @@ class _Comparison:
             apart = self._pictures_apart(node, other)
             if apart < SEEN_PICTURE or self._is_other_ground(node):
                 continue
+            if _size(node.box) != _size(other.box) and (
+                (node.tag == "img" and node.paint.split("|")[1] == other.paint.split("|")[1] != "")
+                if not self.by_pixels
+                else apart < 4 * SEEN_PICTURE
+            ):
+                continue  # the same in another size
             was, is_ = (one.paint.split("|")[1].rsplit("/", 1)[-1] for one in (other, node))
             severity = min(apart / 48, 1.0)
             says = f"The picture {_place(node)} shows something else than on the reference page."
@@ -595,16 +601,23 @@ class _Comparison:
             leaves = [leaf for node in nodes for leaf in node.leaves()]
             first = nodes[0]
             partners = [leaf.partner for leaf in leaves if leaf.partner is not None]
-            box, reference_box = _union(nodes), around(leaf.box for leaf in partners)
+            box, ref_box = _union(nodes), around(leaf.box for leaf in partners)
             if first.parent is not None:
                 self.unordered.update(
-                    one for child in first.parent.children for one in _not_on_surfaces(child)
+                    one
+                    for child in first.parent.children
+                    if any(
+                        leaf.partner is not None
+                        and (_shares_rows(leaf.box, box) or _shares_rows(leaf.partner.box, ref_box))
+                        for leaf in child.leaves()
+                    )
+                    for one in _not_on_surfaces(child)
                 )
             name = _name_of(first, leaves) if len(nodes) == 1 else _names_of(nodes, leaves)
             says = f"{_capital(name)} {_be(nodes)} in another order than on the reference page."
             found.append(
                 Difference(
-                    *("order", box, reference_box, first.selector, None, None),
+                    *("order", box, ref_box, first.selector, None, None),
                     impact=self._impact(leaves, 0.6),
                     cost=0.0,
                     says=says,
@@ -757,6 +770,10 @@ def _not_on_surfaces(node: Node) -> Iterator[Node]:
     if not (node.is_drawn and node.partner is not None):
         for child in node.children:
             yield from _not_on_surfaces(child)
+
+
+def _shares_rows(a: PixelRect, b: PixelRect) -> bool:
+    return a[1] < b[1] + b[3] and b[1] < a[1] + a[3]
 
 
 def _by_parent(nodes: Iterable[Node]) -> list[list[Node]]:

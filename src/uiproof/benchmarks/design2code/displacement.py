@@ -100,6 +100,8 @@ class _Group:
         self.partners = partners
         self.g, self.r = _edges([one.box for one in self.nodes]), _edges([p.box for p in partners])
         self.outer_g, self.outer_r = _edges([holder.box])[0], _edges([other.box])[0]
+        inside = {id(one) for both in (holder, other) for one in both.walk()}
+        missing, extra = ([one for one in lost if id(one) in inside] for lost in (missing, extra))
         self.missing, self.extra = missing, extra
         self.unsteady, self.unordered = unsteady, unordered
         self.missing_boxes = _edges([one.box for one in missing])
@@ -277,8 +279,11 @@ class _Group:
             # The page ends where it should, and not because it is lower than the window.
             ends = self.outer_r[BOTTOM] - r[index, BOTTOM] <= END_APART
             return {index} if ends and abs(grown - before) <= most else None
-        # The surface ends where it should.
-        return {index} if abs(grown) <= TOLERANCE else None
+        # The surface ends where it should, and would have grown with a margin.
+        above, left = (self.r[:, side].min() - self.outer_r[side] for side in (TOP, LEFT))
+        below = self.outer_r[BOTTOM] - r[index, BOTTOM]
+        is_filled = below <= 1.5 * max(above, left, MATES_APART)
+        return {index} if abs(grown) <= TOLERANCE and is_filled else None
 
     def _beside_column(
         self, index: int, mates: Sequence[int], stays: npt.NDArray[np.bool_]

@@ -41,6 +41,7 @@ EDGE_SAMPLES = 48  # pixels of a side that are looked at
 EDGE = 6  # levels between the two sides of an edge
 SEARCH = 90  # pixels that an edge of a thing may be displaced by
 STRIP = 3  # pixels on either side of an edge that are compared
+PLAIN = 0.3  # of the free pixels of a surface have its plain colour
 CELL = 4  # pixels; what is left over is looked for on a grid of such cells
 LEFT_OVER = 24  # levels by which it differs
 SMALLEST = 10  # cells of it
@@ -553,22 +554,45 @@ def _find_again(ours: Scene, theirs: Scene) -> None:
     ).reshape(-1, 4)
     search = _SurfaceSearch(ours.rgb, theirs.rgb)
     nodes = [n for n in ours.root.walk() if n.kind in ("surface", "image", "control")]
-    for node in nodes:
+    found = [one.partner for one in leaves if one.partner is not None]
+    # First what stands beside texts that were found: a copy of it may be new.
+    for node in sorted(nodes, key=_is_beside_lost_texts):
         texts = [leaf for leaf in node.leaves() if leaf.kind == "text"]
         if texts and all(leaf.partner is None for leaf in texts):
             continue  # what it holds is not there either
         expected = _expected(node, known)
         box = search.find(node, expected)
-        if box is None and node.kind == "image" and not node.children:
-            box = search.other_picture(node, expected[0], theirs)
-        if box is None:
+        if box is None and node.is_leaf:
+            box = search.other_picture(node, expected[0], found)
+        if box is None or (node.is_leaf and _is_taken(box, node, found)):
             continue
         twin = Node(node.kind, box, node.order, node.tag, parent=theirs.root)
         twin.font, twin.paint = node.font, node.paint
         marry(node, twin)
         theirs.root.children.append(twin)
+        if node.is_leaf:
+            found.append(twin)
     for node in nodes:
         _paint(node, ours.rgb, theirs.rgb)
+
+
+def _is_beside_lost_texts(node: Node) -> bool:
+    """Return whether none of the texts nearest to a thing was found."""
+    for one in (node, *node.ancestors()):
+        texts = [leaf for leaf in one.leaves() if leaf.kind == "text"]
+        if texts:
+            return all(leaf.partner is None for leaf in texts)
+    return False
+
+
+def _is_taken(box: PixelRect, node: Node, found: Iterable[Node]) -> bool:
+    """Return whether a place belongs to another thing, beyond those that it lies on anyway."""
+    area = box[2] * box[3]
+    return any(
+        overlap(box, one.box) > 0.7 * max(area, one.box[2] * one.box[3])
+        and (one.partner is None or overlap(node.box, one.partner.box) < 0.5 * area)
+        for one in found
+    )
 
 
 def _expected(node: Node, known: npt.NDArray[np.float64]) -> list[Shift]:
@@ -591,6 +615,7 @@ class _SurfaceSearch:
 
     def __init__(self, ours: Rgb, theirs: Rgb) -> None:
         self.ours, self.theirs = ours, theirs
+        self.radius = 0  # of the corners of the thing that is looked for
 
     def find(self, node: Node, expected: Sequence[Shift]) -> PixelRect | None:
         """Return where a thing is: displaced, of another size or of another colour."""
@@ -604,17 +629,18 @@ class _SurfaceSearch:
         fixed |= {RIGHT: their_width - width} if x + w >= width else {}
         fixed |= {BOTTOM: their_height - height} if y + h >= height else {}
         box = x, y, w, h
+        self.radius = _radius(node)
         is_picture = node.kind == "image" and not node.children
         if is_picture and (place := self._like(box, expected)) is not None:
-            return float(place[0]), float(place[1]), float(w), float(h)
+            return _moved(node.box, [place[0] - x, place[1] - y] * 2)
         drawn = _drawn_sides(node)
-        visible = [
-            side in drawn and side not in fixed and self._edges(self.ours, box, side, [0])[0] >= 0.5
-            for side in range(4)
-        ]
+        visible = [side in drawn and side not in fixed for side in range(4)]
+        for side in range(4):
+            if visible[side]:
+                box, visible[side] = self._sharpened(box, side)
         if not any(visible) and not node.children:  # round, for example
             place = self._unchanged(box, expected)
-            return None if place is None else (float(place[0]), float(place[1]), float(w), float(h))
+            return None if place is None else _moved(node.box, [place[0] - x, place[1] - y] * 2)
         if not any(visible):  # it ends where what it holds ends
             held = any(leaf.partner for leaf in node.leaves())
             return self._by_sides(node, box, visible, fixed, expected) if held else None
@@ -625,22 +651,62 @@ class _SurfaceSearch:
         inside = {_shift(leaf) for leaf in node.leaves() if leaf.partner is not None}
         # A container is placed around its children that were found.
         for dx, dy in [one for one in expected if one in inside] or expected:
-            moved = {LEFT: dx, RIGHT: dx, TOP: dy, BOTTOM: dy}
-            if all(moved[side] == value for side, value in fixed.items()) and all(
-                any(self._same(box, side, dx, dy, (0, 1, -1))) for side in range(4) if visible[side]
+            by = [dx, dy, dx, dy]
+            there = box[0] + dx, box[1] + dy, *box[2:]
+            if all(by[side] == value for side, value in fixed.items()) and all(
+                self._sides(box, there, side, (0, 1, -1))[0].any()
+                for side in range(4)
+                if visible[side]
             ):
-                return float(x + dx), float(y + dy), float(w), float(h)
+                return _moved(node.box, by)
         return self._by_sides(node, box, visible, fixed, expected)
 
-    def other_picture(self, node: Node, shift: Shift, theirs: Scene) -> PixelRect | None:
-        """Return the place of a picture where the screenshot shows something else in its stead."""
+    def _sharpened(
+        self, box: tuple[int, int, int, int], side: int
+    ) -> tuple[tuple[int, int, int, int], bool]:
+        """Return a box with one side where its edge is seen, and whether it is."""
+        edges = [
+            float(one) for one in self._sides(box, box, side, (0, 1, -1), of_theirs=self.ours)[2]
+        ]
+        by = next((by for by, share in zip((0, 1, -1), edges, strict=True) if share >= 0.5), None)
+        if not by:
+            return box, by is not None
+        x, y, w, h = box
+        if side in (LEFT, TOP):
+            return (x + by, y, w - by, h) if side == LEFT else (x, y + by, w, h - by), True
+        return (x, y, w + by, h) if side == RIGHT else (x, y, w, h + by), True
+
+    def other_picture(self, node: Node, shift: Shift, found: Sequence[Node]) -> PixelRect | None:
+        """Return the place of a thing where the screenshot shows another one in its stead."""
         x, y, w, h = node.box
         box = x + shift[0], y + shift[1], w, h
         part = _part(self.theirs, _whole(box))
-        if part.size < 0.9 * 3 * w * h or int(part.max()) - int(part.min()) < LEFT_OVER:
+        if part.size < 0.9 * 3 * w * h or _contrast(part) < LEFT_OVER:
             return None
-        claimed = sum(overlap(box, one.box) for one in theirs.root.children if not one.children)
-        return box if claimed <= CLAIMED * w * h else None
+        claimed = sum(overlap(box, one.box) for one in found)
+        if claimed > CLAIMED * w * h:
+            return None
+        return self._extent(box, found)
+
+    def _extent(self, box: PixelRect, found: Sequence[Node]) -> PixelRect:
+        """Return the box around what stands out from the plain ground at a place."""
+        x, y, w, h = _whole(box)
+        margin = max(w, h, 12) // 2
+        left, top = max(x - margin, 0), max(y - margin, 0)
+        window = _part(self.theirs, (left, top, x + w + margin - left, y + h + margin - top))
+        ground = np.array(surrounding_colour(self.theirs, box), np.int16)
+        shown = (np.abs(window.astype(np.int16) - ground).max(axis=2) > EDGE).astype(np.uint8)
+        for one in found:
+            a, b, c, d = (round(value) for value in one.box)
+            shown[max(b - top, 0) : max(b + d - top, 0), max(a - left, 0) : max(a + c - left, 0)] = 0
+        _, labels, stats, _ = cv2.connectedComponentsWithStats(shown, connectivity=8)
+        inside = labels[y - top : y - top + h, x - left : x - left + w]
+        often = np.bincount(inside[inside > 0]) if (inside > 0).any() else np.zeros(1)
+        a, b, c, d, area = stats[int(often.argmax())].tolist()
+        is_cut = min(a, b) <= 0 or a + c >= window.shape[1] or b + d >= window.shape[0]
+        if not often.any() or is_cut or area < 0.3 * min(w * h, c * d):
+            return box
+        return float(left + a), float(top + b), float(c), float(d)
 
     def _like(self, box: tuple[int, int, int, int], expected: Sequence[Shift]) -> Shift | None:
         """Return where the same picture is, near to where it is expected."""
@@ -696,16 +762,14 @@ class _SurfaceSearch:
                 else:
                     found[side] = by
                     weak += not is_same
-        x, y, w, h = box
-        left, top = x + found[LEFT], y + found[TOP]
-        width, height = x + w + found[RIGHT] - left, y + h + found[BOTTOM] - top
-        if (lost > sum(visible) // 3 and len(fixed) < 3) or width < 4 or height < 4:
+        there = _moved(node.box, found)
+        if (lost > sum(visible) // 3 and len(fixed) < 3) or min(there[2:]) < 4:
             return None
-        stays = (found[LEFT], found[TOP]) in expected and (width, height) == (w, h)
-        there = left, top, width, height
-        if weak > 1 and not stays and not node.children and not self._is_scaled(box, there):
+        is_moved = found[LEFT] == found[RIGHT] and found[TOP] == found[BOTTOM]
+        stays = is_moved and (found[LEFT], found[TOP]) in expected
+        if weak > 1 and not stays and not node.children and not self._is_scaled(box, _whole(there)):
             return None  # edges of anything
-        return float(left), float(top), float(width), float(height)
+        return there
 
     def _is_scaled(self, box: tuple[int, int, int, int], there: tuple[int, int, int, int]) -> bool:
         """Return whether a thing shows the same in another size."""
@@ -723,37 +787,24 @@ class _SurfaceSearch:
         guesses: Sequence[int],
     ) -> tuple[int | None, bool]:
         """Return by how much a side is displaced, and whether it looks the same."""
-        x, y, w, h = box
-        first = guesses[0]
-        for by in guesses:
-            if self._same(box, side, *self._along(found, side, by))[0]:
-                return by, True
-        most = max(SEARCH, (w if side in (LEFT, RIGHT) else h) // 2)
-        scan = sorted(range(-most, most + 1), key=abs)
-        steps = [first + by for by in scan]
-        now = (
-            x + found[LEFT],
-            y + found[TOP],
-            w + found[RIGHT] - found[LEFT],
-            h + found[BOTTOM] - found[TOP],
-        )
-        same = self._same(box, side, *self._along(found, side, 0), steps)
-        for by, is_same in zip(steps, same, strict=True):
-            if is_same:
-                return by, True
-        moved = [by - found[side] for by in steps]
-        edges = self._edges(self.theirs, now, side, moved)
-        for by, share in zip(steps, edges, strict=True):
-            if share >= 0.8:
-                return by, False
+        there = _whole(_moved(box, found))
+        if min(there[2:]) < 2:
+            return None, False
+        most = max(SEARCH, box[2 if side in (LEFT, RIGHT) else 3] // 2)
+        # As its neighbours are, or without a change of size; then anywhere near.
+        likely = [*dict.fromkeys([*guesses, found[(side + 2) % 4]])]
+        scan = [guesses[0] + by for by in sorted(range(-most, most + 1), key=abs)]
+        steps = [*likely, *scan]
+        same, half, edges = self._sides(box, there, side, [by - found[side] for by in steps])
+        first = np.arange(len(steps)) < len(likely)
+        edge = edges >= 0.8
+        for which, is_same in (
+            *((same & first, True), (half & edge & first, True), (same, True)),
+            *((edge & first, False), (edge, False)),
+        ):
+            if which.any():
+                return steps[int(which.argmax())], is_same
         return None, False
-
-    @staticmethod
-    def _along(found: Sequence[int], side: int, by: int) -> Shift:
-        """Return the shift of a side that is moved across itself."""
-        if side in (TOP, BOTTOM):
-            return found[LEFT], by
-        return by, found[TOP]
 
     def _lines(
         self, picture: Rgb, box: tuple[int, int, int, int], side: int, steps: Sequence[int]
@@ -761,7 +812,7 @@ class _SurfaceSearch:
         """Return the pixels just inside and outside of a side for some steps, and which exist."""
         x, y, w, h = box
         height, width = picture.shape[:2]
-        inset = max(min(w, h) // 5, 1)
+        inset = max(min(w, h) // 5, min(self.radius, round(0.42 * min(w, h))), 1)
         across = side in (TOP, BOTTOM)
         start, end, limit = (x, x + w, width) if across else (y, y + h, height)
         places = np.linspace(start + inset, end - 1 - inset, EDGE_SAMPLES).round().astype(int)
@@ -779,29 +830,45 @@ class _SurfaceSearch:
             pair_ = picture[places, insides[:, None]], picture[places, outsides[:, None]]
         return pair_[0].astype(np.int16), pair_[1].astype(np.int16), valid[:, None] & on_page
 
-    def _edges(
-        self, picture: Rgb, box: tuple[int, int, int, int], side: int, steps: Sequence[int]
-    ) -> list[float]:
-        """Return how much of a side is an edge, for some steps."""
-        inside, outside, valid = self._lines(picture, box, side, steps)
-        shown = (np.abs(inside - outside).max(axis=2) >= EDGE) & valid
-        return [float(one) for one in shown.mean(axis=1)]
-
-    def _same(
+    def _sides(
         self,
         box: tuple[int, int, int, int],
+        other: tuple[int, int, int, int],
         side: int,
-        dx: int,
-        dy: int,
-        steps: Sequence[int] = (0,),
-    ) -> list[bool]:
-        """Return whether a side looks the same in the screenshot, for some steps."""
-        x, y, w, h = box
+        steps: Sequence[int],
+        of_theirs: Rgb | None = None,
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.float64]]:
+        """Compare a side with that of another box, for some steps.
+
+        Returns whether both pixels of the edge are the same, whether one of them is, and how much
+        of the side is an edge at all.
+        """
         a, b, there = self._lines(self.ours, box, side, [0])
-        c, d, valid = self._lines(self.theirs, (x + dx, y + dy, w, h), side, steps)
-        apart = np.maximum(np.abs(a - c).max(axis=2), np.abs(b - d).max(axis=2))
-        same = ((apart <= SAME_PIXEL / 2) & valid & there).mean(axis=1)
-        return [float(one) >= SAME_SIDE for one in same]
+        theirs = self.theirs if of_theirs is None else of_theirs
+        c, d, valid = self._lines(theirs, other, side, steps)
+        valid = valid & there
+        # An edge of few levels is none where both sides may differ by as many.
+        most = (np.abs(a - b).max(axis=2) / 2).clip(2, SAME_PIXEL / 2)
+        inside = ((np.abs(a - c).max(axis=2) <= most) & valid).mean(axis=1)
+        outside = ((np.abs(b - d).max(axis=2) <= most) & valid).mean(axis=1)
+        edges = ((np.abs(c - d).max(axis=2) >= EDGE) & valid).mean(axis=1)
+        least, most_same = np.minimum(inside, outside), np.maximum(inside, outside)
+        return least >= SAME_SIDE, most_same >= SAME_SIDE, edges
+
+
+def _moved(box: Sequence[float], by: Sequence[float]) -> PixelRect:
+    """Return a box with its left, upper, right and lower sides displaced."""
+    x, y, w, h = box
+    left, top = x + by[LEFT], y + by[TOP]
+    return left, top, x + w + by[RIGHT] - left, y + h + by[BOTTOM] - top
+
+
+def _radius(node: Node) -> int:
+    """Return the radius of a thing's corners, in pixels; shares are of its height."""
+    found = re.match(r"([\d.]+)(px|%)", node.paint.split("|")[3])
+    if found is None:
+        return 0
+    return round(float(found[1]) * (1 if found[2] == "px" else node.box[3] / 100))
 
 
 def _drawn_sides(node: Node) -> set[int]:
@@ -885,7 +952,12 @@ def _plain_colour(picture: Rgb, box: PixelRect, held: Iterable[PixelRect]) -> Co
         free[rows, max(round(a - x), 0) : max(round(a + c - x), 0)] = False
     if free.sum() < 0.04 * free.size or free.sum() < 20:
         return None
-    return commonest_colour(part[free][None])
+    pixels = part[free]
+    plain = np.array(commonest_colour(pixels[None]), np.int16)
+    if float((np.abs(pixels - plain).max(axis=1) <= EDGE).mean()) < PLAIN:
+        return None  # a gradient or a picture
+    red, green, blue = plain.tolist()
+    return red, green, blue
 
 
 def surrounding_colour(picture: Rgb, box: PixelRect) -> Color:
@@ -909,8 +981,12 @@ def _copy_structure(ours: Scene, theirs: Scene) -> None:
     body = next((node for node in ours.root.walk() if node.tag == "body"), None)
     if body is not None and body.kind == "group":
         _paint_page(ours, theirs, body)
+    pictures = [one.box for one in theirs.root.leaves() if one.kind == "image"]
     for node in loose:
-        _put(theirs.root, node)
+        x, y, w, h = node.box
+        # What is read in a picture that both have is no text.
+        if all(overlap(node.box, one) < 0.7 * w * h for one in pictures):
+            _put(theirs.root, node)
 
 
 def _copy(node: Node, holder: Node) -> None:
@@ -993,9 +1069,24 @@ def _displaced(root: Node) -> set[Node]:
             often = Counter(index for both in turned for index in both)
             # The one that has changed places with most others; of two, the smaller.
             worst = max(often, key=lambda i: (often[i], -theirs[i][2] * theirs[i][3]))
-            found.update(_paired(units[worst][0]))
             turned = {both for both in turned if worst not in both}
+            if not _is_alone(holder, worst, ours, theirs):
+                found.update(_paired(units[worst][0]))
     return found
+
+
+def _is_alone(
+    holder: Node, worst: int, ours: Sequence[PixelRect], theirs: Sequence[PixelRect]
+) -> bool:
+    """Return whether one thing was moved across others that stay where they are."""
+    moved = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(ours, theirs, strict=True)]
+    others = [one for index, one in enumerate(moved) if index != worst]
+    if len(others) == 1:  # which stays if what is around stays as well
+        outside = holder.parent.leaves() if holder.parent is not None else ()
+        inside = {id(leaf) for leaf in holder.leaves()}
+        others += [_shift(one) for one in outside if one.partner and id(one) not in inside][:4]
+    (dx, dy), *rest = others
+    return bool(rest) and all(abs(dx - x) <= 3 and abs(dy - y) <= 3 for x, y in rest)
 
 
 def _paired(node: Node) -> list[Node]:
