@@ -50,6 +50,7 @@ SEEN_SHARP = 40  # levels of single pixels, beyond what antialiasing does
 OUTER = 8.0  # times the area of a thing: what is larger is not marked for it
 THINNEST = 3.0  # pixels of letters whose colour can be told from a picture
 MOST_GROUND = 0.4  # of what is behind thin letters is mixed into their colour
+SPACE = 0.28  # of the size of letters, between words
 LONGEST_TEXT = 60  # characters of a text in a sentence
 
 
@@ -302,7 +303,9 @@ class _Comparison:
             ratio = node.box[2] / max(other.box[2], 1)
             least = SEEN_WIDTH
             if max(map(len, lines)) > 1:  # which may break elsewhere
-                a, b = (float(sum(one)) for one in lines)
+                # A line that is broken has lost the space between its words.
+                space = SPACE * node.font_size
+                a, b = (sum(one) + space * (len(one) - 1) for one in lines)
                 ratio, least = a / max(b, 1.0), 2 * SEEN_WIDTH
                 if len(lines[0]) != len(lines[1]):
                     self.unsteady.add(node)
@@ -411,6 +414,8 @@ class _Comparison:
         assert other is not None
         if min(node.box[2:]) < THINNEST or min(other.box[2:]) < THINNEST:
             return True
+        if node in self.unsteady and self._is_mixed(node, other):
+            return True
         behind, theirs = (
             np.array(surrounding_colour(rgb, one.box), np.float64)
             for rgb, one in ((self.ours.rgb, node), (self.theirs.rgb, other))
@@ -423,6 +428,19 @@ class _Comparison:
         left = (np.array(other.color) + apart - share * ground).clip(0, 255)
         red, green, blue = (round(float(value)) for value in left)
         return _apart_by([((red, green, blue), other.color)])[0] < READ_COLOUR
+
+    def _is_mixed(self, node: Node, other: Node) -> bool:
+        """Return whether letters of another size or text show a mix of the same colour."""
+        for one, rgb in ((node, self.ours.rgb), (other, self.theirs.rgb)):
+            colour = np.array((other if one is node else node).color, np.float64)
+            ground = np.array(surrounding_colour(rgb, one.box), np.float64)
+            to_ground = ground - colour
+            share = (np.array(one.color) - colour) @ to_ground / max(to_ground @ to_ground, 1.0)
+            red, green, blue = (colour + min(max(share, 0.0), MOST_GROUND) * to_ground).round()
+            mixed = int(red), int(green), int(blue)
+            if _apart_by([(mixed, one.color)])[0] < READ_COLOUR:
+                return True
+        return False
 
     def _backgrounds(self) -> list[Difference]:
         groups: dict[tuple[str, str, str], list[Node]] = defaultdict(list)
@@ -602,13 +620,14 @@ class _Comparison:
             first = nodes[0]
             partners = [leaf.partner for leaf in leaves if leaf.partner is not None]
             box, ref_box = _union(nodes), around(leaf.box for leaf in partners)
+            span = around((box, ref_box))
             if first.parent is not None:
                 self.unordered.update(
                     one
                     for child in first.parent.children
                     if any(
                         leaf.partner is not None
-                        and (_shares_rows(leaf.box, box) or _shares_rows(leaf.partner.box, ref_box))
+                        and (_shares_rows(leaf.box, span) or _shares_rows(leaf.partner.box, span))
                         for leaf in child.leaves()
                     )
                     for one in _not_on_surfaces(child)
