@@ -33,7 +33,7 @@ from uiproof.benchmarks.design2code.scene import (
     overlap,
     scene_of,
 )
-from uiproof.benchmarks.design2code.screenshots import scenes_of, surrounding_colour
+from uiproof.benchmarks.design2code.screenshots import ink_map, scenes_of, surrounding_colour
 from uiproof.benchmarks.design2code.strict import commonest_colour
 from uiproof.vision.colour import ciede2000, srgb_to_lab
 from uiproof.vision.images import Rgb
@@ -50,6 +50,9 @@ SEEN_SHARP = 40  # levels of single pixels, beyond what antialiasing does
 OUTER = 8.0  # times the area of a thing: what is larger is not marked for it
 THINNEST = 3.0  # pixels of letters whose colour can be told from a picture
 MOST_GROUND = 0.4  # of what is behind thin letters is mixed into their colour
+SEEN_WEIGHT = 0.16  # logarithm of the ink of two weights of a font
+SEEN_HEIGHT = 0.08  # logarithm of the heights of letters
+WEIGHT = 1000  # the group of letters that have another weight
 SPACE = 0.28  # of the size of letters, between words
 LONGEST_TEXT = 60  # characters of a text in a sentence
 
@@ -302,21 +305,29 @@ class _Comparison:
             lines = _lines(self.ours.rgb, node.box), _lines(self.theirs.rgb, other.box)
             ratio = node.box[2] / max(other.box[2], 1)
             least = SEEN_WIDTH
+            heights = [_letters_height(rgb, one) for rgb, one in ((self.ours.rgb, node), (self.theirs.rgb, other))]
+            if len(lines[0]) != len(lines[1]) and abs(log(heights[0] / heights[1])) < SEEN_HEIGHT:
+                self.unsteady.add(node)
+                continue  # the same letters in other lines
             if max(map(len, lines)) > 1:  # which may break elsewhere
                 # A line that is broken has lost the space between its words.
                 space = SPACE * node.font_size
                 a, b = (sum(one) + space * (len(one) - 1) for one in lines)
                 ratio, least = a / max(b, 1.0), 2 * SEEN_WIDTH
-                if len(lines[0]) != len(lines[1]):
-                    self.unsteady.add(node)
-            if abs(ratio - 1) > least and abs(node.box[2] - other.box[2]) > 1.5:
+            if abs(ratio - 1) <= least and self._is_bolder(node, other):
+                groups[WEIGHT].append(node)
+            elif abs(ratio - 1) > least and abs(node.box[2] - other.box[2]) > 1.5:
                 groups[round(log(ratio) * 20)].append(node)
                 self.unsteady.add(node)
         found = []
-        for nodes in groups.values():
+        for key, nodes in groups.items():
             first = max(nodes, key=_ink)
             other = first.partner
             assert other is not None
+            if key == WEIGHT:
+                says = f"The letters of {_subject(nodes)} have another weight."
+                found.append(self._one("font", nodes, None, None, 0.3, says))
+                continue
             was, is_ = f"{other.box[2]:.0f} px wide", f"{first.box[2]:.0f} px wide"
             severity = min(abs(log(max(first.box[2], 1) / max(other.box[2], 1))) * 2 + 0.1, 1.0)
             says = (
@@ -325,6 +336,16 @@ class _Comparison:
             )
             found.append(self._one("font", nodes, was, is_, severity, says))
         return found
+
+    def _is_bolder(self, node: Node, other: Node) -> bool:
+        """Return whether letters of one size cover clearly more or less than they should."""
+        if abs(node.box[3] - other.box[3]) > 1 or min(node.box[2:]) < 2 * THINNEST:
+            return False
+        ours, theirs = (
+            float(ink_map(_crop(rgb, one.box)).mean())
+            for rgb, one in ((self.ours.rgb, node), (self.theirs.rgb, other))
+        )
+        return abs(log(max(ours, 1e-3) / max(theirs, 1e-3))) > SEEN_WEIGHT
 
     def _font_changes(self, node: Node) -> tuple[tuple[str, str, str], ...]:
         other = node.partner
@@ -1020,6 +1041,14 @@ def _lines(rgb: Rgb, box: PixelRect) -> list[int]:
             columns = np.flatnonzero(shown[a:b].any(axis=0))
             found.append(int(columns[-1] - columns[0] + 1))
     return found or [part.shape[1]]
+
+
+def _letters_height(rgb: Rgb, node: Node) -> float:
+    """Return the height of the highest line of a text."""
+    part = _crop(rgb, node.box)
+    rows = ink_map(part).max(axis=1) > 0.4 if part.size else np.zeros(1, np.bool_)
+    edges = np.flatnonzero(np.diff(rows, prepend=False, append=False)).reshape(-1, 2)
+    return float(max((b - a for a, b in edges), default=1))
 
 
 def _hex(colour: Color) -> str:

@@ -333,7 +333,7 @@ class _Group:
                 strict=True,
             )
         ]
-        if min(map(abs, outer)) <= TOLERANCE:
+        if min(map(abs, outer)) <= TOLERANCE or self._scales(index):
             return 0.0
         if {self.nodes[index]} & (self.unsteady | self.unordered):
             return 0.0
@@ -414,7 +414,7 @@ class _Group:
             abs((g[index, s] - self.outer_g[s]) - (r[index, s] - self.outer_r[s])) <= TOLERANCE
             for s in (LEFT, RIGHT)
         )
-        if fills or self._row_changed(index) or self._flows(index):
+        if fills or self._row_changed(index) or self._flows(index) or self._scales(index):
             return True
         inner_g, inner_r = _contents(self.nodes[index], self.partners[index])
         if inner_g is None or inner_r is None:
@@ -424,8 +424,21 @@ class _Group:
             for s in (LEFT, RIGHT)
         )
 
+    def _scales(self, index: int) -> bool:
+        """Return whether both sides of a thing follow the width of what holds it."""
+        (a, _, b, _), (c, _, d, _) = self.outer_g, self.outer_r
+        if abs((b - a) - (d - c)) <= TOLERANCE:
+            return False
+        return all(
+            abs((self.g[index, side] - a) - (self.r[index, side] - c) * (b - a) / max(d - c, 1))
+            <= MATES_APART
+            for side in (LEFT, RIGHT)
+        )
+
     def _is_explained_height(self, index: int, dw: float) -> bool:
         g, r = self.g, self.r
+        if self._flows(index):
+            return True
         inner_g, inner_r = _contents(self.nodes[index], self.partners[index])
         if inner_g is not None and inner_r is not None:
             grown = (inner_g[BOTTOM] - inner_g[TOP]) - (inner_r[BOTTOM] - inner_r[TOP])

@@ -172,7 +172,7 @@ def _pair_rest(
     if not our_rest or not their_rest:
         return []
     shifts = _shifts(their_rest, sequence)
-    beside = [_sibling_shifts(one) for one in our_rest]
+    beside = [sibling_shifts(one) for one in our_rest]
     table = np.zeros((len(our_rest), len(their_rest)))
     for j, b in enumerate(their_rest):
         for i, a in enumerate(our_rest):
@@ -258,7 +258,7 @@ def _shifts(
     return found
 
 
-def _sibling_shifts(node: Node) -> list[tuple[float, float]]:
+def sibling_shifts(node: Node) -> list[tuple[float, float]]:
     """Return by how much the nearest things around a node are displaced that have partners."""
     for holder in [*node.ancestors()][:3]:
         found = [

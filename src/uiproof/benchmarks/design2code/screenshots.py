@@ -21,7 +21,12 @@ import numpy.typing as npt
 from uiproof.benchmarks.design2code.blocks import Color, LegibleText, PixelRect
 from uiproof.benchmarks.design2code.matching import TextSimilarity
 from uiproof.benchmarks.design2code.pages import Inventory, PageView
-from uiproof.benchmarks.design2code.pairing import is_before, marry, pair_rest
+from uiproof.benchmarks.design2code.pairing import (
+    is_before,
+    marry,
+    pair_rest,
+    sibling_shifts,
+)
 from uiproof.benchmarks.design2code.picture import PictureView
 from uiproof.benchmarks.design2code.scene import Node, Scene, around, overlap, scene_of
 from uiproof.benchmarks.design2code.strict import commonest_colour
@@ -110,6 +115,9 @@ class _TextSearch:
                     self._find(node, [*last, *self._next_shift(index)])
                 if node.partner is not None:
                     last = [_shift(node)]
+        for node in self.texts:  # short ones that have gone with others
+            if node.partner is None:
+                self._find(node, [(round(-dx), round(-dy)) for dx, dy in sibling_shifts(node)])
 
     def _is_seen(self, node: Node) -> bool:
         return _contrast(_part(self.ours.rgb, _whole(node.box))) >= LEFT_OVER
@@ -175,7 +183,7 @@ class _TextSearch:
             return False
         if self._is_cut(box, place):
             return False
-        ours, theirs = _ink_map(a), _ink_map(b)
+        ours, theirs = ink_map(a), ink_map(b)
         # Word by word, so that one other word in a long text is seen; lines may be off by a pixel.
         tile = max(min(box[3], 18), 6)
         both = _tiles(ours + theirs, tile)
@@ -254,7 +262,7 @@ def _contrast(part: npt.NDArray[np.uint8]) -> int:
     return int((pixels.max(axis=0).astype(np.int16) - pixels.min(axis=0)).max())
 
 
-def _ink_map(part: Rgb) -> npt.NDArray[np.float32]:
+def ink_map(part: Rgb) -> npt.NDArray[np.float32]:
     """Return how much each pixel stands out from what is behind a text, in 0-1."""
     behind = np.median(part.reshape(-1, 3), axis=0).astype(np.float32)
     apart = np.abs(part.astype(np.float32) - behind).max(axis=2)
@@ -561,6 +569,10 @@ def _find_again(ours: Scene, theirs: Scene) -> None:
         if texts and all(leaf.partner is None for leaf in texts):
             continue  # what it holds is not there either
         expected = _expected(node, known)
+        if _is_beside_lost_texts(node):
+            if (shift := _shift_around(node, leaves)) is None:
+                continue
+            expected = [shift]
         box = search.find(node, expected)
         if box is None and node.is_leaf:
             box = search.other_picture(node, expected[0], found)
@@ -583,6 +595,14 @@ def _is_beside_lost_texts(node: Node) -> bool:
         if texts:
             return all(leaf.partner is None for leaf in texts)
     return False
+
+
+def _shift_around(node: Node, paired: Sequence[Node]) -> Shift | None:
+    """Return by how much what is before and after a thing is displaced; None if not the same."""
+    before = [one for one in paired if one.order < node.order][-1:]
+    after = [one for one in paired if one.order > node.order][:1]
+    shifts = [_shift(one) for one in (*before, *after)]
+    return shifts[0] if shifts and all(one == shifts[0] for one in shifts) else None
 
 
 def _is_taken(box: PixelRect, node: Node, found: Iterable[Node]) -> bool:
@@ -750,14 +770,14 @@ class _SurfaceSearch:
         guesses = _guesses(node, expected)
         found = [fixed.get(side, guess[0]) for side, guess in enumerate(guesses)]
         lost = weak = 0
-        # Twice, as the second time the length of each side is known.
-        for _ in range(2):
+        # Twice, as the second time the length of each side is known; then any edge will do.
+        for is_last in (False, True):
             lost = weak = 0
             for side in (TOP, BOTTOM, LEFT, RIGHT):
                 if not visible[side]:
                     continue
                 by, is_same = self._side(box, side, found, guesses[side])
-                if by is None:
+                if by is None or not (is_same or is_last):
                     lost += 1
                 else:
                     found[side] = by
@@ -799,7 +819,7 @@ class _SurfaceSearch:
         first = np.arange(len(steps)) < len(likely)
         edge = edges >= 0.8
         for which, is_same in (
-            *((same & first, True), (half & edge & first, True), (same, True)),
+            *(((same | half & edge) & first, True), (same, True), (half & edge, True)),
             *((edge & first, False), (edge, False)),
         ):
             if which.any():
@@ -849,11 +869,15 @@ class _SurfaceSearch:
         valid = valid & there
         # An edge of few levels is none where both sides may differ by as many.
         most = (np.abs(a - b).max(axis=2) / 2).clip(2, SAME_PIXEL / 2)
-        inside = ((np.abs(a - c).max(axis=2) <= most) & valid).mean(axis=1)
-        outside = ((np.abs(b - d).max(axis=2) <= most) & valid).mean(axis=1)
-        edges = ((np.abs(c - d).max(axis=2) >= EDGE) & valid).mean(axis=1)
-        least, most_same = np.minimum(inside, outside), np.maximum(inside, outside)
-        return least >= SAME_SIDE, most_same >= SAME_SIDE, edges
+        inside, outside = np.abs(a - c).max(axis=2), np.abs(b - d).max(axis=2)
+        same = (np.maximum(inside, outside) <= most) & valid
+        half = (np.minimum(inside, outside) <= np.minimum(most, EDGE)) & valid
+        edges = (np.abs(c - d).max(axis=2) >= EDGE) & valid
+        return (
+            same.mean(axis=1) >= SAME_SIDE,
+            half.mean(axis=1) >= SAME_SIDE,
+            np.asarray(edges.mean(axis=1), np.float64),
+        )
 
 
 def _moved(box: Sequence[float], by: Sequence[float]) -> PixelRect:
