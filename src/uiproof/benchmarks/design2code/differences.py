@@ -33,7 +33,12 @@ from uiproof.benchmarks.design2code.scene import (
     overlap,
     scene_of,
 )
-from uiproof.benchmarks.design2code.screenshots import ink_map, scenes_of, surrounding_colour
+from uiproof.benchmarks.design2code.screenshots import (
+    has_same_shape,
+    ink_map,
+    scenes_of,
+    surrounding_colour,
+)
 from uiproof.benchmarks.design2code.strict import commonest_colour
 from uiproof.vision.colour import ciede2000, srgb_to_lab
 from uiproof.vision.images import Rgb
@@ -164,6 +169,7 @@ class _Comparison:
         self.texts = [one for one in ours.leaves if one.kind == "text" and one.partner is not None]
         self.unsteady: set[Node] = set()
         self.unordered: set[Node] = set()
+        self.recoloured: set[Node] = set()
         # Pixels that show something; differences are told as shares of these.
         self.total = max(_shown_area(ours), _shown_area(theirs), 1.0)
         self.displaced = _outermost(displaced, lambda node: node in displaced)
@@ -305,7 +311,10 @@ class _Comparison:
             lines = _lines(self.ours.rgb, node.box), _lines(self.theirs.rgb, other.box)
             ratio = node.box[2] / max(other.box[2], 1)
             least = SEEN_WIDTH
-            heights = [_letters_height(rgb, one) for rgb, one in ((self.ours.rgb, node), (self.theirs.rgb, other))]
+            heights = [
+                _letters_height(rgb, one)
+                for rgb, one in ((self.ours.rgb, node), (self.theirs.rgb, other))
+            ]
             if len(lines[0]) != len(lines[1]) and abs(log(heights[0] / heights[1])) < SEEN_HEIGHT:
                 self.unsteady.add(node)
                 continue  # the same letters in other lines
@@ -341,11 +350,20 @@ class _Comparison:
         """Return whether letters of one size cover clearly more or less than they should."""
         if abs(node.box[3] - other.box[3]) > 1 or min(node.box[2:]) < 2 * THINNEST:
             return False
-        ours, theirs = (
-            float(ink_map(_crop(rgb, one.box)).mean())
-            for rgb, one in ((self.ours.rgb, node), (self.theirs.rgb, other))
+        grounds = (
+            surrounding_colour(self.ours.rgb, node.box),
+            surrounding_colour(self.theirs.rgb, other.box),
         )
-        return abs(log(max(ours, 1e-3) / max(theirs, 1e-3))) > SEEN_WEIGHT
+        if max(_apart_by([grounds, (node.color, other.color)])) > 2 * READ_COLOUR:
+            return False
+        # The sum stays where letters lie between two rows of pixels.
+        ours, theirs = (
+            float(np.abs(_crop(rgb, _grown(one.box)) - np.array(ground, np.float64)).sum())
+            for rgb, one, ground in zip(
+                (self.ours.rgb, self.theirs.rgb), (node, other), grounds, strict=True
+            )
+        )
+        return abs(log(max(ours, 1.0) / max(theirs, 1.0))) > SEEN_WEIGHT
 
     def _font_changes(self, node: Node) -> tuple[tuple[str, str, str], ...]:
         other = node.partner
@@ -421,6 +439,7 @@ class _Comparison:
                 and not (self.by_pixels and self._is_ground_shining_through(node))
             ):
                 groups[ours, theirs].append(node)
+                self.recoloured.add(node)
         found = []
         for (ours, theirs), nodes in groups.items():
             severity = min(_apart_by([(ours, theirs)])[0] / 40, 1.0)
@@ -576,6 +595,8 @@ class _Comparison:
                 else apart < 4 * SEEN_PICTURE
             ):
                 continue  # the same in another size
+            if self._is_recoloured_with_text(node, other):
+                continue
             was, is_ = (one.paint.split("|")[1].rsplit("/", 1)[-1] for one in (other, node))
             severity = min(apart / 48, 1.0)
             says = f"The picture {_place(node)} shows something else than on the reference page."
@@ -587,6 +608,13 @@ class _Comparison:
                 )
             )
         return found
+
+    def _is_recoloured_with_text(self, node: Node, other: Node) -> bool:
+        """Return whether an icon has another colour just as the text beside it."""
+        beside = node.parent.leaves() if node.parent is not None else ()
+        return any(one in self.recoloured for one in beside) and has_same_shape(
+            _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
+        )
 
     def _pictures_apart(self, node: Node, other: Node) -> float:
         """Return by how many levels two pictures differ, beside what lies on them."""
@@ -1018,6 +1046,10 @@ def _union(nodes: Sequence[Node]) -> PixelRect:
 def replace_box(node: Node, box: PixelRect) -> Node:
     """Return a node by itself with another box."""
     return Node("surface", box, 0, node.tag, node.selector, paint=node.paint)
+
+
+def _grown(box: PixelRect) -> PixelRect:
+    return box[0] - 1, box[1] - 1, box[2] + 2, box[3] + 2
 
 
 def _crop(rgb: Rgb, box: PixelRect) -> Rgb:

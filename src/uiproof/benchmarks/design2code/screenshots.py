@@ -43,6 +43,8 @@ LONG = 40  # pixels of such a text
 SAME_SIDE = 0.85  # of the pixels along a side of a thing that is found again
 SAME_PICTURE = 0.9  # correlation of a picture with the place where it is
 EDGE_SAMPLES = 48  # pixels of a side that are looked at
+SHORTEST = 6  # pixels of a side that is looked for
+SAME_SHAPE = 0.3  # of what two things of one shape show may differ
 EDGE = 6  # levels between the two sides of an edge
 SEARCH = 90  # pixels that an edge of a thing may be displaced by
 STRIP = 3  # pixels on either side of an edge that are compared
@@ -54,6 +56,7 @@ CLAIMED = 0.35  # of a line that was read may belong to texts that were found
 _PARAGRAPH = (5.0, 0.3, 1.0)  # pixels, and shares of a line's height, between lines of one text
 
 CLOSE = (40, 28)  # pixels across and down between things that are missing together
+MOST_SHAPE = 3 * 64 * 64  # values of a picture that is compared by its shape
 MOST_PLACES = 12  # that look like a text
 MOST_SHIFTS = 60  # of texts, at which a thing is looked for
 MOST_SIBLINGS = 200  # whose order is compared
@@ -252,6 +255,14 @@ def _part(picture: npt.NDArray[np.uint8], box: tuple[int, int, int, int]) -> npt
 def _equal(ours: Rgb, theirs: Rgb, box: PixelRect, other: PixelRect) -> bool:
     a, b = _part(ours, _whole(box)), _part(theirs, _whole(other))
     return a.shape == b.shape and float(cv2.absdiff(a, b).mean()) < 1.0
+
+
+def has_same_shape(a: Rgb, b: Rgb) -> bool:
+    """Return whether two small pictures show the same in other colours."""
+    if a.shape != b.shape or a.size > MOST_SHAPE or min(_contrast(a), _contrast(b)) < LEFT_OVER:
+        return False
+    ours, theirs = ink_map(a), ink_map(b)
+    return float(cv2.absdiff(ours, theirs).sum()) <= SAME_SHAPE * float((ours + theirs).sum()) / 2
 
 
 def _contrast(part: npt.NDArray[np.uint8]) -> int:
@@ -619,6 +630,7 @@ def _expected(node: Node, known: npt.NDArray[np.float64]) -> list[Shift]:
     """Return by how much a thing may be displaced, the likeliest first."""
     inside = [_shift(leaf) for leaf in node.leaves() if leaf.partner is not None]
     found = [*dict.fromkeys(inside)][:4]
+    found += [(round(-dx), round(-dy)) for dx, dy in sibling_shifts(node)]
     if inside and len(inside) > 4:
         found = [Counter(inside).most_common(1)[0][0], *found]
     if len(known):
@@ -718,7 +730,9 @@ class _SurfaceSearch:
         shown = (np.abs(window.astype(np.int16) - ground).max(axis=2) > EDGE).astype(np.uint8)
         for one in found:
             a, b, c, d = (round(value) for value in one.box)
-            shown[max(b - top, 0) : max(b + d - top, 0), max(a - left, 0) : max(a + c - left, 0)] = 0
+            shown[
+                max(b - top, 0) : max(b + d - top, 0), max(a - left, 0) : max(a + c - left, 0)
+            ] = 0
         _, labels, stats, _ = cv2.connectedComponentsWithStats(shown, connectivity=8)
         inside = labels[y - top : y - top + h, x - left : x - left + w]
         often = np.bincount(inside[inside > 0]) if (inside > 0).any() else np.zeros(1)
@@ -756,6 +770,10 @@ class _SurfaceSearch:
             there = float(x + dx), float(y + dy), float(w), float(h)
             if min(x + dx, y + dy) >= 0 and _equal(self.ours, self.theirs, box, there):
                 return x + dx, y + dy
+        for dx, dy in expected[:4]:
+            part = _part(self.theirs, (x + dx, y + dy, w, h))
+            if min(x + dx, y + dy) >= 0 and has_same_shape(_part(self.ours, box), part):
+                return x + dx, y + dy
         return None
 
     def _by_sides(
@@ -776,7 +794,7 @@ class _SurfaceSearch:
             for side in (TOP, BOTTOM, LEFT, RIGHT):
                 if not visible[side]:
                     continue
-                by, is_same = self._side(box, side, found, guesses[side])
+                by, is_same = self._side(box, side, found, guesses[side], bool(node.children))
                 if by is None or not (is_same or is_last):
                     lost += 1
                 else:
@@ -805,12 +823,19 @@ class _SurfaceSearch:
         side: int,
         found: Sequence[int],
         guesses: Sequence[int],
+        holds: bool,
     ) -> tuple[int | None, bool]:
-        """Return by how much a side is displaced, and whether it looks the same."""
+        """Return by how much a side is displaced, and whether it looks the same.
+
+        A side of few straight pixels is not told from the letters that the thing `holds`.
+        """
         there = _whole(_moved(box, found))
         if min(there[2:]) < 2:
             return None, False
         most = max(SEARCH, box[2 if side in (LEFT, RIGHT) else 3] // 2)
+        straight = there[3 if side in (LEFT, RIGHT) else 2] - 2 * self._inset(there)
+        if holds and straight < SHORTEST:
+            most = 2
         # As its neighbours are, or without a change of size; then anywhere near.
         likely = [*dict.fromkeys([*guesses, found[(side + 2) % 4]])]
         scan = [guesses[0] + by for by in sorted(range(-most, most + 1), key=abs)]
@@ -824,7 +849,12 @@ class _SurfaceSearch:
         ):
             if which.any():
                 return steps[int(which.argmax())], is_same
-        return None, False
+        return (guesses[0], True) if most == 2 else (None, False)
+
+    def _inset(self, box: tuple[int, int, int, int]) -> int:
+        """Return how much of a side belongs to its corners."""
+        low = min(box[2:])
+        return max(low // 5, min(self.radius, round(0.42 * low)), 1)
 
     def _lines(
         self, picture: Rgb, box: tuple[int, int, int, int], side: int, steps: Sequence[int]
@@ -832,7 +862,7 @@ class _SurfaceSearch:
         """Return the pixels just inside and outside of a side for some steps, and which exist."""
         x, y, w, h = box
         height, width = picture.shape[:2]
-        inset = max(min(w, h) // 5, min(self.radius, round(0.42 * min(w, h))), 1)
+        inset = self._inset(box)
         across = side in (TOP, BOTTOM)
         start, end, limit = (x, x + w, width) if across else (y, y + h, height)
         places = np.linspace(start + inset, end - 1 - inset, EDGE_SAMPLES).round().astype(int)
@@ -1089,28 +1119,32 @@ def _displaced(root: Node) -> set[Node]:
             for j in range(len(units))
             if i != j and is_before(ours[i], ours[j]) and is_before(theirs[j], theirs[i])
         }
+        staying = _staying(holder, ours, theirs) if turned else set()
+        turned = {both for both in turned if not staying.intersection(both)}
         while turned:
             often = Counter(index for both in turned for index in both)
             # The one that has changed places with most others; of two, the smaller.
             worst = max(often, key=lambda i: (often[i], -theirs[i][2] * theirs[i][3]))
+            found.update(_paired(units[worst][0]))
             turned = {both for both in turned if worst not in both}
-            if not _is_alone(holder, worst, ours, theirs):
-                found.update(_paired(units[worst][0]))
     return found
 
 
-def _is_alone(
-    holder: Node, worst: int, ours: Sequence[PixelRect], theirs: Sequence[PixelRect]
-) -> bool:
-    """Return whether one thing was moved across others that stay where they are."""
-    moved = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(ours, theirs, strict=True)]
-    others = [one for index, one in enumerate(moved) if index != worst]
-    if len(others) == 1:  # which stays if what is around stays as well
-        outside = holder.parent.leaves() if holder.parent is not None else ()
-        inside = {id(leaf) for leaf in holder.leaves()}
-        others += [_shift(one) for one in outside if one.partner and id(one) not in inside][:4]
-    (dx, dy), *rest = others
-    return bool(rest) and all(abs(dx - x) <= 3 and abs(dy - y) <= 3 for x, y in rest)
+def _staying(holder: Node, ours: Sequence[PixelRect], theirs: Sequence[PixelRect]) -> set[int]:
+    """Return which things are displaced as what is around their holder; others may be moved."""
+    root = [*holder.ancestors()][-1] if holder.parent is not None else holder
+    inside = {id(leaf) for leaf in holder.leaves()}
+    paired = [one for one in root.leaves() if one.partner is not None]
+    first = next((i for i, one in enumerate(paired) if id(one) in inside), 0)
+    last = max((i for i, one in enumerate(paired) if id(one) in inside), default=-1)
+    around_it = {
+        _shift(one) for one in (*paired[max(first - 1, 0) : first], *paired[last + 1 :][:1])
+    }
+    return {
+        index
+        for index, (a, b) in enumerate(zip(ours, theirs, strict=True))
+        if any(abs(b[0] - a[0] - x) <= 3 and abs(b[1] - a[1] - y) <= 3 for x, y in around_it)
+    }
 
 
 def _paired(node: Node) -> list[Node]:
@@ -1122,7 +1156,7 @@ def _paired(node: Node) -> list[Node]:
 
 def _add_left_over(ours: Scene, theirs: Scene) -> None:
     """Add pictures that only the screenshot shows, and group what is missing."""
-    apart = np.minimum(_from_aligned(ours, theirs), _from_painted(theirs))
+    apart = np.minimum(_from_aligned(ours, theirs), _from_painted(ours, theirs))
     for node in theirs.root.walk():
         x, y, w, h = (round(value) for value in node.box)
         if not node.is_drawn:
@@ -1173,8 +1207,8 @@ def _from_aligned(ours: Scene, theirs: Scene) -> Gray:
     return apart
 
 
-def _from_painted(theirs: Scene) -> Gray:
-    """Return by how much the screenshot differs from the plain colours of its surfaces."""
+def _from_painted(ours: Scene, theirs: Scene) -> Gray:
+    """Return by how much the screenshot differs from the surfaces that were found in it."""
     height, width = theirs.rgb.shape[:2]
     painted = np.empty((height, width, 3), np.uint8)
     painted[:] = commonest_colour(theirs.rgb)
@@ -1182,6 +1216,11 @@ def _from_painted(theirs: Scene) -> Gray:
         if node.is_drawn and node.children and (colour := node.background) is not None:
             x, y, w, h = (round(value) for value in node.box)
             painted[max(y, 0) : max(y + h, 0), max(x, 0) : max(x + w, 0)] = colour
+        elif node.is_drawn and node.children and node.partner is not None:
+            x, y, w, h = _whole(node.box)
+            there, part = _part(painted, (x, y, w, h)), _part(ours.rgb, _whole(node.partner.box))
+            if node.paint.split("|")[1] != "none" and part.size and there.size:
+                there[:] = cv2.resize(part, there.shape[1::-1], interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.absdiff(theirs.rgb, painted).max(axis=2), np.uint8)
 
 
