@@ -350,6 +350,12 @@ class _Comparison:
         """Return whether letters of one size cover clearly more or less than they should."""
         if abs(node.box[3] - other.box[3]) > 1 or min(node.box[2:]) < 2 * THINNEST:
             return False
+        if node.box[3] > 2 * node.font_size or any(
+            leaf is not one and overlap(leaf.box, one.box)
+            for scene, one in ((self.ours, node), (self.theirs, other))
+            for leaf in scene.leaves
+        ):
+            return False  # other pixels than its own
         grounds = (
             surrounding_colour(self.ours.rgb, node.box),
             surrounding_colour(self.theirs.rgb, other.box),

@@ -832,7 +832,7 @@ class _SurfaceSearch:
         there = _whole(_moved(box, found))
         if min(there[2:]) < 2:
             return None, False
-        most = max(SEARCH, box[2 if side in (LEFT, RIGHT) else 3] // 2)
+        most = max(SEARCH, min(box[2 if side in (LEFT, RIGHT) else 3], 4 * SEARCH))
         straight = there[3 if side in (LEFT, RIGHT) else 2] - 2 * self._inset(there)
         if holds and straight < SHORTEST:
             most = 2
@@ -1037,7 +1037,7 @@ def _copy_structure(ours: Scene, theirs: Scene) -> None:
         _paint_page(ours, theirs, body)
     pictures = [one.box for one in theirs.root.leaves() if one.kind == "image"]
     for node in loose:
-        x, y, w, h = node.box
+        _, _, w, h = node.box
         # What is read in a picture that both have is no text.
         if all(overlap(node.box, one) < 0.7 * w * h for one in pictures):
             _put(theirs.root, node)
