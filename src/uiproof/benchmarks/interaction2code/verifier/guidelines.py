@@ -23,6 +23,7 @@ AWAY = log1p(60)  # pixels from which something is elsewhere
 FAR = log1p(90)
 POINTED = 0.95  # share of a change from which pointing does it, not the click
 SAME = 0.95  # share of a change that looks the same, from which it is the same
+SIMPLER = 0.7  # share of the reference's texts below which a page leaves out much of it
 VEIL = 0.4  # share of a page from which it is covered
 
 
@@ -226,6 +227,8 @@ def _complete(f: Features) -> Said:
 def _incomplete(f: Features, recall: float, share: float) -> Said:
     """Return a failure where the effect is another one, or only a part of it is there."""
     precision = f.came_precision
+    if f.shared < SIMPLER and f.relative >= 0.35 and precision >= 0.6:
+        return F.PARTIAL, True  # less of it, as of all of the page
     if _keeps_all(f) and f.reference_went > log1p(12) and recall >= 0.6:
         return F.PARTIAL, False
     if f.close < 0.5 and recall >= 0.5 and precision >= 0.9 and f.absent < 0.1 and share >= 0.6:
