@@ -39,13 +39,10 @@ from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 
 UNKNOWN = -1.0
+# The same act once more, or leaving, leads back; not another control that does.
 _BACK = re.compile(
-    r"(?i)\b((?:again|second click|once more)[^.;]*"
-    r"\b(?:hid|clos|remov|restor|fold|collaps|off|back|un|clear|take)\w*"
-    r"|undo|undoes|restor\w+|leaving|toggl\w+|moving away"
-    r"|switching (?:it )?(?:off|back)|untick\w*|uncheck\w*|clos(?:es|ing) it|folds? it"
-    r"|collapses? it|removes it|hides it|turns? (?:it )?off|back to|reverts?|goes back"
-    r"|deselect\w*|unfold\w*|expand\w*|collapse\w*|(?:un)?tick\w*)\b"
+    r"(?i)\b(?:again|once more|undo(?:es)?|toggl\w+|leaving|moving (?:away|out|off)"
+    r"|(?:switch|turn)ing (?:it |them )?(?:off|back)|(?:untick|uncheck|deselect)\w*)\b"
 )
 _WINDOW = re.compile(r"(?i)\b(?:separate|browser|new) (?:browser )?(?:window|tab)\b|\bnew page\b")
 _OVERLAY = re.compile(
@@ -209,7 +206,9 @@ def _said(o: Observation) -> dict[str, float]:
         "says_browser_window": float(bool(_WINDOW.search(text))),
         "says_page": float("new page" in visuals),
         "says_overlay": float(bool(_OVERLAY.search(text))),
-        "says_back": float(bool(_BACK.search(o.reference.description)) or o.reference.reverts),
+        "says_back": float(
+            kind == "hover" or o.reference.reverts or bool(_BACK.search(o.reference.description))
+        ),
     }
 
 
