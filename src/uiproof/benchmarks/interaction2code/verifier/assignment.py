@@ -282,8 +282,7 @@ def _placed(
 
     def near(place: Callable[[PixelBox], PixelBox]) -> bool:
         # Boxes around words that are scattered overlap wherever most of the words are.
-        away = median(gap(place(a.box), b.box) for a, b in pairs) if copy else gap(place(want), at)
-        return away <= limit
+        return median(gap(place(a.box), b.box) for a, b in pairs) <= limit
 
     same_row = None if copy or moving else _in_same_row(o, want, at)
     if same_row is False:
