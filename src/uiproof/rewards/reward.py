@@ -18,6 +18,7 @@ from math import isfinite
 from typing import Any, TypeVar
 
 from uiproof.benchmark import Record
+from uiproof.engine.executors import gather
 from uiproof.errors import UiproofError, UsageError
 from uiproof.page_check import checked_weights, combined
 from uiproof.registry import benchmarks
@@ -154,12 +155,7 @@ async def reward_many_async(
             return Reward(0.0, reason=str(error))
         return reward_of(benchmark, record, profile=profile, weights=weights)
 
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            made = [tasks.create_task(one(pair)) for pair in pairs]
-    except BaseExceptionGroup as group:
-        raise group.exceptions[0] from None  # the first one has stopped the others
-    return [task.result() for task in made]
+    return await gather(map(one, pairs))
 
 
 def reward_of(
