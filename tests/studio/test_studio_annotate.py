@@ -13,7 +13,7 @@ from uiproof.engine.rundir import encode
 from uiproof.errors import InputError
 from uiproof.labels import Choice, Item, Judgement
 from uiproof.registry import benchmarks, resolve_dataset
-from uiproof.studio.case_media import case_files
+from uiproof.studio.cases import case_files
 from uiproof.studio.runs import find_runs, open_run
 from uiproof.studio.store import labels, next_item, skip, undo
 from uiproof.studio.tasks import compare_items, result_is_left, sample, single_items

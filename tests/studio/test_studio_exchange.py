@@ -70,12 +70,12 @@ def test_the_published_label_files_give_the_published_rates(studio, shared_data)
     folder = shared_data / "data" / "interaction2code"
     done = import_labels(studio(), [folder / "human_failure", folder / "human_compare"])
     assert [(one.items, one.labels) for one in done.tasks] == [(6732, 6732), (6358, 6358)]
-    assert done.problems == ()
+    assert not done.problems
     judged, compared = (task_results(gather(studio(), one.task)) for one in done.tasks)
-    rates = {one.name: round(100 * one.rate, 2) for one in judged.usability}
+    rates = {name: round(100 * one.mean, 2) for name, one in judged.usability.items()}
     for model, expected in RATES.items():
         assert tuple(rates[model, prompt] for prompt in ("direct", "cot", "mark")) == expected
-    assert {one.n for one in judged.usability} == {374}
+    assert {one.n for one in judged.usability.values()} == {374}
     titles = [grid.title for grid in (*judged.published, *compared.published)]
     assert [title.rpartition("(")[2] for title in titles] == [
         *("Fig. 6b)", "Table 7)", "Fig. 9)", "Fig. 6a)"),
@@ -130,7 +130,7 @@ def test_an_export_comes_back_with_the_same_numbers(tmp_path, studio):
     save_label(studio(), items[1].id, person, BAD, note="hm\n„ü“", seconds=3.25)
     export_task(studio(), task.id, tmp_path / "out")
     done = import_labels(studio("two"), [tmp_path / "out"])
-    assert done.problems == ()
+    assert not done.problems
     assert everything(studio("two"), 1) == everything(studio(), task.id)
     assert numbers(studio("two"), 1) == numbers(studio(), task.id)
 
@@ -270,7 +270,7 @@ def test_whole_pages_and_odd_names_can_be_read_back_from_published_files(tmp_pat
     files = export_task(studio(), task, tmp_path / "out")
     assert len({file for file in files if "majority" in file.parts}) == 3
     done = import_labels(studio("two"), [tmp_path / "out" / "majority"])
-    assert done.problems == ()
+    assert not done.problems
     assert done.tasks[0].labels == 4
     assert {item.case for item in studio("two").items(1)} == {"home", "x_y/1_2", "x_y_/1_2"}
 

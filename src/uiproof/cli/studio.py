@@ -313,13 +313,8 @@ def results(
       uiproof studio results --task 2 --json results.json
     """
     from uiproof.cli.results import check_json
-    from uiproof.studio.results import (
-        gather,
-        machine_agreement,
-        read_facts,
-        result_tables,
-        results_json,
-    )
+    from uiproof.studio.cases import read_facts
+    from uiproof.studio.results import gather, machine_agreement, result_tables, results_json
     from uiproof.tables import console
 
     check_json(json)

@@ -15,7 +15,7 @@ from uiproof.markup import Markup, tag
 from uiproof.registry import benchmarks
 from uiproof.tables import Table
 from uiproof.views.base import Analyses, CaseView, Leaderboard, RunRow
-from uiproof.views.flags import HARMLESS, flag_words
+from uiproof.views.details import HARMLESS, flag_words
 from uiproof.views.pages import Pages
 from uiproof.views.pictures import Charts, Pictures
 

@@ -32,7 +32,7 @@ from uiproof.labels import (
 )
 from uiproof.stats.ranking import paired_design
 from uiproof.studio.app import RequestContext
-from uiproof.studio.case_media import (
+from uiproof.studio.cases import (
     CaseFiles,
     Picture,
     all_annotations,

@@ -36,6 +36,7 @@ _CALL = (
     *("cached", "answered", "attempts", "network_seconds", "queue_seconds"),
     *("input_tokens", "output_tokens", "cost"),
 )
+_PARTS = ("n", "failed", "scores")  # of a summary, which must fit the cases
 
 
 def write_submission(
@@ -193,20 +194,19 @@ def _check_summary(
     run: RunDirectory, stored: Mapping[str, Any], made: Mapping[str, Any], benchmark: Benchmark
 ) -> None:
     """Refuse what the run's own summary says otherwise."""
-    for part in ("n", "failed", "scores"):
-        found = differences(stored.get(part), made.get(part), part)
-        if not found:
-            continue
-        whole = json.loads(json.dumps(summarise(run.records(), benchmark)))
-        if not differences(stored.get(part), whole.get(part), part):
-            raise InputError(
-                f"The summary of {benchmark.name} needs details that it does not name: {found[0]}.",
-                remedy="Its `Benchmark.summed_details` must return what `summarise` reads.",
-            )
+    found = [one for part in _PARTS for one in differences(stored.get(part), made.get(part), part)]
+    if not found:
+        return
+    whole = json.loads(json.dumps(summarise(run.records(), benchmark)))
+    if all(not differences(stored.get(part), whole.get(part), part) for part in _PARTS):
         raise InputError(
-            f"The summary of {run.path} does not fit its cases: {found[0]}.",
-            remedy="Run `uiproof run` with the same options again: that sums it up anew.",
+            f"The summary of {benchmark.name} needs details that it does not name: {found[0]}.",
+            remedy="Its `Benchmark.summed_details` must return what `summarise` reads.",
         )
+    raise InputError(
+        f"The summary of {run.path} does not fit its cases: {found[0]}.",
+        remedy="Run `uiproof run` with the same options again: that sums it up anew.",
+    )
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:

@@ -24,7 +24,7 @@ from uiproof.errors import InputError
 from uiproof.labels import NONE, OUTCOMES, LabelValue, value_from_json
 from uiproof.studio import label_bundle
 from uiproof.studio.app import Context, Count, Id, RequestContext, number_in
-from uiproof.studio.case_media import annotation_of
+from uiproof.studio.cases import annotation_of, read_facts
 from uiproof.studio.label_bundle import (
     PUBLISHED,
     ImportReport,
@@ -45,7 +45,6 @@ from uiproof.studio.results import (
     gather,
     machine_agreement,
     ranking_tables,
-    read_facts,
     results_json,
     task_results,
 )

@@ -26,8 +26,7 @@ from uiproof.registry import benchmarks
 from uiproof.report.html import media_type, report_file
 from uiproof.studio.app import Context, Id, RequestContext, number_in
 from uiproof.studio.datasets import folders_here, known_datasets
-from uiproof.studio.live import RunState
-from uiproof.studio.runs import FoundRun, open_run
+from uiproof.studio.runs import FoundRun, RunState, open_run
 
 router = APIRouter(prefix="/runs")
 

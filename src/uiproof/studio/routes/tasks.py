@@ -25,7 +25,7 @@ from uiproof.labels import (
     questions_from_json,
 )
 from uiproof.studio.app import Context, Id, RequestContext, Studio, number_in
-from uiproof.studio.case_media import CaseFiles, all_annotations, annotation_of, case_files
+from uiproof.studio.cases import CaseFiles, all_annotations, annotation_of, case_files
 from uiproof.studio.frames import (
     FILE_POLICY,
     INDEX,
