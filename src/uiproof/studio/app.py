@@ -5,9 +5,10 @@ app = make_app(Studio(runs=Path("runs"), store=Store(Path("runs/studio.sqlite3")
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, FastAPI, Request
 from fastapi import Path as InPath
@@ -29,6 +30,7 @@ from uiproof.studio.security import AccessControl, Security, Visitor, cookie_nam
 from uiproof.studio.store import Store
 from uiproof.views.base import asset
 
+_Entry = TypeVar("_Entry")
 _NAMES = "_name"  # suffix of the cookie with the name that the owner labels under
 
 
@@ -84,11 +86,6 @@ class RequestContext:
             )
         return person
 
-    def owner_only(self) -> None:
-        """Raise `ForbiddenError` for annotators."""
-        if not self.visitor.owner:
-            raise ForbiddenError("Only the owner of the studio can do this.")
-
     def remember(self, response: Response, person: Annotator) -> None:
         """Let the owner label under this name."""
         set_cookie(self.request, response, cookie_name(self.request) + _NAMES, str(person.id))
@@ -113,7 +110,15 @@ def _context(request: Request) -> RequestContext:
     return RequestContext(studio, request, request.scope["visitor"])
 
 
+def _owner_context(request: Request) -> RequestContext:
+    context = _context(request)
+    if not context.visitor.owner:
+        raise ForbiddenError("Only the owner of the studio can do this.")
+    return context
+
+
 Context = Annotated[RequestContext, Depends(_context)]
+OwnerContext = Annotated[RequestContext, Depends(_owner_context)]
 # The store keeps numbers of 64 bits.
 Id = Annotated[int, InPath(ge=0, lt=2**63)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -122,6 +127,13 @@ Count = Annotated[int, Field(ge=0, lt=2**63)]
 def number_in(text: str) -> int | None:
     """Return the number in a text, if the store can hold it."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
+
+
+def paged(entries: Sequence[_Entry], page: int, size: int) -> tuple[Sequence[_Entry], int, int]:
+    """Return one page of a list, its number, and how many pages there are."""
+    pages = max(-(-len(entries) // size), 1)
+    number = min(max(page, 1), pages)
+    return entries[(number - 1) * size : number * size], number, pages
 
 
 def make_app(studio: Studio) -> FastAPI:
