@@ -34,8 +34,8 @@ def write_json(run: RunDirectory, target: str | Path | TextIO, **more: Any) -> N
     """Write `{"benchmark", "summary", "cases": [{"id", "status", "error", "scores", "flags"}]}`.
 
     Cases are streamed from the journal, so memory stays small however many there are. A file
-    appears only when it is whole; what was there before stays until then. `more` is written
-    beside the summary.
+    appears only when it is complete; an earlier one stays until then. `more` is written beside the
+    summary.
     """
     _write(_lines(run, more), target)
 
@@ -247,7 +247,7 @@ def dataframe(
 
 
 def _opened(runs: Iterable[RunDirectory | Path | str]) -> list[RunDirectory]:
-    """Open runs once, not for each look: a run at a URL may go on meanwhile."""
+    """Open runs once: a run at a URL may change between two reads."""
     return [RunDirectory.of(run, pictures=False) for run in runs]
 
 

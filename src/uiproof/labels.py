@@ -2,7 +2,7 @@
 
 A *task* is a set of *items* to look at. Its kind decides what is said about an item: a `Judgement`
 (can it be used, and what fails), a `Choice` (better or worse than another result), or a `Rating`.
-A task may ask `Question`s of its own; every label holds the answers to them.
+A task may ask more `Question`s; every label holds the answers to them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Question:
 
 
 def questions_from_json(content: object) -> tuple[Question, ...]:
-    """Return the questions of a file or a form; raise `InputError` that says what is wrong.
+    """Return the questions of a file or a form; raise `InputError` for invalid ones.
 
     Each is an object with `ask`, `kind` and for a choice `options`; `key` is made where it is
     missing.

@@ -26,7 +26,7 @@ def leaderboard(
 ) -> Leaderboard:
     """Return the leaderboard of runs of one benchmark, from their summaries and case scores.
 
-    With `running`, a run without a summary counts as far as it is.
+    With `running`, a run without a summary counts with its cases so far.
     """
     runs = [RunDirectory.of(run, pictures=False) for run in named]
     if not runs:

@@ -73,7 +73,7 @@ def studio(
     ] = None,
     annotator: Annotated[
         list[str] | None,
-        typer.Option(help="A name that gets an address of its own; repeatable."),
+        typer.Option(help="Print an address for this person; repeatable."),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Port = 8710,
@@ -89,7 +89,7 @@ def studio(
 
     def say(line: str) -> None:
         typer.echo(line)
-        sys.stdout.flush()  # who reads it through a pipe is waiting for the address
+        sys.stdout.flush()  # a reader at the other end of a pipe waits for the address
 
     serve_studio(
         runs,
@@ -245,7 +245,7 @@ def export(
 ) -> None:
     """Write labels as files: a table (labels.csv), published formats, and everything.
 
-    Each task gets a folder task-N of its own in DIR; a single --task goes into DIR itself.
+    Each task gets a folder task-N in DIR; a single --task goes into DIR itself.
 
     \b
     Examples:

@@ -151,7 +151,7 @@ def folders_here() -> list[str]:
 def open_dataset(path: Path) -> DatasetEditor:
     """Open a data set by its path or name; raise `InputError` if no benchmark can edit it."""
     where = _located(path)
-    # A benchmark may also open files that are no data set of its own, such as screenshots.
+    # A benchmark may also open files that are not one of its data sets, such as screenshots.
     for benchmark in sorted(benchmarks().values(), key=lambda one: not one.recognises(where)):
         editor = benchmark.editor(where)
         if editor is not None:

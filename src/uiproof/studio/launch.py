@@ -28,7 +28,7 @@ from uiproof.remote.store import is_url
 
 _LOGS = ".studio"  # hidden, so that it is never taken for a run
 _MOST_AT_ONCE = 4
-_MOST_TOLD = 2000  # characters of the end of a log
+_LOG_SHOWN = 2000  # characters of the end of a log
 _ENDED_WELL = (0, 1)  # 1: with failed cases, which the list shows
 
 
@@ -133,7 +133,7 @@ class RunLauncher:
             self._stopping.add(name)
 
     def is_stopping(self, name: str) -> bool:
-        """Return whether a run that still goes on was told to end."""
+        """Return whether a running run was asked to stop."""
         return name in self._stopping and is_locked(self._folder / name / "lock")
 
     def started(self) -> list[StartedRun]:
@@ -166,7 +166,7 @@ class RunLauncher:
 
     def _end_of_log(self, name: str) -> str:
         try:
-            text = self._log(name).read_bytes()[-_MOST_TOLD:].decode("utf-8", "replace").strip()
+            text = self._log(name).read_bytes()[-_LOG_SHOWN:].decode("utf-8", "replace").strip()
         except OSError:
             text = ""
         return text or "It ended without a message."

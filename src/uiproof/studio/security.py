@@ -36,7 +36,7 @@ _OPEN = ("/static/", "/frame/")  # nothing secret, or opened by an address that 
 _YEAR = 365 * 24 * 3600  # seconds; how long cookies last
 
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-_MOST_FORM_BYTES = 66 * 2**20  # uploads have a limit of their own, with a remedy
+_MOST_FORM_BYTES = 66 * 2**20  # uploads have a separate limit, with a remedy
 _MOST_JSON_BYTES = 8 * 2**20
 _MOST_VALUES = 200_000
 

@@ -149,7 +149,7 @@ def _run_problems(place: str, run: SubmittedRun) -> Iterator[str]:
         # What rules say is for people, and is said in other words from version to version.
         stored = {**run.summary, "rules": made.get("rules")}
         found = differences(stored, made, f"{place}.summary")
-    except Exception as error:  # noqa: BLE001 - details of strangers may be anything
+    except Exception as error:  # noqa: BLE001 - untrusted details may be anything
         yield f"{place}: its cases cannot be summed up: {type(error).__name__}: {error}."
         return
     here, there = version("uiproof"), run.versions.get("uiproof", "an unknown version")

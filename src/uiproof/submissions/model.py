@@ -77,7 +77,7 @@ class _Part(BaseModel):
 
 
 class Error(_Part):
-    """Why a case failed; the message stays at home."""
+    """Why a case failed, without the message."""
 
     code: Name = Field(description="Stays the same for one kind of failure, such as `render`.")
     stage: Literal["load", "pose", "answer", "score"]

@@ -84,8 +84,8 @@ class _Entry:
 def rank_submissions(files: Sequence[str | Path]) -> Ranking:
     """Check submissions and rank their runs by the main metric of their benchmark, best first.
 
-    Most of them decide which data set and which environment it is about; the others are told
-    apart with the reason, and so are files that are not as they should be.
+    The majority decides the data set and the environment; the others are listed apart with the
+    reason, as are invalid files.
     """
     if not files:
         raise UsageError("There is no submission to rank.", remedy="Name at least one file.")
@@ -246,8 +246,8 @@ def ranking_table(board: Ranking) -> str:
 
 
 def ranking_markdown(board: Ranking) -> str:
-    """Return a leaderboard as markdown, in which names of strangers are nothing but text."""
-    return tables.markdown([_table(board)], by_strangers=True)
+    """Return a leaderboard as markdown, in which untrusted names are plain text."""
+    return tables.markdown([_table(board)], untrusted=True)
 
 
 def ranking_json(board: Ranking) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def notes(board: Ranking) -> list[str]:
         found.append(
             "Behind: the leader's mean minus its own on the same cases, with a 95 % interval. "
             "p: paired permutation test against the leader, corrected after Holm; "
-            "≈ cannot be told from the leader."
+            "≈ is not distinguishable from the leader."
         )
     if any(row.assisted for row in board.rows):
         found.append("Assisted methods were given the truth.")

@@ -53,10 +53,10 @@ def write_submission(
 
         uiproof.write_submission(["runs/model-x"], "submission.json", name="Model X")
 
-    It has the scores of every case, so that `check_submission` can compute the summary again, and
-    neither pages, prompts, secrets nor paths of this machine. Raises `InputError` for runs that do
+    It holds the scores of every case, so that `check_submission` can recompute the summary, but no
+    pages, prompts, secrets or paths of this machine. Raises `InputError` for runs that do
     not cover their data set: unfinished, limited, shards, cases that could not be loaded. With
-    `partial` they are written all the same, and marked.
+    `partial` they are written anyway, and marked.
     """
     if not runs:
         raise UsageError("There is no run to submit.", remedy="Name at least one run directory.")
@@ -74,7 +74,7 @@ def write_submission(
     if problems := problems_of(document):
         raise InputError(
             f"This cannot be submitted: {problems[0]}",
-            remedy="docs/exports.md says what each field may be.",
+            remedy="docs/exports.md describes every field.",
         )
     content = list(_lines(document))
     if sum(map(len, content)) > MOST_BYTES:  # every character is one byte
@@ -205,7 +205,7 @@ def _check_summary(
         )
     raise InputError(
         f"The summary of {run.path} does not fit its cases: {found[0]}.",
-        remedy="Run `uiproof run` with the same options again: that sums it up anew.",
+        remedy="Run `uiproof run` again with the same options to rewrite the summary.",
     )
 
 

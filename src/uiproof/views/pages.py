@@ -21,7 +21,7 @@ _THUMBNAIL = Limits(pixels=90_000, bytes=8_000)  # the top of a page, as wide as
 
 
 class Pages:
-    """Show `reference` and `generated` of each case; for benchmarks without a view of their own."""
+    """Show `reference` and `generated` of each case; the default for benchmarks without a view."""
 
     styles: ClassVar[tuple[str, ...]] = ("viewer.css", "differences.css", "pages.css")
     scripts: ClassVar[tuple[str, ...]] = (

@@ -1,4 +1,4 @@
-"""The list of runs, live while they go on, and reports about them.
+"""The list of runs with live progress, and reports about them.
 
 The list updates itself in pieces: htmx asks `/runs/live` and swaps only the progress of runs, so
 ticked boxes, focus and scroll position stay. The whole list is swapped when runs come or go.
