@@ -95,7 +95,7 @@ def test_the_majority_counts_a_tie_is_open_and_a_decision_settles_it(store):
     decide(store, first.item.id, person, BAD)
     first, tied, _ = settled_items(gather(store, task))
     assert tied.answers == {"usable": True, "failure": "i"}
-    assert tied.decided
+    assert tied.decision is not None
     assert first.answers == {"usable": False, "failure": "b"}  # more than the majority
     decide(store, first.item.id, person, None)
     assert settled_items(gather(store, task))[0].answers["usable"] is True

@@ -47,14 +47,12 @@ from uiproof.errors import InputError
 from uiproof.files import access, write_atomic
 from uiproof.labels import (
     COLUMNS,
-    FACETS,
     Item,
     Kind,
     Label,
     LabelGroup,
     LabelValue,
     Question,
-    facet_of,
     questions_from_json,
     value_from_json,
 )
@@ -174,8 +172,9 @@ def export_task(store: Store, task: int, folder: Path) -> list[Path]:
         files += _write_groups(said, settled_items(said), folder / "majority")
         taken: set[str] = set()
         for name in said.people:
-            own = folder / "annotators" / safe_word(name, taken)
-            files += _write_groups(said, _labels_of(said, name), own)
+            own = {n: {name: by[name]} for n, by in said.labels.items() if name in by}
+            alone = settled_items(replace(said, labels=own, decisions={}))
+            files += _write_groups(said, alone, folder / "annotators" / safe_word(name, taken))
     return files
 
 
@@ -303,16 +302,6 @@ def _readable(group: LabelGroup) -> LabelGroup:
         taken.add((page, interaction))
         found.append(replace(label, page=page, interaction=interaction))
     return replace(group, labels=tuple(found))
-
-
-def _labels_of(said: TaskLabels, name: str) -> list[SettledItem]:
-    """Return the labels of one person as if there were no others."""
-    facets = FACETS[said.task.kind]
-    return [
-        SettledItem(item, {facet: facet_of(label.value, facet) for facet in facets}, decided=False)
-        for item in said.items
-        if (label := said.labels.get(item.id, {}).get(name)) is not None
-    ]
 
 
 def _key_of(store: Store, task: int) -> str:

@@ -117,32 +117,23 @@ class TaskLabels:
 
 @dataclass(frozen=True, slots=True)
 class SettledItem:
-    """The result of one item; None for aspects on which people are tied."""
+    """The labels of one item, and what they come to; None for aspects on which people are tied."""
 
     item: Item
+    labels: Mapping[str, Label]
+    decision: Label | None
     answers: Mapping[str, Hashable | None]
-    decided: bool
 
     @property
     def open(self) -> bool:
         """Return whether an aspect is still to be decided."""
         return None in self.answers.values()
 
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """An item with different labels."""
-
-    item: Item
-    labels: Mapping[str, Label]
-    decision: Label | None
-    settled: SettledItem
-
     def options(self) -> list[tuple[LabelValue, list[str]]]:
         """Return the different labels, each with its annotators, the most frequent first."""
         found: dict[tuple[Hashable, ...], tuple[LabelValue, list[str]]] = {}
         for name, label in self.labels.items():
-            key = tuple(facet_of(label.value, facet) for facet in self.settled.answers)
+            key = tuple(facet_of(label.value, facet) for facet in self.answers)
             found.setdefault(key, (label.value, []))[1].append(name)
         return sorted(found.values(), key=lambda option: (-len(option[1]), option[1]))
 
@@ -168,18 +159,13 @@ def settled_items(said: TaskLabels) -> list[SettledItem]:
                 facet: majority([facet_of(label.value, facet) for label in given])
                 for facet in FACETS[said.task.kind]
             }
-            found.append(SettledItem(item, answers, decision is not None))
+            found.append(SettledItem(item, by, decision, answers))
     return found
 
 
-def disagreements(said: TaskLabels) -> list[Disagreement]:
+def disagreements(said: TaskLabels) -> list[SettledItem]:
     """Return the items with different labels, in the order of items, including decided ones."""
-    found = []
-    for one in settled_items(said):
-        by = said.labels.get(one.item.id, {})
-        if any(len({facet_of(a.value, facet) for a in by.values()}) > 1 for facet in one.answers):
-            found.append(Disagreement(one.item, by, said.decisions.get(one.item.id), one))
-    return found
+    return [one for one in settled_items(said) if len(one.options()) > 1]
 
 
 # Agreement between people.
@@ -348,8 +334,8 @@ def task_results(said: TaskLabels, facts: Facts | None = None) -> TaskResults:
         labels=said.n_labels,
         people=len(said.people),
         open=sum(one.open for one in found),
-        disputed=len(disagreements(said)),
-        settled=sum(one.decided for one in found),
+        disputed=sum(len(one.options()) > 1 for one in found),
+        settled=sum(one.decision is not None for one in found),
     )
     questions = question_results(said)
     if said.task.kind == "rate":

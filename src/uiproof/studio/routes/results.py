@@ -35,7 +35,6 @@ from uiproof.studio.label_bundle import (
     zipped,
 )
 from uiproof.studio.results import (
-    Disagreement,
     SettledItem,
     TaskLabels,
     agreements,
@@ -101,7 +100,7 @@ def disputed(context: OwnerContext, task: Id, show: str = "open", page: Count = 
     every = disagreements(said)
     left = [one for one in every if one.decision is None]
     # Ties first: the others have at least a majority.
-    chosen = sorted(every if show == "all" else left, key=lambda one: not one.settled.open)
+    chosen = sorted(every if show == "all" else left, key=lambda one: not one.open)
     disputes, number, pages = paged(chosen, page, _PER_PAGE)
     return context.page(
         "decide.html",
@@ -150,8 +149,7 @@ def settle(
     said = gather(context.store, task)
     dispute = next((one for one in disagreements(said) if one.item.id == item), None)
     if dispute is None:  # labels changed in the meantime
-        empty = SettledItem(known, {}, decided=True)
-        dispute = Disagreement(known, {}, said.decisions.get(item), empty)
+        dispute = SettledItem(known, {}, said.decisions.get(item), {})
     return context.page("decide_item.html", dispute=dispute, **_vocabulary(said))
 
 
