@@ -133,7 +133,7 @@ def _run(run: RunDirectory, *, partial: bool) -> dict[str, Any]:
     benchmark = benchmarks().get(str(manifest["benchmark"]))
     if benchmark is None:
         raise InputError(f"The benchmark {manifest['benchmark']!r} is not installed here.")
-    if "only" in manifest or "samples" in manifest:
+    if {"only", "samples"} & run.manifest.keys():  # the redacted one has neither
         raise InputError(
             f"{run.path} has chosen cases only, or several answers for each.",
             remedy="Submit a run without --case and --samples.",
