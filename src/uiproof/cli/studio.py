@@ -304,13 +304,8 @@ def results(
     """
     from uiproof.cli.results import check_json
     from uiproof.export import write_document
-    from uiproof.studio.results import (
-        gather,
-        machine_agreement,
-        read_facts,
-        result_tables,
-        results_json,
-    )
+    from uiproof.studio.cases import read_facts
+    from uiproof.studio.results import gather, machine_agreement, result_tables, results_json
     from uiproof.tables import console
 
     check_json(json)

@@ -3,9 +3,9 @@
     inspect eval uiproof/NAME --model openai/gpt-4o -T dataset=FOLDER -T prompt=PROMPT --limit 5
 
 inspect asks the model, caches and logs; the prompts and the judges are those of `uiproof run`. It
-finds this module by its entry point; nothing else of uiproof imports it. Judges work in processes
-of their own, kept warm between samples. inspect does not say when a task has ended in vain, so they
-end when no sample has held them for a while, and with the event loop.
+finds this module by its entry point; nothing else of uiproof imports it. Judges work in separate
+processes, kept warm between samples. inspect does not report tasks that were cancelled, so they
+end when idle for a while, and with the event loop.
 """
 
 from __future__ import annotations
@@ -379,20 +379,20 @@ class WarmJudges:
         return self._here.failure(case)
 
     def hold(self) -> None:
-        """Say that a sample needs the judges."""
+        """Register a sample that needs the judges."""
         self._holders += 1
         if self._ending:
             self._ending.cancel()
             self._ending = None
 
     def let_go(self) -> None:
-        """Say that it does no longer."""
+        """Release the judges for one sample."""
         self._holders -= 1
         if self._holders == 0:
             self._ending = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._end)
 
     def _end(self) -> None:
-        self._forget()  # at once: who comes now gets new ones
+        self._forget()  # at once: the next sample gets new ones
         self._keeper.cancel()
 
     async def _keep(self) -> None:

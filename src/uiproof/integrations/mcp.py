@@ -1,4 +1,4 @@
-"""A server of the Model Context Protocol: agents look at pages and are told what to mend.
+"""An MCP server: agents render pages, compare them with designs, and check them.
 
     uiproof mcp site/ designs/
 

@@ -93,7 +93,9 @@ def track_mlflow(
         ) from error
     address = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns"
     _check_address(address)
-    known = [facts_of(run) for run in directories]  # what is wrong shows before anything is sent
+    known = [
+        facts_of(run) for run in directories
+    ]  # before anything is sent, so that errors come first
     with _environment(_PATIENCE | (_FOLDER if _is_folder(address) else {})):
         try:
             client = MlflowClient(tracking_uri=_uri(address))
@@ -105,7 +107,7 @@ def track_mlflow(
         except (MlflowException, OSError) as error:
             raise TrackingError(
                 f"MLflow at {without_secrets(address)} did not take it: {error_line(error)}",
-                remedy="Check that the server runs, the address, and who may write there.",
+                remedy="Check the server, its address and your permissions.",
             ) from error
 
 
@@ -229,7 +231,9 @@ def track_wandb(
         raise MissingDependencyError(
             "Tracking in Weights & Biases needs wandb.", remedy="pip install 'uiproof[wandb]'"
         ) from error
-    known = [facts_of(run) for run in directories]  # what is wrong shows before anything is sent
+    known = [
+        facts_of(run) for run in directories
+    ]  # before anything is sent, so that errors come first
     if mode == "online":
         with _errors_of(wandb):
             logged_in = wandb.login(prompt=False)
@@ -254,7 +258,7 @@ def track_wandb(
                 },
                 resume="allow" if mode == "online" else None,
                 mode=mode,
-                reinit="create_new",  # the caller may have a run of its own
+                reinit="create_new",  # the caller may have another active run
                 settings=_settings(wandb),
             )
             try:
