@@ -35,9 +35,7 @@ from uiproof.cli.results import check_json, exit_for, print_matrix, print_result
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from uiproof.benchmarks.interaction2code.analyses.labels import LabelFolder
     from uiproof.benchmarks.interaction2code.collect import Outcome
-    from uiproof.tables import Table
 
 Charts = Annotated[Path | None, typer.Option(help="Draw charts into this folder.")]
 
@@ -355,10 +353,12 @@ def anchors(
         agree,
         anchor_tables,
         as_json,
+        label_categories,
         recompute,
         verdict,
     )
     from uiproof.benchmarks.interaction2code.analyses.labels import read_label_folder
+    from uiproof.benchmarks.interaction2code.graph import Graph, read_dataset
     from uiproof.tables import console
 
     check_json(json)
@@ -370,7 +370,12 @@ def anchors(
         _write(json, as_json(found, labels))
     tables = anchor_tables(found, labels)
     if dataset is not None:
-        tables += _by_category(labels, _dataset(dataset))
+        pages = [page for page in read_dataset(_dataset(dataset)) if isinstance(page, Graph)]
+        edges = [(page.page, one) for page in pages for one in page.interactions]
+        tags = {(page, one.id): one.tags for page, one in edges}
+        visuals = {(page, one.id): one.visuals for page, one in edges}
+        tables.append(label_categories(labels.failures, tags, "tags"))
+        tables.append(label_categories(labels.failures, visuals, "visuals"))
     if json != "-":
         typer.echo(console(tables))
         typer.echo(f"\n{verdict(found)}")
@@ -447,17 +452,6 @@ def stats(
         typer.echo(f"not read: {name}: {error}", err=True)
     if found.broken:
         raise typer.Exit(EXIT_FAILED_CASES)
-
-
-def _by_category(labels: LabelFolder, dataset: Path) -> list[Table]:
-    from uiproof.benchmarks.interaction2code.analyses.anchors import label_categories
-    from uiproof.benchmarks.interaction2code.graph import Graph, read_dataset
-
-    graphs = [page for page in read_dataset(dataset) if isinstance(page, Graph)]
-    return [
-        label_categories(labels.failures, graphs, "tags"),
-        label_categories(labels.failures, graphs, "visuals"),
-    ]
 
 
 def _dataset(name: str) -> Path:

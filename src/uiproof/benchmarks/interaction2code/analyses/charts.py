@@ -134,9 +134,7 @@ def draw_label_charts(labels: LabelFolder, folder: Path) -> list[Path]:
     if groups := models_of(labels.failures):
         counts = {model: [label.failure for label in some] for model, some in groups.items()}
         rates = {
-            f"{file.model} {file.prompt}": label_rate(
-                [one.usable for one in file.labels], file.labels
-            )
+            " ".join(file.name): label_rate(file.labels, lambda one: one.usable)
             for file in labels.failures
         }
         charts["usability"] = _rates(rates, "(Fig. 6b), labelled by people")
