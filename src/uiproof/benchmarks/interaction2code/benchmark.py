@@ -109,7 +109,7 @@ class Interaction2Code(Benchmark):
     reward_weights: ClassVar[Mapping[str, float]] = {"usable": 7.0}
     case_view = deferred(f"{_ROOM}.view:Interactions")
     annotation = deferred(f"{_ROOM}.annotation:InteractionAnnotation")
-    compared = deferred(f"{_ROOM}.analyses.printing:compared")
+    compared = deferred(f"{_ROOM}.analyses.tables:compared")
 
     def method(
         self,

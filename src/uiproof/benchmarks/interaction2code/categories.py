@@ -67,7 +67,7 @@ _SWITCHING = (
     "aria-current",
 )
 _CONTROLS = frozenset({"button", "input", "textarea", "select", "link", "label", "progress"})
-_FIELDS = frozenset({"input", "textarea", "select"})
+FIELDS = frozenset({"input", "textarea", "select"})
 _CHOICES = frozenset({"menu", "listbox", "option", "menuitem", "tree", "grid"})
 _FLOATING = frozenset({"fixed", "absolute"})
 _WINDOW_AREA = 0.06  # of what the viewport shows: a menu is smaller, a pop-up window larger
@@ -111,7 +111,7 @@ def tag_categories(chain: Sequence[Element], content: Iterable[Element] = ()) ->
     held = {category_of(one) for one in content}
     if "label" in found:
         # A label that shows no field has one that is hidden: the box that it ticks is drawn.
-        found |= held & _FIELDS or {"input"}
+        found |= held & FIELDS or {"input"}
     if "area" in found or first.label == "" or len(held) == 1:
         found |= held & {"image", "video"}
     return tuple(name for name in TAG_CATEGORIES if name in found)
@@ -196,9 +196,8 @@ def own_value_changed(pair: tuple[Element, Element], trigger: Element | None) ->
     """Return whether a field merely shows what was typed or chosen in it."""
     if trigger is None:
         return False
-    fields = {"input", "textarea", "select"}
-    is_it = pair[1].ref == trigger.ref or pair[1].ref == trigger.parent
-    return is_it and (pair[1].tag in fields or "contenteditable" in pair[1].attributes)
+    is_it = pair[1].ref in (trigger.ref, trigger.parent)
+    return is_it and (pair[1].tag in FIELDS or "contenteditable" in pair[1].attributes)
 
 
 def _looks_like_a_button(link: Element) -> bool:
@@ -277,7 +276,7 @@ def _hides_its_box(trigger: Element, before: Snapshot) -> bool:
     held = {category_of(one) for one in before.inside(trigger)}
     named = trigger.attributes.get("for")
     elsewhere = named and any(one.id == named for one in before.elements)
-    return trigger.tag == "label" and not held & _FIELDS and not elsewhere
+    return trigger.tag == "label" and not held & FIELDS and not elsewhere
 
 
 def _retexted(changes: Changes, trigger: Element | None) -> bool:

@@ -116,7 +116,7 @@ def score(
     else:
         finished = uiproof.score_interactions(dataset, generated, variant=variant, **options)
     if json != "-":
-        from uiproof.benchmarks.interaction2code.analyses.printing import score_table
+        from uiproof.benchmarks.interaction2code.analyses.tables import score_table
 
         if json is not None:
             uiproof.write_json(finished, json)

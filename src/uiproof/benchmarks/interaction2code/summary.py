@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from uiproof.benchmark import Metric, Record, look_up
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
@@ -20,7 +20,8 @@ from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 if TYPE_CHECKING:
     import numpy as np
 
-PROFILES = ("paper", "strict")
+Profile = Literal["paper", "strict"]
+PROFILES: tuple[Profile, ...] = ("paper", "strict")
 FULL = ("clip", "ssim", "text")
 PART = ("clip", "ssim", "text", "position_before", "position_after")
 RATES = ("implemented", "usable")

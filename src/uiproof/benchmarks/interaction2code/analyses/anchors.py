@@ -47,7 +47,7 @@ _OTHER_MEASURE = "another measure"
 _INCOMPLETE = "not all of the paper's models and prompts are here"
 # In percentage points. Fig. 9 is rounded to two digits, not always to the nearest. No rule of
 # rounding gives all of Fig. 6a; its reach was chosen after the differences were seen.
-_SHARES_REACH, _COMPARISONS_REACH = 0.01, 2.0
+_REACH, _SHARES_REACH, _COMPARISONS_REACH = 0.005, 0.01, 2.0
 _NOISE = 1e-9
 _NOTES = {
     PAPER_COMPARISONS: (
@@ -109,8 +109,8 @@ def recompute(folder: LabelFolder) -> list[Anchor]:
     paper, found = published()["version_1"], list[Anchor]()
     usable, is_failure = attrgetter("usable"), partial(_has, "failure")
 
-    def add(*arguments: Any, note: str = "") -> None:
-        found.append(_anchor(*arguments, note=note))
+    def add(table: str, name: tuple[str, ...], labels: Sequence[Any], *compared: Any) -> None:
+        found.append(_anchor(table, name, labels, *compared))
 
     for file in folder.failures:
         add(USABILITY, file.name, file.labels, usable)
@@ -122,12 +122,12 @@ def recompute(folder: LabelFolder) -> list[Anchor]:
     for letter, reference in paper["failure_usability_percent"].items():
         known = KNOWN if letter in paper["not_in_the_labels"] else ""
         if some := [label for label in labels if label.failure == letter]:
-            add(FAILURE_USABILITY, (letter,), some, usable, reference, note=note or known)
+            add(FAILURE_USABILITY, (letter,), some, usable, reference, _REACH, note or known)
     for model, shares in paper["failure_percent"].items():
         labels, note = _paper_labels(folder.failures, {model: paper["usable_percent"][model]})
         for letter, reference in shares.items() if labels else ():
-            arguments = (model, letter), labels, is_failure(letter), reference, _SHARES_REACH
-            add(FAILURE_SHARES, *arguments, note=note)
+            hit = is_failure(letter)
+            add(FAILURE_SHARES, (model, letter), labels, hit, reference, _SHARES_REACH, note)
     for votes in folder.comparisons:
         for word in OUTCOMES:
             add(COMPARISONS, (*votes.name, word), votes.labels, _has("outcome", word))
@@ -136,13 +136,14 @@ def recompute(folder: LabelFolder) -> list[Anchor]:
         note = KNOWN if votes.model in paper["other_comparisons"] else ""
         references = _of(paper["comparison_percent"], votes) if first else None
         for word, reference in zip(OUTCOMES, references, strict=True) if references else ():
-            arguments = (*votes.name, word), first, _has("outcome", word), reference
-            add(PAPER_COMPARISONS, *arguments, _COMPARISONS_REACH, note=note)
+            name, hit = (*votes.name, word), _has("outcome", word)
+            add(PAPER_COMPARISONS, name, first, hit, reference, _COMPARISONS_REACH, note)
     for file in folder.failures:
         if file.labels:
             row = _of(published()["leaderboard"]["rows"], file)
-            arguments = file.name, file.labels, lambda one: one.failure not in ("a", "b")
-            add(IMPLEMENTED, *arguments, row and 100 * row[-1], note=_OTHER_MEASURE)
+            percents = row and 100 * row[-1]
+            compared = (_is_implemented, percents, _REACH, _OTHER_MEASURE)
+            add(IMPLEMENTED, file.name, file.labels, *compared)
     return found
 
 
@@ -189,6 +190,10 @@ def _has(field: str, value: str) -> Callable[[Any], bool]:
     return lambda one: bool(getattr(one, field) == value)
 
 
+def _is_implemented(label: Label) -> bool:
+    return label.failure not in ("a", "b")
+
+
 def _of(table: Mapping[str, Mapping[str, Any]], file: LabelFile[Any]) -> Any:
     return table.get(file.model, {}).get(file.prompt)
 
@@ -216,7 +221,7 @@ def _anchor(
     labels: Sequence[Entry],
     hit: Callable[[Entry], bool],
     reference: float | None = None,
-    reach: float = 0.005,
+    reach: float = _REACH,
     note: str = "",
 ) -> Anchor:
     rate = label_rate(labels, hit)

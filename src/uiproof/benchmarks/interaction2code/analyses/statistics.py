@@ -19,9 +19,9 @@ from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uiproof.benchmarks.interaction2code.analyses.outcomes import GROUPS, NO_TOPIC, group_of
+from uiproof.benchmarks.interaction2code.analyses.outcomes import GROUPS, group_of, topic_name
 from uiproof.benchmarks.interaction2code.graph import Graph, read_dataset
-from uiproof.benchmarks.interaction2code.summary import PROFILES
+from uiproof.benchmarks.interaction2code.summary import PROFILES, Profile
 from uiproof.errors import MissingDependencyError
 from uiproof.tables import MISSING, Table
 
@@ -93,7 +93,7 @@ class DatasetStatistics:
         """Return the pages whose HTML is there."""
         return [(page, page.source) for page in self.pages if page.source is not None]
 
-    def saliencies(self) -> dict[str, list[float]]:
+    def saliencies(self) -> dict[Profile, list[float]]:
         """Return the saliency of all interactions by profile, where it is known."""
         return {
             profile: [
@@ -144,7 +144,7 @@ def dataset_statistics(folder: Path) -> DatasetStatistics:
     pages = _rendered(graphs, [_page(graph) for graph in graphs], broken)
     return DatasetStatistics(
         pages=tuple(pages),
-        topics=_counted(_topic(graph) for graph in graphs),
+        topics=_counted(topic_name(graph.topic) for graph in graphs),
         frameworks=_counted(graph.framework for graph in graphs if graph.framework),
         actions=_counted(one.action.kind for one in interactions),
         tags=_counted(name for one in interactions for name in dict.fromkeys(one.tags)),
@@ -255,7 +255,7 @@ def _page(graph: Graph) -> PageStatistics:
     facts = source_facts(source.read_bytes()) if source.is_file() else None
     saliency = _measured(graph)
     return PageStatistics(
-        graph.page, _topic(graph), len(graph.interactions), facts, saliency=saliency
+        graph.page, topic_name(graph.topic), len(graph.interactions), facts, saliency=saliency
     )
 
 
@@ -298,10 +298,6 @@ def _rendered(
             except RenderError as error:
                 broken.append((graph.page, f"not rendered: {error.message}"))
                 yield page
-
-
-def _topic(graph: Graph) -> str:
-    return " ".join(graph.topic.split()).lower() or NO_TOPIC
 
 
 def _counted(names: Iterable[str]) -> dict[str, int]:
@@ -358,7 +354,7 @@ def element_counts(snapshot: Snapshot) -> tuple[int, int]:
     from uiproof.benchmarks.interaction2code.collect.explorer import can_be_used
     from uiproof.benchmarks.interaction2code.collect.findings import Tree
 
-    tree = Tree(snapshot)
+    tree = Tree(snapshot.elements)
     interactive = static = 0
     for element in snapshot.elements:
         around = tree.chain(element)[1:]

@@ -64,7 +64,7 @@ def write(
             pictures[source] = _smaller(finding.before)
         target = targets[finding] = str(len(pictures))
         pictures[target] = _smaller(finding.after)
-        around = tree if finding.opener is None else Tree(finding.snapshot)
+        around = tree if finding.opener is None else Tree(finding.snapshot.elements)
         imperative, gerund = phrases(finding, around)
         interactions.append(
             Interaction(
