@@ -77,21 +77,15 @@ def score_variants(
     in `out`. The other options are those of `score_interactions`.
     """
     path = dataset_of(dataset)
-    models = _model_folders(path, local(generated))
-    found = tuple(models) or all_variants(local(generated))
+    found = tuple(_model_folders(path, local(generated))) or all_variants(local(generated))
     if out is not None and len(found) > 1 and holds_run(out):
         raise UsageError(
             f"{out} is a run and cannot hold {len(found)} runs.",
             remedy="Give them another folder with --out.",
         )
     methods = replayed(path, local(generated), found, names=names, quiet=quiet)
-    score = partial(
-        score_answers,
-        BENCHMARK,
-        path,
-        how=_execution(path, contours, web, quiet, execution),
-        name=str(dataset),
-    )
+    how = _execution(path, contours, web, quiet, execution)
+    score = partial(score_answers, BENCHMARK, path, how=how, name=str(dataset))
     if len(methods) == 1:
         return Matrix((score(method=methods[0], out=out),), alone=True)
     steps = []

@@ -115,14 +115,14 @@ def score(
         (finished,) = matrix.runs
     else:
         finished = uiproof.score_interactions(dataset, generated, variant=variant, **options)
-    if json != "-":
+    if json == "-":
+        print_result(finished, json)
+    else:
         from uiproof.benchmarks.interaction2code.analyses.tables import score_table
 
         if json is not None:
             uiproof.write_json(finished, json)
         typer.echo(score_table(finished.summary))
-    else:
-        print_result(finished, json)
     exit_for([finished], quiet=quiet or json == "-", kept=out is not None)
 
 
@@ -220,11 +220,8 @@ def collect(
         typer.echo(f"Dropped of {found.tried} actions: {said}.", err=True)
     if found.missing:
         names = ", ".join(found.missing[:3]) + (", …" if len(found.missing) > 3 else "")
-        typer.echo(
-            f"Missing files ({len(found.missing)}): {names}. Name a folder that holds them with "
-            "--root.",
-            err=True,
-        )
+        text = f"Missing files ({len(found.missing)}): {names}."
+        typer.echo(f"{text} Name a folder that holds them with --root.", err=True)
     typer.echo(str(out))
 
 
@@ -232,19 +229,13 @@ def _outcomes_table(outcomes: Sequence[Outcome]) -> str:
     from uiproof.tables import Table, console
 
     reasons = sorted({reason for one in outcomes for reason in one.dropped})
-    rows = tuple(
-        (
-            one.page,
-            *(str(number) for number in (one.kept, one.tried)),
-            *(str(one.dropped.get(reason, 0)) for reason in reasons),
-            str(one.missing),
-            one.error,
-        )
-        for one in outcomes
-    )
+    rows = []
+    for one in outcomes:
+        dropped = [one.dropped.get(reason, 0) for reason in reasons]
+        rows.append((one.page, *map(str, (one.kept, one.tried, *dropped, one.missing)), one.error))
     header = ("page", "kept", "tried", *reasons, "missing files", "left out because")
     good = sum(not one.error for one in outcomes)
-    return console([Table(f"{good} of {len(outcomes)} pages collected", header, rows)])
+    return console([Table(f"{good} of {len(outcomes)} pages collected", header, tuple(rows))])
 
 
 def graph(

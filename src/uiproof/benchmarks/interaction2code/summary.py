@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal
 
 from uiproof.benchmark import Metric, Record, look_up
@@ -25,6 +26,12 @@ PROFILES: tuple[Profile, ...] = ("paper", "strict")
 FULL = ("clip", "ssim", "text")
 PART = ("clip", "ssim", "text", "position_before", "position_after")
 RATES = ("implemented", "usable")
+_KEYS = tuple(
+    f"{profile}.{part}.{name}"
+    for profile in PROFILES
+    for part, names in (("full", FULL), ("part", PART))
+    for name in names
+)
 UNSURE = "unsure"  # the flag of verdicts that a person should look at first
 _SIMILARITY = (-1.0, 1.0)  # CLIP and SSIM can say that two pictures are opposites
 
@@ -61,7 +68,7 @@ class _Columns:
     paths: list[Mapping[str, Any]] = field(default_factory=list)
 
     def add(self, record: Record) -> None:
-        for key in (*_keys(), *RATES):
+        for key in (*_KEYS, *RATES):
             value = look_up(record.scores, key)
             self.scores.setdefault(key, []).append(float("nan") if value is None else float(value))
         self.pages.append(str(record.details.get("page") or page_of(record.id)))
@@ -103,8 +110,10 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
         flags.update(record.flags)
         if record.error is not None:
             errors[record.error.code] += 1
-        for stage, taken in _seconds(record).items():
+        for stage, taken in record.seconds.items():
             seconds[stage] += taken
+        for step, taken in (record.details.get("seconds") or {}).items():
+            seconds[f"judge.{step}"] += float(taken)
     n = len(columns.pages)
     return {
         "benchmark": "interaction2code",
@@ -127,18 +136,6 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
         "errors": dict(sorted(errors.items())),
         "seconds": {stage: round(taken, 3) for stage, taken in sorted(seconds.items())},
     }
-
-
-def _keys() -> Iterable[str]:
-    for profile in PROFILES:
-        yield from (f"{profile}.full.{name}" for name in FULL)
-        yield from (f"{profile}.part.{name}" for name in PART)
-
-
-def _seconds(record: Record) -> dict[str, float]:
-    """Return the engine's measurements and the judge's own steps."""
-    steps = record.details.get("seconds") or {}
-    return {**record.seconds, **{f"judge.{step}": float(taken) for step, taken in steps.items()}}
 
 
 def _scores(columns: _Columns) -> dict[str, Any]:
@@ -171,13 +168,12 @@ def _implemented_only(columns: _Columns) -> dict[str, Any]:
 
 def _sure_only(columns: _Columns) -> dict[str, Any]:
     """Return the rates without the verdicts that a person should look at."""
-    pages = [page for page, sure in zip(columns.pages, columns.sure, strict=True) if sure]
-    rates: dict[str, Any] = {"n": len(pages)}
-    for name in RATES:
-        values = columns.scores.get(name, [])
-        chosen = [one for one, sure in zip(values, columns.sure, strict=True) if sure]
-        rates[name] = _rate(chosen, pages)
-    return rates
+    pages = list(compress(columns.pages, columns.sure))
+    rates = {
+        name: _rate(list(compress(columns.scores.get(name, []), columns.sure)), pages)
+        for name in RATES
+    }
+    return {"n": len(pages), **rates}
 
 
 def _mean(columns: _Columns, key: str, chosen: np.ndarray[Any, Any]) -> dict[str, Any] | None:

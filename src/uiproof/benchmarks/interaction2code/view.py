@@ -19,7 +19,7 @@ from uiproof.benchmarks.interaction2code.drawing import (
 )
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
-from uiproof.benchmarks.interaction2code.summary import UNSURE
+from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES, UNSURE
 from uiproof.browser.snapshots import Action
 from uiproof.engine.rundir import RunDirectory
 from uiproof.geometry import PixelBox
@@ -54,10 +54,6 @@ _STATE = Limits(pixels=130_000, bytes=8_000)
 _MOST_GRAPHS = 200
 _MARGIN = 24  # pixels around what changed
 _LONGEST = 400
-_SCORES = (
-    *(("full", name) for name in ("clip", "ssim", "text")),
-    *(("part", name) for name in ("clip", "ssim", "text", "position_before", "position_after")),
-)
 
 LabelledBox = tuple[str, PixelBox]  # class of its line, and where it is
 
@@ -353,14 +349,13 @@ def _chosen(cases: Sequence[InteractionCase], most: int) -> list[InteractionCase
 def _scores(record: Record) -> Markup:
     """Return a table of the scores in both profiles, closed at first."""
     rows = []
-    for part, name in _SCORES:
-        values = [
-            look_up(record.scores, f"{profile}.{part}.{name}") for profile in ("paper", "strict")
-        ]
-        cells = [tag("td", "–" if value is None else f"{value:.3f}") for value in values]
-        label = f"{'Full page' if part == 'full' else 'Part'} {name.replace('_', ' ')}"
-        rows.append(tag("tr", tag("th", label, scope="row"), *cells))
-    head = tag("tr", tag("td"), *(tag("th", name, scope="col") for name in ("paper", "strict")))
+    for part, names in (("full", FULL), ("part", PART)):
+        for name in names:
+            found = [look_up(record.scores, f"{profile}.{part}.{name}") for profile in PROFILES]
+            cells = [tag("td", "–" if value is None else f"{value:.3f}") for value in found]
+            label = f"{'Full page' if part == 'full' else 'Part'} {name.replace('_', ' ')}"
+            rows.append(tag("tr", tag("th", label, scope="row"), *cells))
+    head = tag("tr", tag("td"), *(tag("th", name, scope="col") for name in PROFILES))
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="numbers")
     return tag("details", tag("summary", "Scores"), table)
 
@@ -384,19 +379,10 @@ def _requests(record: Record) -> Iterator[Markup]:
 def _drawing(pane: Pane) -> Markup:
     if pane.picture is None or pane.region is None:
         return tag("p", "no picture", class_="missing quiet")
-    boxes = [
-        tag(
-            "rect",
-            x=box.left,
-            y=box.top,
-            width=box.width,
-            height=box.height,
-            class_=f"{layer} {kind}",
-        )
-        for kind, box in pane.boxes
-        for layer in ("halo", "line")
-    ]
-    region = pane.region
+    region, boxes = pane.region, []
+    for kind, box in pane.boxes:
+        place = {"x": box.left, "y": box.top, "width": box.width, "height": box.height}
+        boxes += [tag("rect", **place, class_=f"{layer} {kind}") for layer in ("halo", "line")]
     return tag(
         "svg",
         image(pane.picture, region),
@@ -408,22 +394,6 @@ def _drawing(pane: Pane) -> Markup:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Screenshot:
-    path: Path
-    whole: PixelBox
-
-    @classmethod
-    def of(
-        cls, run: RunDirectory, record: Record, name: str, pictures: Pictures
-    ) -> _Screenshot | None:
-        if name not in record.artifacts:
-            return None
-        path = run.artifact(record.artifacts[name])
-        size = pictures.size(path)
-        return None if size is None else cls(path, PixelBox(0, 0, *size))
-
-
 def _panes(run: RunDirectory, record: Record, pictures: Pictures) -> Iterator[Pane]:
     """Yield before, after and the difference, of the reference and of the generated page."""
     for side in SIDES:
@@ -431,54 +401,49 @@ def _panes(run: RunDirectory, record: Record, pictures: Pictures) -> Iterator[Pa
         if not facts:
             continue
         width = (facts.get("size") or [None])[0]
-        before = _Screenshot.of(run, record, f"{side}_before", pictures)
-        after = _Screenshot.of(run, record, f"{side}_after", pictures)
-        trigger = _boxes("truth", [facts.get("trigger")], before, width)
-        parts = _boxes("said", facts.get("parts") or [facts.get("region")], after, width)
-        for moment, picture, boxes in (("before", before, trigger), ("after", after, parts)):
-            label = f"{side} {moment}"
-            if picture is None:
-                yield Pane(label)
-            else:
-                number = pictures.add(Crop(picture.path, picture.whole, _WHOLE))
-                yield Pane(label, number, picture.whole, boxes)
-        label = f"{side} difference"
-        if before is None or after is None:
-            yield Pane(label)
+        found: dict[str, tuple[Path, PixelBox]] = {}
+        boxes = {
+            "before": ("truth", [facts.get("trigger")]),
+            "after": ("said", facts.get("parts") or [facts.get("region")]),
+        }
+        for moment, drawn in boxes.items():
+            file = record.artifacts.get(f"{side}_{moment}")
+            path = None if file is None else run.artifact(file)
+            size = None if path is None else pictures.size(path)
+            if path is None or size is None:
+                yield Pane(f"{side} {moment}")
+                continue
+            whole = PixelBox(0, 0, *size)
+            found[moment] = path, whole
+            number = pictures.add(Crop(path, whole, _WHOLE))
+            yield Pane(f"{side} {moment}", number, whole, _boxes(*drawn, whole, width))
+        if len(found) < 2:
+            yield Pane(f"{side} difference")
             continue
-        region = _boxes("said", [facts.get("region")], after, width)
-        around = _around(region[0][1], after.whole) if region else after.whole
-        yield Pane(label, pictures.add(Crop(after.path, around, _CHANGE, before.path)), around)
+        path, whole = found["after"]
+        region = _boxes("said", [facts.get("region")], whole, width)
+        around = _around(region[0][1], whole) if region else whole
+        number = pictures.add(Crop(path, around, _CHANGE, found["before"][0]))
+        yield Pane(f"{side} difference", number, around)
 
 
 def _around(box: PixelBox, whole: PixelBox) -> PixelBox:
-    return PixelBox(
-        max(box.left - _MARGIN, 0),
-        max(box.top - _MARGIN, 0),
-        min(box.right + _MARGIN, whole.right),
-        min(box.bottom + _MARGIN, whole.bottom),
-    )
+    left, top, right, bottom = box.left, box.top, box.right, box.bottom
+    wide = PixelBox(left - _MARGIN, top - _MARGIN, right + _MARGIN, bottom + _MARGIN)
+    return wide.intersection(whole) or whole
 
 
 def _boxes(
-    kind: str, found: Sequence[Any], picture: _Screenshot | None, width: int | None
+    kind: str, found: Sequence[Any], whole: PixelBox, width: int | None
 ) -> tuple[LabelledBox, ...]:
     """Return boxes that lie on a picture, given for a page that is `width` wide."""
-    boxes: list[LabelledBox] = []
-    if picture is None:
-        return ()
-    whole = picture.whole
     scale = whole.width / width if width else 1.0
-    for corners in found:
-        if not isinstance(corners, Sequence) or len(corners) != 4:
-            continue
-        left, top, right, bottom = (round(scale * float(value)) for value in corners)
-        box = PixelBox(
-            max(left, 0), max(top, 0), min(right, whole.right), min(bottom, whole.bottom)
-        )
-        if box.width > 0 and box.height > 0:
-            boxes.append((kind, box))
-    return tuple(boxes)
+    given = [
+        PixelBox(*(round(scale * float(value)) for value in corners))
+        for corners in found
+        if isinstance(corners, Sequence) and len(corners) == 4
+    ]
+    return tuple((kind, seen) for box in given if (seen := box.intersection(whole)) is not None)
 
 
 def _short(text: object) -> str:
