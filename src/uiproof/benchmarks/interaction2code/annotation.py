@@ -55,7 +55,7 @@ _HINTS = {
     "i": "only some of the effect is there",
     "j": "it looks alike and does not do it",
 }
-# The same as in docs/interaction2code-verifier.md, which the verifier follows.
+# As in docs/interaction2code-verifier.md, which the verifier follows.
 _GUIDELINES = (
     ("none, d, e", "usable"),
     ("a, b, h, j", "not usable"),

@@ -72,7 +72,7 @@ def score_variants(
         uiproof.score_variants("dataset", "dataset", names={"gpt": "GPT-4o"}, out="runs/published")
 
     A variant is what follows the number in `PAGE/result/K-PROMPT_prompt-MODEL.html`, or the folder
-    in `MODEL/PAGE.html`. Each is a run of its own, in a folder of its own below `out`; tables show
+    in `MODEL/PAGE.html`. Each is a separate run in its own folder below `out`; tables show
     them by model and prompt. Where there is only one page for each interaction, there is one run,
     in `out`. The other options are those of `score_interactions`.
     """
@@ -129,7 +129,7 @@ def replayed(
 
 def _model_folders(dataset: Path, generated: Path) -> dict[str, Path]:
     if not BENCHMARK.recognises(dataset):
-        return {}  # said by `replayed`
+        return {}  # `replayed` raises the error
     return model_folders(generated, {page.page for page in read_dataset(dataset)})
 
 

@@ -294,7 +294,7 @@ def _write_edited(graph: Graph, page: EditedPage, sizes: Mapping[str, Size], fol
     all_nodes = {node for one in graph.interactions for node in (one.source, one.target)}
     drawn = {path(node).name for node in all_nodes for path in (graph.screenshot, graph.marked)}
     drawn |= {FILE, *(graph.crop(one.id).name for one in graph.interactions)}
-    # What is drawn by hand is better than what we would draw in the same place.
+    # Marks drawn by hand are better than ours in the same place.
     drawn -= {graph.marked(node).name for node in nodes - redrawn}
     drawn -= {graph.crop(one.id).name for one in kept if one.target not in redrawn}
     for file in _files(graph.folder, ""):  # also the page that was explored

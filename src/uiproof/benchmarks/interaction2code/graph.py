@@ -8,9 +8,9 @@ and written without them:
                /0_mark.png …         the same with a red frame around the trigger or the effect
                /interaction_1.png …  what an interaction changed, cut out by hand
 
-An interaction may also carry fields of our own: `kind`, `value`, `trigger` and `effect` (boxes as
-`[left, top, right, bottom]` in pixels), and `steps`, what is done before its own action, each with
-`kind`, `value` and `action`; a page may carry `viewport`. Other fields are kept in `extra` and
+An interaction may also have fields that we added: `kind`, `value`, `trigger` and `effect` (boxes as
+`[left, top, right, bottom]` in pixels), and `steps` before the action itself, each with
+`kind`, `value` and `action`; a page may have `viewport`. Other fields are kept in `extra` and
 written again. Pages of WebVIA are read as well (`webvia.py`).
 """
 
@@ -51,7 +51,7 @@ _MARKED = "0_mark.png"
 _PICTURES = r"\d+(?:_mark)?|interaction_\d+"  # stems of the pictures of a page folder
 _PREDICTION = re.compile(r"\d+(?:[-_].+)?", re.DOTALL)  # stems of pages for one interaction
 _DEPTH = 3  # how far below a folder its pages may lie
-_REMEDY = "docs/interaction2code.md says how a page lies on disk."
+_REMEDY = "docs/interaction2code.md describes the layout of a page folder."
 # Our names for the fields of an interaction, and how files spell them.
 _FIELDS = {
     **{"src": "src", "source": "src", "dst": "dst", "target": "dst", "action": "action"},
@@ -154,10 +154,10 @@ def recognises(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TruthFiles:
-    """The files that show a generated page the truth: `path in files` tells.
+    """The files that would show a generated page the truth; test with `path in files`.
 
     They are files of page folders: that of the case, and any other that the page may lie in or
-    above. What may be loaded from such a folder is said in `uiproof.benchmarks.withholding`.
+    above. `uiproof.benchmarks.withholding` lists what may be loaded from such a folder.
     """
 
     folder: Path  # of the case's page
@@ -213,7 +213,7 @@ def read_dataset(path: Path) -> tuple[Graph | BrokenPage, ...]:
     names = [folder.resolve().name for folder in folders]
     pages: list[Graph | BrokenPage] = []
     for folder, name in zip(folders, names, strict=True):
-        # Folders of one name in different places are told apart by where they are.
+        # Folders of the same name are distinguished by their paths.
         page = name if names.count(name) == 1 else "-".join(folder.relative_to(path).parts)
         try:
             pages.append(read_graph(folder, page=page))

@@ -1,4 +1,4 @@
-"""Methods without a model: a tracing, and pages that exist already, found by their names.
+"""Methods without a model: a tracing, and existing pages, found by their names.
 
     GENERATED/101/3-direct_prompt-gpt.html          for interaction 3 of page 101
     GENERATED/101/result/3-direct_prompt-gpt.html   the same, as published
@@ -61,7 +61,7 @@ def method(name: str) -> Method[Question, Answer]:
 class Blueprint(Method[Question, Answer]):
     """Traces the page before and plays back the pixels of the effect."""
 
-    concurrency = 2  # it is bound by the processor; OCR lets other threads work meanwhile
+    concurrency = 2  # CPU-bound, but OCR releases the GIL
 
     def __init__(self, form: Form = "single") -> None:
         self.form = form
@@ -108,7 +108,7 @@ class _Predictions:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Return the variants that there are, by model and prompt."""
+        """Return the variants, ordered by model and prompt."""
         found = {one.variant for many in self.single.values() for one in many}
         return tuple(sorted(found, key=_order))
 
@@ -167,7 +167,7 @@ class Replay(Method[Question, Answer]):
         return _prompt_and_model(taken[0]) if len(taken) == 1 else None
 
     def key(self, case_id: str) -> str | None:
-        """Return a digest of the prediction, so that a changed or added one is scored anew."""
+        """Return a digest of the prediction, so that a changed or added one is scored again."""
         prediction = self._prediction(case_id)
         if prediction is None:
             return "missing"

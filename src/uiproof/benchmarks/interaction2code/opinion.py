@@ -102,7 +102,7 @@ def second_opinion(
 
 
 def opinion_in(text: str) -> Opinion:
-    """Return the last JSON object of an answer that says something about the interaction.
+    """Return the opinion in the last JSON object of an answer that holds one.
 
     Raises `AnswerError` where there is none.
     """

@@ -298,7 +298,7 @@ class Prompted(Method[Question, Answer]):
         for number, one in enumerate(every, start=1):
             start: Parts = ()
             after: Image | Parts = ()
-            # What is acted on is not marked on the picture after an earlier interaction.
+            # The picture after an earlier interaction does not mark this element.
             if one not in here and (marked or one.follows is None):
                 picture = _picture_before(one, marked=marked)
                 start = fill("parts/start", id=_id(number), before=picture)
@@ -464,7 +464,7 @@ def fill(template: str, /, **fillings: str | int | Image | Parts) -> Parts:
 
 
 def _filled(words: str, /, **fillings: str | int | Image | Parts) -> Parts:
-    """Fill the slots of a text; fillings have no slots, so a page may hold braces of its own."""
+    """Fill the slots of a text; fillings have no slots, so a page may contain braces."""
     parts: list[str | Image] = []
     for number, piece in enumerate(SLOT.split(words)):
         filling = fillings[piece] if number % 2 else piece

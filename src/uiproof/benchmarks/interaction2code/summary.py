@@ -3,8 +3,7 @@
 Interactions of one page are alike, so intervals are over pages. A failed case is in every mean
 with 0. What a page does not implement counts 0 in the interaction part, and the same means without
 these interactions are in `implemented_only`; rates without verdicts that are unsure are in
-`sure_only`. Positions that a data set does not tell are left out,
-as their `n` says.
+`sure_only`. Positions that a data set does not give are left out; their `n` is smaller.
 """
 
 from __future__ import annotations
@@ -139,7 +138,7 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
 
 
 def _scores(columns: _Columns) -> dict[str, Any]:
-    import numpy as np  # not above: naming a benchmark must not cost what summing it up does
+    import numpy as np  # imported late: listing benchmarks must stay fast
 
     everything = np.ones(len(columns.pages), dtype=bool)
     made: dict[str, Any] = {
@@ -182,13 +181,13 @@ def _mean(columns: _Columns, key: str, chosen: np.ndarray[Any, Any]) -> dict[str
     from uiproof.stats.intervals import clustered_mean
 
     if "position" in key:
-        # Some interactions have no mark to measure from; that is no matter of the generated page.
+        # Some interactions have no mark to measure from, whatever was generated.
         chosen = chosen & ~np.isnan(np.array(columns.scores.get(key, [])))
     values = np.array(columns.scores.get(key, []))[chosen]
     failed = np.array(columns.failed, dtype=bool)[chosen]
     implemented = np.array(columns.scores.get("implemented", []))[chosen] == 1
     missing = np.isnan(values)
-    # What is 0 because nothing is there was not looked at: it does not make a score measured.
+    # A 0 for something that is missing is not a measurement.
     looked_at = implemented if ".part." in key else ~failed
     if missing.all() or (looked_at.any() and missing[looked_at].all()):
         return None

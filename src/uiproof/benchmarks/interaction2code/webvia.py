@@ -33,7 +33,7 @@ PAGE_FILE = "graph.json"
 SET_FILE = "data.jsonl"
 WINDOW = (1920, 1080)  # in which the pages were shown; their pictures were scaled down after that
 _MOST_STEPS = 50
-_REMEDY = "docs/interaction2code.md describes how WebVIA lies on disk."
+_REMEDY = "docs/interaction2code.md describes the files of WebVIA."
 # What a page calls its images and operations in its own file, and in the file of all pages.
 _IMAGES = ("images", "image_list")
 _OPERATIONS = ("operations", "operation_info")
@@ -113,11 +113,11 @@ def _folder(file: Path, content: Mapping[str, Any]) -> Path:
     images = [one for one in _listed(content, _IMAGES) if isinstance(one, str)]
     first = PurePosixPath(images[0] if images else "")
     if not images or ".." in first.parts or first.is_absolute():
-        raise InputError(f"{file}: page {content.get('id')} has no pictures of its own.")
+        raise InputError(f"{file}: page {content.get('id')} has no pictures.")
     for root in (file.parent, file.parent.parent):
         if (root / first).is_file():
             return (root / first).parent
-    return (file.parent / first).parent  # what is missing is said of each interaction
+    return (file.parent / first).parent  # missing files are reported for each interaction
 
 
 def _graph(content: Mapping[str, Any], page: str, folder: Path) -> Graph:
@@ -145,7 +145,7 @@ def _interaction(id_: str, operation: Any, order: str) -> Interaction:
     listed = operation.get("dom_info_list") or [operation.get("dom_info")]
     elements = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     if not elements or len(elements) != len(listed) or len(elements) > _MOST_STEPS:
-        raise InputError(f"operation {id_} does not say what is acted on.")
+        raise InputError(f"operation {id_} does not name its element.")
     said = order.split("， ") if len(elements) > 1 else [order]
     if len(said) != len(elements):
         said = [""] * len(elements)  # a comma in a text: values fall back to defaults
@@ -170,7 +170,7 @@ def _node(id_: str, path: Any) -> str:
 
 
 def _step(element: Mapping[str, Any], said: str) -> Step:
-    """Return what is done with an element, as a sentence in English with its own name in quotes."""
+    """Return the action on an element, and an English sentence that quotes its name."""
     given = element.get("attrs")
     attributes = given if isinstance(given, dict) else {}
     tag, kind = str(element.get("tag") or "").lower(), attributes.get("type")
@@ -240,7 +240,7 @@ class PublishedVerdicts:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Return the models that there are verdicts about."""
+        """Return the models with verdicts."""
         return tuple(dict.fromkeys(one.model for one in self.found))
 
 

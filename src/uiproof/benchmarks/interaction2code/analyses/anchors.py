@@ -41,7 +41,7 @@ PAPER_USABILITY = "Usability on the 97 pages of version 1 (Fig. 6b)"
 FAILURE_USABILITY = "Usability by type of failure on the 97 pages of version 1 (Table 7)"
 FAILURE_SHARES = "Distribution of failures on the 97 pages of version 1 (Fig. 9)"
 
-KNOWN = "known"  # the published labels are known to say something else than the paper
+KNOWN = "known"  # the published labels are known to disagree with the paper
 _PUBLISHED = Path(__file__).with_name("published.json")
 _OTHER_MEASURE = "another measure"
 _INCOMPLETE = "not all of the paper's models and prompts are here"
@@ -51,10 +51,10 @@ _REACH, _SHARES_REACH, _COMPARISONS_REACH = 0.005, 0.01, 2.0
 _NOISE = 1e-9
 _NOTES = {
     PAPER_COMPARISONS: (
-        "What is within 2 points is taken for the same, a reach that was chosen after the "
+        "Differences of up to 2 points count as agreement, a tolerance that was chosen after the "
         "differences were seen: no rule of rounding gives all of these whole percents.",
         "The published files of gpt differ from the paper by 5 to 26 points; why is not "
-        "documented. Known, and not held against the labels.",
+        "documented. Known, and does not count as a disagreement.",
     ),
     PAPER_USABILITY: (
         "The paper's numbers are those of the labels rounded up to whole percent.",
@@ -62,8 +62,8 @@ _NOTES = {
         "choice of those tried that gives all seven usabilities of Table 7.",
     ),
     FAILURE_USABILITY: (
-        "The paper has 0 for a, h and j; the published labels do not. Known, and not held against "
-        "the labels.",
+        "The paper has 0 for a, h and j; the published labels do not. Known, and does not count as "
+        "a disagreement.",
         "In the files 3 is (d) and 4 is (c), as their tool has it and not as their README says.",
         IMPACT_NOTE,
     ),
@@ -88,7 +88,7 @@ class Anchor:
     low: float | None
     high: float | None
     published: float | None = None
-    agrees: bool | None = None  # None: there is nothing to hold it against
+    agrees: bool | None = None  # None: nothing comparable was published
     note: str = ""
 
     @property

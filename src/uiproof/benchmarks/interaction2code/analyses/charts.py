@@ -228,13 +228,13 @@ def _implemented(models: Mapping[str, Sequence[Outcome]], topics: int) -> Chart:
 def _with_rest(
     name: str, shares: list[float], colour: str, rest: str = ""
 ) -> dict[str, tuple[list[float], str]]:
-    """Return the parts of bars: some shares, and what is missing to 1."""
+    """Return the parts of bars: some shares, and the rest up to 1."""
     others = [1 - share for share in shares]
     return {name: (shares, colour), rest or f"not {name}": (others, GREY)}
 
 
 def _failures(counts: Mapping[str, Sequence[str]], note: str) -> Chart:
-    """Draw Fig. 9: a panel for each model, what is most frequent on top."""
+    """Draw Fig. 9: a panel for each model, the most frequent failure on top."""
 
     def fill(figure: Figure) -> None:
         panels = _panels(figure, len(counts))
@@ -322,7 +322,7 @@ def _window(size: tuple[int, int], boxes: Iterable[Sequence[int]]) -> tuple[int,
     width = min(width, size[0])
     height = min(width * high / wide, size[1])
     x = min(max((left + right - width) / 2, 0), size[0] - width)
-    # What is taller than its part is shown from its top.
+    # Boxes that are too tall are shown from their top.
     y = (top + bottom - height) / 2 if bottom - top <= height else top - _AROUND
     y = min(max(y, 0), size[1] - height)
     return round(x), round(y), round(x + width), round(y + height)
@@ -449,7 +449,7 @@ def _magnification(series: Sequence[Sequence[Results]], profile: Profile) -> Cha
 
 
 def _reached(one: Results) -> tuple[float, str]:
-    """Return where a run stands in Fig. 12, and what is said about it there."""
+    """Return the position of a run on the x axis of Fig. 12, and its tick label."""
     asked = one.prompt.magnification if one.prompt else 1.0
     if asked == 1:
         return 1.0, "1x"

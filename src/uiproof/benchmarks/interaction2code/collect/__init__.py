@@ -36,7 +36,7 @@ _MOST_OPENERS = 4  # interactions whose opened parts are explored
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """A page that was explored: its graph, and what is not in it."""
+    """An explored page: its graph, and what was left out of it."""
 
     graph: Graph
     tried: int  # actions
@@ -146,22 +146,14 @@ def collect_pages(
             continue
         try:
             found = collect_page(source, out / name, progress=progress, **options)
+            kept, missing = len(found.graph.interactions), len(found.missing)
+            done[name] = Outcome(name, str(source), kept, found.tried, found.dropped, missing)
         except UiproofError as error:
-            outcome = Outcome(name, str(source), error=error.message)
-        else:
-            outcome = Outcome(
-                name,
-                str(source),
-                kept=len(found.graph.interactions),
-                tried=found.tried,
-                dropped=found.dropped,
-                missing=len(found.missing),
-            )
-        done[name] = outcome
+            done[name] = Outcome(name, str(source), error=error.message)
         out.mkdir(parents=True, exist_ok=True)
         content = json.dumps({one.page: asdict(one) for one in done.values()}, indent=1)
         write_atomic(out / OUTCOMES, content.encode())
-        yield outcome
+        yield done[name]
 
 
 def is_address(source: str | Path) -> bool:
@@ -175,7 +167,7 @@ def is_many(sources: Sequence[str | Path]) -> bool:
 
 
 def _named(sources: Iterable[str | Path]) -> dict[str, str | Path]:
-    """Return the pages of all sources, each with a name of its own for its folder."""
+    """Return the pages of all sources, by a unique name for their folders."""
     from uiproof.benchmarks.interaction2code.collect.pages import pages_below
 
     pages: list[str | Path] = []

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from uiproof.browser.source import PageSource
     from uiproof.browser.stage import Stage
 
-_ENOUGH_ALIKE = 2  # elements made by one rule that all did the same kind of thing
-_ENOUGH_NOTHING = 4  # elements made by one rule none of which did anything
-_ENOUGH_GUESSED = 3  # the same where nothing says that they could do something
-_ENOUGH_PARTS = 12  # parts of one component that are tried, all of which did the same kind of thing
+_ENOUGH_ALIKE = 2  # elements of one rule that all had the same effect
+_ENOUGH_NOTHING = 4  # elements of one rule without any effect
+_ENOUGH_GUESSED = 3  # the same where nothing suggests an effect
+_ENOUGH_PARTS = 12  # parts of one component that all had the same effect
 _MOST_OPENED = 10  # actions on what one interaction opened
 _CLICKS = frozenset({"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick"})
 HOVERS = frozenset(
@@ -93,7 +93,7 @@ _SLIGHT = re.compile(
 class Explorer:
     """Acts on a page and yields findings.
 
-    A page on which an action changed nothing is used for the next one; any other is loaded anew, so
+    A page on which an action changed nothing is used for the next one; otherwise it is reloaded, so
     that no action sees the effects of another. With `opener`, the page is explored as that
     interaction leaves it, and only what it opened is acted on.
     """
@@ -119,7 +119,7 @@ class Explorer:
         self.picture = stage.screenshot()
         self.tree = Tree(self.start.elements)
         scripts = _code_of(self._source)
-        self._hovers = "hover" in scripts  # without this word only listeners notice a pointer
+        self._hovers = "hover" in scripts  # else only listeners react to the pointer
         hovered = hovered_elements(stage, scripts)
         self._hovered_rules = {
             self.tree.rule_key(one) for one in self.start.elements if one.ref in hovered
@@ -143,7 +143,7 @@ class Explorer:
             try:
                 found = [one for one in self._try(candidate) if not is_trivial(one)]
             except RenderError:
-                self._drop()  # the page took its browser along, or hangs; the others go on
+                self._drop()  # the page crashed its browser, or hangs; go on with the others
                 found = []
             acted = next((one for one in found if one.action.kind == candidate.action.kind), None)
             self._results[self._group(candidate)].append((candidate.element.label, acted))
@@ -227,7 +227,7 @@ class Explorer:
         changed = changes(start, later)
         visuals = visual_categories(changed, events, before=start, after=later, trigger=element)
         if not visuals and changed == Changes() and strong_difference(hovered, after):
-            visuals = ("color",)  # something drawn, as on a canvas: only pixels tell of it
+            visuals = ("color",)  # drawn, as on a canvas: only pixels differ
         if action.kind == "select":
             same = (one for one in later.elements if one.ref == element.ref)
             value = next((one.state.get("selected") for one in same), None)
@@ -294,7 +294,7 @@ class Candidate:
 
     element: Element
     action: Action
-    sure: bool = True  # whether the element itself says that it can be acted on
+    sure: bool = True  # whether the element itself looks interactive
 
 
 def candidates(
@@ -421,7 +421,7 @@ def is_clickable(element: Element, tree: Tree) -> bool:
 
 
 def can_be_used(element: Element, tree: Tree) -> bool:
-    """Return whether an element says by itself that a person can act on it in any way."""
+    """Return whether an element is interactive by its tag, role, listeners or attributes."""
     if element.tag in _FRAMES:
         return False
     return (
@@ -523,7 +523,7 @@ def hovered_elements(stage: Stage, styles: str) -> list[int]:
         try:
             element = stage.find(selector)
         except (RenderError, BrowserError):
-            continue  # it was no selector after all
+            continue  # not a valid selector
         if element is not None and element.box.area > 0:
             refs.append(element.ref)
     return refs

@@ -32,8 +32,8 @@ _BY_VISUAL = {
     **{"new window": 1.0, "new component": 0.8, "switch": 0.7, "position": 0.6, "new page": 0.6},
     **{"text": 0.5, "size": 0.5, "color": 0.4},
 }
-# Roles and states by which an element says that it is a part of a component: each part is an
-# interaction of its own, and they mean more than links of the site around the component.
+# Roles and states of parts of a component: each part is a separate interaction, and they mean
+# more than links of the site around the component.
 _PART_ROLES = frozenset(
     {
         *("tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "switch", "checkbox"),
@@ -45,7 +45,7 @@ _PART_BONUS = 0.5
 _LINK_COST = 0.5
 _OPENED_SHARE = 0.6  # of its worth counts for an interaction inside what another one opened
 _REPEATED_SHARE = 0.8  # the same for each further interaction of elements made by one rule
-# Few pages have many of these, so that those that there are should not be lost among the clicks.
+# These are rare, and should not be lost among the clicks.
 _BY_KIND = {"type": 0.3, "select": 0.4, "drag": 0.4, "key": 0.3, "scroll": 0.2}
 
 
@@ -59,7 +59,7 @@ class Finding:
 
     element: Element
     action: Action
-    sure: bool  # the element itself says that it can be acted on
+    sure: bool  # the element itself looks interactive
     before: bytes  # PNG of the page as it was loaded
     after: bytes
     hovered: bytes  # PNG; the same as `before` for everything but clicks
@@ -91,7 +91,7 @@ class Finding:
 
 
 def is_part(element: Element) -> bool:
-    """Return whether an element says by role or state that it is a part of a component."""
+    """Return whether an element is a part of a component by its role or state."""
     return (
         element.role in _PART_ROLES
         or element.tag == "summary"
@@ -121,7 +121,7 @@ def is_trivial(finding: Finding) -> bool:
     if finding.after == finding.hovered or not finding.visuals:
         return True
     if changes == Changes():
-        return False  # only pixels tell of it, and enough of them
+        return False  # only pixels differ, and enough of them
     if kind != "scroll" and finding.later.scroll != finding.snapshot.scroll:
         return True  # a link to further down
     if kind == "scroll":
@@ -140,7 +140,7 @@ def strong_difference(before: bytes, after: bytes) -> bool:
 
 
 def _content_changed(finding: Finding) -> bool:
-    """Return whether anything came, went or was written anew."""
+    """Return whether anything appeared, vanished or changed its text."""
     if {"new window", "text"} & set(finding.visuals):
         return True
     looks = (*finding.changes.appeared, *finding.changes.vanished)
@@ -308,9 +308,9 @@ def _prefers(new: Finding, old: Finding, tree: Tree) -> bool:
         if is_control != (category_of(old.element) in _CONTROLS):
             return is_control
     elif not new.sure:
-        # Only something further up listens, for what is right below the pointer.
+        # Only an ancestor listens, for whatever is below the pointer.
         return tree.is_in(new.element, old.element)
-    # What is around: a card rather than its title, a button rather than its icon.
+    # The outer one: a card rather than its title, a button rather than its icon.
     return tree.is_in(old.element, new.element)
 
 

@@ -55,7 +55,7 @@ _FILE_NAME = re.compile(r"""[\w\-./%~@+ ]*[\w\-%~@+]\.[A-Za-z0-9]{2,5}\b""")
 _QUOTED = re.compile(r"""["'(=]\s*([^"'()<>\n]{1,300})""")
 _PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp"})
 _FILMS = frozenset({".mp4", ".webm", ".ogv", ".mov", ".m4v", ".mp3", ".ogg", ".wav"})
-_PLACEHOLDER = "placeholder.png"  # stands in for pictures that cannot be had
+_PLACEHOLDER = "placeholder.png"  # replaces pictures that are not available
 _DEFAULT_SIZE = (320, 200)
 _GROUND, _STROKE = (214, 218, 224), (176, 182, 192)
 _MOST_PIXELS = 40_000_000
@@ -69,7 +69,7 @@ _FETCHED_BYTES = 150_000_000
 _FETCHED_BYTES_EACH = 25_000_000
 _SECONDS = 60.0  # for the whole page
 _SECONDS_EACH = 20.0
-_QUIET_SECONDS = 1.5  # without a request: the page has what it wants
+_QUIET_SECONDS = 1.5  # without a request: the page is complete
 _SITES = "sites"  # the folder for files of other sites
 _TEXT_TYPE = re.compile(r"text/|javascript|json|xml|css")
 _ODD = re.compile(r"[^\w\-.~@+]")
@@ -80,11 +80,11 @@ def prepare(
 ) -> PageSource:
     """Copy a page, a file or the `index.html` of a folder, into an empty folder, made ready.
 
-    Only the files that it names come along, or `everything` in its folder. Files above its folder
-    (`../shared/menu.js`) come along as far as they are in `root`.
+    Only the files that it names are copied, or `everything` in its folder. Files above its folder
+    (`../shared/menu.js`) are copied if they are in `root`.
     """
     page = _page_of(source)
-    original = replace(PageSource.from_file(page), trusted=True)  # it is the user's own choice
+    original = replace(PageSource.from_file(page), trusted=True)  # the user chose it
     html = cut_links(original.text)
     if everything:
         files = [path for path in page.parent.rglob("*") if path.is_file() and path != page]
@@ -103,7 +103,7 @@ def prepare(
 
 
 def missing_files(source: Path, *, root: Path | None = None) -> list[str]:
-    """Return the scripts, styles and pictures that a page names and that cannot be had."""
+    """Return the scripts, styles and pictures that a page names and that are missing."""
     page = _page_of(source)
     within = _root(page, root)
     missing: dict[str, None] = {}
@@ -180,7 +180,7 @@ def _files_of(page: Path, root: Path) -> list[Path]:
             if len(seen) > _COPIED_FILES or size > _COPIED_BYTES:
                 raise InputError(
                     f"{page} uses more than {_COPIED_FILES} files or {_COPIED_BYTES // 10**6} MB.",
-                    remedy="Put the page and what it needs into a folder of its own.",
+                    remedy="Put the page and its files into a separate folder.",
                 )
             seen[file] = None
             if file.suffix.lower() in _TEXT_SUFFIXES:
@@ -250,7 +250,7 @@ def fetch(url: str, folder: Path, *, viewport: tuple[int, int]) -> Path:
     """Load a page as a browser does and keep all that it asked for. Return its file.
 
     Only what can be asked for without a body (GET) is fetched; a page that needs a login, or an
-    answer that changes, will not come alive again.
+    answer that changes, does not work as a copy.
     """
     import httpx
 

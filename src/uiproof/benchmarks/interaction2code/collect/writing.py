@@ -32,7 +32,7 @@ _NOUNS = {
     **{"video": "video", "iframe": "frame", "dialog": "dialog"},
 }
 _WHOLES = frozenset({"button", "link", "summary"})  # everything on them is their name
-_BLOCK_AREA = 20_000  # square pixels of what is called a block, and not an item
+_BLOCK_AREA = 20_000  # square pixels above which an item is called a block
 
 
 def write(
