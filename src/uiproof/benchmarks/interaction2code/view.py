@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -164,22 +164,13 @@ class Interactions(CardView[InteractionCase]):
         yield '<section aria-labelledby="graphs-title">'
         yield tag("h2", "Interaction graphs", id="graphs-title")
         for page, drawn in self._graphs.items():
-            count = f"{len(drawn.graph.interactions)} interactions"
+            count = tag("span", f"{len(drawn.graph.interactions)} interactions", class_="quiet")
+            drawing = graph_svg(drawn.graph, partial(self._thumbnail, drawn), name=f"{drawn.id}-to")
             label = f"Interaction graph of {page}"
-            yield tag(
-                "details",
-                tag("summary", page, " ", tag("span", count, class_="quiet")),
-                tag(
-                    "div",
-                    graph_svg(drawn.graph, partial(self._thumbnail, drawn), name=f"{drawn.id}-to"),
-                    class_="scroll",
-                    tabindex=0,
-                    role="region",
-                    aria_label=label,
-                ),
-                id=drawn.id,
-                class_="page-graph",
-            )
+            scroll = {"class_": "scroll", "tabindex": 0, "role": "region", "aria_label": label}
+            summary = tag("summary", page, " ", count)
+            shown = tag("div", drawing, **scroll)
+            yield tag("details", summary, shown, id=drawn.id, class_="page-graph")
         yield "</section>"
 
     def _thumbnail(self, drawn: _DrawnGraph, node: str) -> tuple[Mapping[str, str | int], int]:
@@ -276,8 +267,7 @@ class Interactions(CardView[InteractionCase]):
         badge = tag("span", "usable" if case.usable else "not usable", class_=f"badge {colour}")
         unsure = tag("span", "unsure", class_="badge warn") if case.unsure else ""
         lines = [tag("p", badge, unsure, self.label(case.failure), class_="verdict")]
-        sentence = details.get("sentence") or (details.get("action") or {}).get("kind") or ""
-        lines.append(tag("p", _short(sentence), class_="instruction", dir="auto"))
+        lines.append(tag("p", _sentence(record), class_="instruction", dir="auto"))
         if run is not None:
             lines.append(tag("p", run, class_="small"))
         tags, effects = (", ".join(details.get(key) or ()) for key in ("tags", "visuals"))
@@ -303,40 +293,35 @@ class _DrawnGraph:
 
 def _graphs(runs: Sequence[RunDirectory]) -> dict[str, _DrawnGraph]:
     """Return the graphs of all pages with several interactions, by page."""
-    edges: dict[str, dict[str, Interaction]] = {}
-    states: dict[str, dict[str, Path]] = {}
+    edges: dict[str, dict[str, Interaction]] = defaultdict(dict)
+    states: dict[str, dict[str, Path]] = defaultdict(dict)
     for run in runs:
         for record in run.records():
-            details, places = record.details, record.artifacts
-            paths = [places.get(f"reference_{moment}", "") for moment in ("before", "after")]
+            details = record.details
+            files = [record.artifacts.get(f"reference_{when}", "") for when in ("before", "after")]
             page, number = details.get("page"), str(details.get("interaction"))
-            kept = all(path.startswith("references/") for path in paths)
-            if not kept or not isinstance(page, str):
+            if not isinstance(page, str) or not all(f.startswith("references/") for f in files):
                 continue
-            ends = [run.artifact(path) for path in paths]
-            for end in ends:
-                states.setdefault(page, {}).setdefault(end.stem, end)
-            edges.setdefault(page, {})[number] = Interaction(
-                number,
-                ends[0].stem,
-                ends[1].stem,
-                Action("click"),
-                _short(details.get("sentence") or (details.get("action") or {}).get("kind") or ""),
-                visuals=tuple(map(_short, details.get("visuals") or ())),
+            before, after = (run.artifact(file) for file in files)
+            for end in (before, after):
+                states[page].setdefault(end.stem, end)
+            visuals = tuple(map(_short, details.get("visuals") or ()))
+            edges[page][number] = Interaction(
+                *(number, before.stem, after.stem, Action("click"), _sentence(record)),
+                visuals=visuals,
             )
     several = [page for page, found in edges.items() if len(found) > 1]
-    return {
-        page: _DrawnGraph(
-            f"graph-{place}",
-            Graph(page, Path(), tuple(sorted(edges[page].values(), key=_number))),
-            states[page],
-        )
-        for place, page in enumerate(several[:_MOST_GRAPHS])
-    }
+    graphs = {}
+    for place, page in enumerate(several[:_MOST_GRAPHS]):
+        ordered = sorted(edges[page].values(), key=lambda one: (len(one.id), one.id))
+        graph = Graph(page, Path(), tuple(ordered))
+        graphs[page] = _DrawnGraph(f"graph-{place}", graph, states[page])
+    return graphs
 
 
-def _number(one: Interaction) -> tuple[int, str]:
-    return len(one.id), one.id
+def _sentence(record: Record) -> str:
+    details = record.details
+    return _short(details.get("sentence") or (details.get("action") or {}).get("kind") or "")
 
 
 def _chosen(cases: Sequence[InteractionCase], most: int) -> list[InteractionCase]:

@@ -55,6 +55,7 @@ NOT_MEASURED = "not measured"
 CategoryKind = Literal["tags", "visuals"]
 Number = float | Interval | str | None
 _RATES = ("IR %", "UR %")
+_FULL = tuple(key for key in KEYS if key.startswith("full."))
 _PART = tuple(key for key in KEYS if key.startswith("part."))
 _RATE_NOTE = (
     "IR: implemented, UR: usable, as the program judges; in brackets 95 % intervals over pages."
@@ -100,12 +101,15 @@ def model_table(
         found = ()  # it would be the other table again, or empty
     for model in dict.fromkeys(one.model for one in found):
         runs = [one for one in found if one.model == model]
-        rows = [_numbers(one, profile, counted) for one in runs]
-        for one, numbers in zip(runs, rows, strict=True):
-            n = sum(counted == "all" or outcome.implemented for outcome in one.outcomes)
+        rows = []
+        for one in runs:
+            chosen = [o for o in one.outcomes if counted == "all" or o.implemented]
+            page, part = _means(one.outcomes, profile, _FULL), _means(chosen, profile, _PART)
+            implemented = rate(one.outcomes, lambda outcome: outcome.implemented)
+            rows.append([*page, *part, implemented, _usable(chosen)])
             groups = (f"model {model}", *(["averages"] if len(runs) == 1 else []))
-            name = (model, one.prompt_name, f"{n:,}")
-            lines.add(name, numbers, *(() if one.assisted else groups))
+            name = (model, one.prompt_name, f"{len(chosen):,}")
+            lines.add(name, rows[-1], *(() if one.assisted else groups))
         if len(rows) > 1:
             lines.add((model, AVERAGE, ""), _average(rows), "averages")
     left_out = {
@@ -299,17 +303,21 @@ def modality_table(found: Sequence[Results], profile: Profile) -> Table:
         for one in found
         if one.prompt and one.prompt.magnification == 1
     }
-    words = {(recipe, model) for recipe, kind, model in runs if kind != "V"}
-    models = list(dict.fromkeys(model for _, _, model in runs if any(m == model for _, m in words)))
-    recipes = list(
-        dict.fromkeys(recipe for recipe, _, _ in runs if any(r == recipe for r, _ in words))
+    worded = [key for key in runs if key[1] != "V"]
+    recipes, models = (
+        [name for name in dict.fromkeys(key[n] for key in runs) if name in {k[n] for k in worded}]
+        for n in (0, 2)
     )
     lines = _Lines()
     for recipe in recipes:
         for kind in inputs:
             there = [runs.get((recipe, kind, model)) for model in models]
+            numbers: list[Number] = []
+            for one in there:
+                outcomes = one.outcomes if one else ()
+                usable, n = _usable(outcomes), f"{len(outcomes):,}" if one else None
+                numbers += [*_means(outcomes, profile, _PART), usable, n]
             if any(there):
-                numbers = [number for one in there for number in _modal(one, profile)]
                 lines.add((recipe, kind), numbers, recipe)
     columns = [
         f"{model} {name}"
@@ -391,20 +399,9 @@ class _Lines:
         return Table(title, header, tuple(self._rows), tuple(notes), 2, tuple(best), tuple(second))
 
 
-def _numbers(one: Results, profile: Profile, counted: Counted) -> list[Number]:
-    chosen = [outcome for outcome in one.outcomes if counted == "all" or outcome.implemented]
-    means: list[Number] = [
-        _mean_of(mean(one.outcomes if key.startswith("full.") else chosen, profile, key))
-        for key in KEYS
-    ]
-    return [*means, rate(one.outcomes, lambda outcome: outcome.implemented), _usable(chosen)]
-
-
-def _modal(one: Results | None, profile: Profile) -> list[Number]:
-    if one is None:
-        return [None] * (len(_PART) + 2)
-    means: list[Number] = [_mean_of(mean(one.outcomes, profile, key)) for key in _PART]
-    return [*means, _usable(one.outcomes), f"{len(one.outcomes):,}"]
+def _means(outcomes: Sequence[Outcome], profile: Profile, keys: Sequence[str]) -> list[Number]:
+    found = [mean(outcomes, profile, key) for key in keys]
+    return [None if one is None else one.mean for one in found]
 
 
 def _average(rows: Sequence[Sequence[Number]]) -> list[Number]:
@@ -425,12 +422,8 @@ def _shown(number: Number) -> str:
     return number if isinstance(number, str) else MISSING if number is None else f"{number:.4f}"
 
 
-def _mean_of(found: Interval | None) -> float | None:
-    return None if found is None else found.mean
-
-
 def _part_cells(outcomes: Sequence[Outcome], profile: Profile) -> tuple[str, ...]:
-    means = [_shown(_mean_of(mean(outcomes, profile, key))) for key in _PART]
+    means = map(_shown, _means(outcomes, profile, _PART))
     implemented = rate(outcomes, lambda one: one.implemented)
     return (f"{len(outcomes):,}", *means, share(implemented), share(_usable(outcomes)))
 
