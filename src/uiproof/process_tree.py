@@ -1,4 +1,4 @@
-"""Processes and what descends from them."""
+"""Process trees: descendants, their memory, killing them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def descendants(root: int) -> list[int]:
 
 
 class ProcessTree:
-    """The living processes below a process, for looking at them again and again.
+    """The living processes below a process, for polling.
 
     It asks the kernel's own lists, which is cheap on machines with many processes, and most of the
     time only for the threads that had children before: browsers have hundreds of threads and start
-    processes from a few. It may miss a process that is just starting or ending; good enough for
-    looking, not for killing.
+    processes from a few. It may miss a process that is just starting or ending, so it is not for
+    killing.
     """
 
     def __init__(self, root: int) -> None:
@@ -44,7 +44,7 @@ class ProcessTree:
         self._listed = Path("/proc/self/task", str(os.getpid()), "children").exists()
 
     def members(self) -> list[int]:
-        """Return the processes below, as far as they are known now."""
+        """Return the processes below the root."""
         if not self._listed:
             return descendants(self._root)
         thorough = self._looks % _THOROUGH_EVERY == 0
@@ -67,7 +67,7 @@ class ProcessTree:
 
 
 def known_descendants(root: int) -> list[int]:
-    """Return the processes below a process as a `ProcessTree` finds them, for a single look."""
+    """Return the processes below a process, as a new `ProcessTree` finds them."""
     return ProcessTree(root).members()
 
 
@@ -112,7 +112,7 @@ def kill_tree(root: int) -> None:
 
 
 def resident_mb(pid: int) -> int:
-    """Megabytes of memory that a process holds; 0 where this system does not tell."""
+    """Return the resident memory of a process in MB; 0 if unknown."""
     numbers = _read(f"/proc/{pid}/statm").split()
     return int(numbers[1]) * os.sysconf("SC_PAGE_SIZE") >> 20 if len(numbers) > 1 else 0
 

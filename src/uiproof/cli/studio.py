@@ -73,7 +73,7 @@ def studio(
     ] = None,
     annotator: Annotated[
         list[str] | None,
-        typer.Option(help="A name that gets an address of its own; repeatable."),
+        typer.Option(help="A name that gets a separate address; repeatable."),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Port = 8710,
@@ -89,7 +89,7 @@ def studio(
 
     def say(line: str) -> None:
         typer.echo(line)
-        sys.stdout.flush()  # who reads it through a pipe is waiting for the address
+        sys.stdout.flush()  # a reader of the pipe waits for the address
 
     serve_studio(
         runs,
@@ -185,7 +185,7 @@ def add_task(
     title: Annotated[str, typer.Option(help="What annotators see; do not name models.")] = "",
     per_item: Annotated[int, typer.Option(min=1, help="How many people label each item.")] = 3,
     size: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="At most so many items. [default: all]")
+        int | None, typer.Option(min=1, metavar="N", help="At most this many items. [default: all]")
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed draws the same items.")] = 0,
     runs: RunsAgain = None,
@@ -245,7 +245,7 @@ def export(
 ) -> None:
     """Write labels as files: a table (labels.csv), published formats, and everything.
 
-    Each task gets a folder task-N of its own in DIR; a single --task goes into DIR itself.
+    Each task gets a folder task-N in DIR; a single --task goes into DIR itself.
 
     \b
     Examples:
@@ -313,6 +313,7 @@ def results(
       uiproof studio results --task 2 --json results.json
     """
     from uiproof.cli.results import check_json
+    from uiproof.export import write_document
     from uiproof.studio.results import (
         gather,
         machine_agreement,
@@ -337,7 +338,7 @@ def results(
         if json != "-":
             typer.echo(console(result_tables(one, facts, machine)) + "\n")
     if json is not None:
-        _write_json(json, {"tasks": content})
+        write_document({"tasks": content}, sys.stdout if json == "-" else json, indent=2)
 
 
 def _opened(context: typer.Context, runs: str | None, store: Path | None) -> tuple[Path, Store]:
@@ -366,16 +367,3 @@ def _chosen(store: Store, tasks: list[int] | None) -> list[int]:
     if not chosen:
         raise InputError("This studio has no tasks.", remedy="Make one, or import labels.")
     return chosen
-
-
-def _write_json(target: str, content: object) -> None:
-    import json
-
-    from uiproof.files import replacing
-
-    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    if target == "-":
-        typer.echo(text, nl=False)
-        return
-    with replacing(Path(target)) as stream:
-        stream.write(text)

@@ -151,9 +151,7 @@ def _unusable(text: str, finish: Finish) -> AnswerError:
                 "The answer is empty: the token limit went into reasoning.",
                 remedy="Raise --max-tokens.",
             )
-        return EmptyAnswerError(
-            "The model answered with nothing.", remedy="Ask again with --retry-failed."
-        )
+        return EmptyAnswerError("The answer is empty.", remedy="Ask again with --retry-failed.")
     opening = text[:400].lower().replace("’", "'").lstrip("*_>#\"' \n")
     sorry = _SORRY.match(opening) and _DECLINES.search(opening)
     if len(text) < _SHORT and (sorry or opening.startswith(_SORRY_ELSEWHERE)):
@@ -174,7 +172,7 @@ def _refused(text: str) -> RefusedAnswerError:
 
 
 def _excerpt(text: str) -> str:
-    """Return the first words of a text, on one line and fit for a terminal."""
+    """Return the first words of a text on one printable line."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[:300]).split())
     return f'"{line if len(line) <= 120 else line[:119] + "…"}"'
 

@@ -1,4 +1,4 @@
-"""A client of `uiproof serve` that waits when it is told to, and knows its deadline."""
+"""A client of `uiproof serve` that honours `Retry-After` and deadlines."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Client:
         client.reward(html, reference=page)                          # a Reward, None: no time left
         await client.reward_many_async(items, deadline=60)
 
-    A batch is sent in parts. A full queue (429) and a service that ends or starts (503) are waited
-    for as long as `Retry-After` says, broken connections are tried again `tries` times, and what
-    the service had no time for is asked for again until `deadline` seconds are over.
+    A batch is sent in parts. If the queue is full (429) or the service starts or ends (503), wait
+    for `Retry-After`; retry broken connections `tries` times, and items that ran out of time until
+    `deadline` seconds have passed.
     """
 
     def __init__(

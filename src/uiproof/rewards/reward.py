@@ -190,7 +190,7 @@ def reward_of(
 
 
 def weighted_mean(components: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """Return the mean of components by their weights; 1 where nothing is said."""
+    """Return the weighted mean of components; weights default to 1."""
     for name, weight in weights.items():
         if name not in components:
             raise UsageError(
@@ -201,7 +201,7 @@ def weighted_mean(components: Mapping[str, float], weights: Mapping[str, float])
     used = {name: weights.get(name, 1.0) for name in components}
     total = sum(used.values())
     if not total:
-        raise UsageError("All weights are 0.", remedy="Let at least one component count.")
+        raise UsageError("All weights are 0.", remedy="Give at least one component a weight.")
     return sum(components[name] * weight for name, weight in used.items()) / total
 
 
@@ -212,7 +212,7 @@ def _reason(benchmark: str, record: Record) -> str:
 
 
 def wait_for(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine to its end, also from inside a running event loop, such as a notebook's."""
+    """Run a coroutine to completion, also inside a running event loop such as a notebook's."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""Checks of requests before they are read, and the answers to those that are refused."""
+"""Checks of requests before they are read, and responses to refused ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SMALLER = "Send smaller pages or smaller batches."
 
 
 class RequestFilter:
-    """ASGI middleware: refuses other names, no token, too much, and while there is no room."""
+    """ASGI middleware that checks host, origin, token, size and room in the queue."""
 
     def __init__(
         self, app: ASGIApp, queue: ScoreQueue, token: str | None, hosts: HostNames
@@ -44,7 +44,7 @@ class RequestFilter:
         try:
             self._check(Request(scope))
         except RefusedError as refused:
-            # A client that still writes would not read the answer.
+            # A client that is still sending would not read the answer.
             await _discard(receive, self._queue.limits.body_bytes)
             await refusal(refused)(scope, receive, send)
             return
@@ -75,7 +75,7 @@ class RequestFilter:
             raise RefusedError(
                 421,
                 "host",
-                f"This service is not called {host[:100]!a}.",
+                f"Unknown host {host[:100]!a}.",
                 "Use its address, or start it with --allow-host NAME.",
             )
         path = request.scope["path"]
@@ -108,7 +108,7 @@ class RequestFilter:
             raise RefusedError(
                 415,
                 "encoding",
-                "Compressed requests are not taken.",
+                "Compressed requests are not accepted.",
                 "Send the request without `Content-Encoding`.",
             )
         length = request.headers.get("content-length", "")
@@ -153,7 +153,7 @@ async def _discard(receive: Receive, most: int) -> None:
 
 
 def refusal(refused: RefusedError) -> AsciiResponse:
-    """Return the answer to a request that is not carried out."""
+    """Return the response to a refused request."""
     headers = {"Retry-After": str(refused.after)} if refused.after else {}
     if refused.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
@@ -174,5 +174,5 @@ def problem(code: str, message: str, remedy: str = "") -> Problem:
 
 
 def _without_folders(text: str) -> str:
-    """Return a text that calls files by their names, not by their folders."""
+    """Return a text with the names of files in place of their paths."""
     return _PATH.sub(lambda path: path[1] or "a folder", text)[:_LONGEST]

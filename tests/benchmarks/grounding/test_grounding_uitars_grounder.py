@@ -9,8 +9,8 @@ from seeing_server import pixel_error, screenshot, seen
 
 from provider_servers import Fault, ProviderServer
 from uiproof.benchmarks.grounding.coordinates import parse_contract, smart_resize
+from uiproof.benchmarks.grounding.grounders import UiTarsGrounder, version_of
 from uiproof.benchmarks.grounding.methods import make_search
-from uiproof.benchmarks.grounding.uitars import UiTarsGrounder, version_of
 from uiproof.engine.context import Context
 from uiproof.errors import ModelError, UsageError
 from uiproof.geometry import Box

@@ -49,10 +49,10 @@ def pair(generated: Scene, reference: Scene) -> set[Node]:
             for a, b in zip(theirs[i1:i2], ours[j1:j2], strict=True):
                 marry(b, a)
     similarity = TextSimilarity()
+    displaced = _pair_units(generated.root, reference.root)
     for name, i1, i2, j1, j2 in codes:
         if name == "replace":
             _pair_rest(ours[j1:j2], theirs[i1:i2], theirs, similarity, _in_place)
-    displaced: set[Node] = set()
     settled = {id(one) for one in theirs if one.partner is not None}
     for node in _pair_rest(ours, theirs, theirs, similarity, _same_elsewhere):
         twin = node.partner
@@ -65,6 +65,35 @@ def pair(generated: Scene, reference: Scene) -> set[Node]:
     _pair_pictures(generated, reference)
     _pair_surfaces(generated, reference)
     return {node for node in displaced if _is_turned(node, ours)}
+
+
+def _pair_units(ours: Node, theirs: Node) -> set[Node]:
+    """Marry the texts of elements that stand elsewhere as a whole, and return those of ours.
+
+    One text may be equal by chance; several in one element are not.
+    """
+
+    def units(root: Node) -> dict[tuple[str, ...], list[list[Node]]]:
+        found: dict[tuple[str, ...], list[list[Node]]] = defaultdict(list)
+        for holder in root.walk():
+            if holder.parent is None or holder.tag in ("html", "body"):
+                continue
+            texts = [leaf for leaf in holder.leaves() if leaf.kind == "text"]
+            if len(texts) > 1 and all(leaf.partner is None for leaf in texts):
+                found[tuple(leaf.text for leaf in texts)].append(texts)
+        return found
+
+    moved: set[Node] = set()
+    others = units(theirs)
+    for texts, own in units(ours).items():
+        same = others.get(texts, [])
+        # An element may be the only one in another, which then has the same texts.
+        if same and all(one == own[0] for one in own) and all(one == same[0] for one in same):
+            for a, b in zip(own[0], same[0], strict=True):
+                if a.partner is None and b.partner is None:
+                    marry(a, b)
+                    moved.add(a)
+    return moved
 
 
 def is_before(a: PixelRect, b: PixelRect) -> bool:
@@ -143,11 +172,12 @@ def _pair_rest(
     if not our_rest or not their_rest:
         return []
     shifts = _shifts(their_rest, sequence)
+    beside = [sibling_shifts(one) for one in our_rest]
     table = np.zeros((len(our_rest), len(their_rest)))
     for j, b in enumerate(their_rest):
         for i, a in enumerate(our_rest):
             if a.kind == b.kind:
-                table[i, j] = worth(a, b, _nearness(a, b, shifts[j]), similarity)
+                table[i, j] = worth(a, b, _nearness(a, b, [*shifts[j], *beside[i]]), similarity)
     found = []
     for i, j in zip(*assign(table), strict=True):
         if table[i, j] > 0:
@@ -226,6 +256,19 @@ def _shifts(
             shifts += [(a[0] - b[0], a[1] - b[1]), (a[0] - b[0], a[1] + a[3] - b[1] - b[3])]
         found.append([*shifts, (0.0, 0.0)])
     return found
+
+
+def sibling_shifts(node: Node) -> list[tuple[float, float]]:
+    """Return by how much the nearest things around a node are displaced that have partners."""
+    for holder in [*node.ancestors()][:3]:
+        found = [
+            (leaf.box[0] - leaf.partner.box[0], leaf.box[1] - leaf.partner.box[1])
+            for leaf in holder.leaves()
+            if leaf.partner is not None
+        ]
+        if found:
+            return [*dict.fromkeys(found)][:4]
+    return []
 
 
 def _nearness(a: Node, b: Node, shifts: Sequence[tuple[float, float]]) -> float:

@@ -24,7 +24,6 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
     Side,
     Word,
     found_letters,
-    generated_side,
     letters,
     matched_words,
 )
@@ -40,13 +39,10 @@ from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 
 UNKNOWN = -1.0
+# The same act once more, or leaving, leads back; not another control that does.
 _BACK = re.compile(
-    r"(?i)\b((?:again|second click|once more)[^.;]*"
-    r"\b(?:hid|clos|remov|restor|fold|collaps|off|back|un|clear|take)\w*"
-    r"|undo|undoes|restor\w+|leaving|toggl\w+|moving away"
-    r"|switching (?:it )?(?:off|back)|untick\w*|uncheck\w*|clos(?:es|ing) it|folds? it"
-    r"|collapses? it|removes it|hides it|turns? (?:it )?off|back to|reverts?|goes back"
-    r"|deselect\w*|unfold\w*|expand\w*|collapse\w*|(?:un)?tick\w*)\b"
+    r"(?i)\b(?:again|once more|undo(?:es)?|toggl\w+|leaving|moving (?:away|out|off)"
+    r"|(?:switch|turn)ing (?:it |them )?(?:off|back)|(?:untick|uncheck|deselect)\w*)\b"
 )
 _WINDOW = re.compile(r"(?i)\b(?:separate|browser|new) (?:browser )?(?:window|tab)\b|\bnew page\b")
 _OVERLAY = re.compile(
@@ -210,7 +206,9 @@ def _said(o: Observation) -> dict[str, float]:
         "says_browser_window": float(bool(_WINDOW.search(text))),
         "says_page": float("new page" in visuals),
         "says_overlay": float(bool(_OVERLAY.search(text))),
-        "says_back": float(bool(_BACK.search(o.reference.description)) or o.reference.reverts),
+        "says_back": float(
+            kind == "hover" or o.reference.reverts or bool(_BACK.search(o.reference.description))
+        ),
     }
 
 
@@ -328,7 +326,8 @@ def _shrinks(o: Observation) -> bool:
 def _sibling(o: Observation) -> bool:
     """Return whether a thing of the element's kind changes as the element itself should."""
     found, theirs, mine = o.found, o.theirs, o.mine
-    peers = _peers(o, found)
+    stay = {one.ref for one in o.outcome.snapshot.elements}
+    peers = [one for one in _peers(o, found) if one.ref in stay]
     if not peers or theirs.trigger is None:
         return False
 
@@ -719,20 +718,12 @@ def _back(o: Observation) -> dict[str, float]:
 def _others(o: Observation) -> dict[str, float]:
     best = {"other_works": 0.0, "other_area": UNKNOWN, "other_belongs": UNKNOWN}
     best["other_same"] = UNKNOWN
-    for element, outcome in o.tries:
-        side = generated_side(
-            o.generated.before,
-            o.generated.snapshot,
-            outcome,
-            element,
-            o.generated.noise,
-            mute=o.reference.action.kind in ("type", "select"),
-        )
+    for one in o.tries:
+        side, there = one.side, one.shows
         mask = side.elsewhere
         if not pixels.clusters(mask):
             continue
         same = _sameness(o.theirs, side)["same_after"]
-        there = found_letters(o.theirs.came, side.came)
         if there < 0:
             there = found_letters(o.theirs.went, side.went) if o.theirs.went else same
         score = 0.3 + max(there, 0.0)
@@ -740,7 +731,7 @@ def _others(o: Observation) -> dict[str, float]:
             best = {
                 "other_works": score,
                 "other_area": abs(_log(mask.sum()) - _log(o.theirs.elsewhere.sum())),
-                "other_belongs": float(_belongs(o, element, trigger_names(o))),
+                "other_belongs": float(_belongs(o, one.element, trigger_names(o))),
                 "other_same": same,
             }
     return best

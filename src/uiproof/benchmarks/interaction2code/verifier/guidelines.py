@@ -23,6 +23,8 @@ AWAY = log1p(60)  # pixels from which something is elsewhere
 FAR = log1p(90)
 POINTED = 0.95  # share of a change from which pointing does it, not the click
 SAME = 0.95  # share of a change that looks the same, from which it is the same
+COPY = 0.9  # share of texts at their places from which what changes nowhere is missing
+SIMPLER = 0.7  # share of the reference's texts below which a page leaves out much of it
 VEIL = 0.4  # share of a page from which it is covered
 
 
@@ -207,8 +209,8 @@ def _complete(f: Features) -> Said:
     """Return what may still be wrong where all of the effect is there."""
     if f.says_back and 0 <= f.back < 0.6 and (f.click or f.hover):
         return F.PARTIAL, True
-    if f.close >= NEAR_COPY and 0 <= f.number_recall < 0.35 and f.came < LETTERS and not f.drag:
-        return F.PARTIAL, True  # a count stays as it was
+    if f.close > COPY and f.lacks and not f.drag:
+        return F.PARTIAL, True  # a count stays as it was, say
     same = f.close >= NEAR_COPY and f.same_before > 0.9  # until then
     if same and f.same_after < 0.6 and f.reference_came == 0:
         return (F.EFFECT_POSITION if f.reference_moved else F.PARTIAL), True
@@ -216,7 +218,7 @@ def _complete(f: Features) -> Said:
     whole = f.came_recall > 0.95 and min(f.area_recall, f.parts) > 0.9
     if _looks_the_same(f) or (whole and not (f.says_color or f.says_switch)):
         return F.NONE, True
-    if f.absent > 0.2 or (f.close > 0.7 and f.lacks and f.same_after < 0.97):
+    if f.absent > 0.2:
         return F.PARTIAL, True
     if f.close > 0.7 and f.reference_own > 0.3 and 0 <= f.own_colour < 0.35 and f.says_color:
         return F.EFFECT_TYPE, True
@@ -226,6 +228,8 @@ def _complete(f: Features) -> Said:
 def _incomplete(f: Features, recall: float, share: float) -> Said:
     """Return a failure where the effect is another one, or only a part of it is there."""
     precision = f.came_precision
+    if f.shared < SIMPLER and f.relative >= 0.35 and precision >= 0.6:
+        return F.PARTIAL, True  # less of it, as of all of the page
     if _keeps_all(f) and f.reference_went > log1p(12) and recall >= 0.6:
         return F.PARTIAL, False
     if f.close < 0.5 and recall >= 0.5 and precision >= 0.9 and f.absent < 0.1 and share >= 0.6:
