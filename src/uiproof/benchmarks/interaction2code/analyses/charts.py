@@ -68,7 +68,7 @@ _CATEGORIES: tuple[tuple[Literal["tags", "visuals"], str, str], ...] = (
 
 def draw_charts(found: Sequence[Results], folder: Path) -> list[Path]:
     """Draw the charts that these runs have data for, and return the SVG files."""
-    return _draw(_of_runs(found), folder)
+    return _draw(run_charts(found), folder)
 
 
 def draw_label_charts(labels: LabelFolder, folder: Path) -> list[Path]:
@@ -85,7 +85,8 @@ def _draw(charts: Charts, folder: Path) -> list[Path]:
     return [file for file in draw(dict(charts), folder) if file.suffix == ".svg"]
 
 
-def _of_runs(found: Sequence[Results]) -> Charts:
+def run_charts(found: Sequence[Results]) -> Charts:
+    """Yield the charts that these runs have data for, by name."""
     runs = of_runs.comparable(found)
     outcomes = [outcome for one in runs for outcome in one.outcomes]
     if outcomes:
