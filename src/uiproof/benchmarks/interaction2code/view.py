@@ -305,11 +305,10 @@ def _graphs(runs: Sequence[RunDirectory]) -> dict[str, _DrawnGraph]:
             before, after = (run.artifact(file) for file in files)
             for end in (before, after):
                 states[page].setdefault(end.stem, end)
+            ends, sentence = (before.stem, after.stem), _sentence(record)
             visuals = tuple(map(_short, details.get("visuals") or ()))
-            edges[page][number] = Interaction(
-                *(number, before.stem, after.stem, Action("click"), _sentence(record)),
-                visuals=visuals,
-            )
+            act = Action("click")
+            edges[page][number] = Interaction(number, *ends, act, sentence, visuals=visuals)
     several = [page for page, found in edges.items() if len(found) > 1]
     graphs = {}
     for place, page in enumerate(several[:_MOST_GRAPHS]):

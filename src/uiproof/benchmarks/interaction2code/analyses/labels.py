@@ -121,11 +121,11 @@ def order(model: str, prompt: str) -> tuple[int, str, int, str]:
     """Return a sort key: models and prompts of the paper first, then by name, 7B before 72B."""
     models, prompts = ("gemini", "gpt", "claude"), ("direct", "cot", "mark")
     numbered = re.sub(r"\d+", lambda match: match[0].zfill(6), model)
-    return (*_place(model, models), numbered, *_place(prompt, prompts), prompt)
+    return _place(model, models), numbered, _place(prompt, prompts), prompt
 
 
-def _place(name: str, known: tuple[str, ...]) -> tuple[int]:
-    return (known.index(name) if name in known else len(known),)
+def _place(name: str, known: tuple[str, ...]) -> int:
+    return known.index(name) if name in known else len(known)
 
 
 def name_parts(path: Path) -> tuple[str, str, str] | None:
