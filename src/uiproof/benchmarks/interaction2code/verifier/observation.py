@@ -95,7 +95,8 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     lines: tuple[Sequence[OcrLine], Sequence[OcrLine]] = ((), ())
     if read is not None:
         first, last = (
-            readable(read(one), generated.snapshot) for one in (reference.before, reference.after)
+            readable(read(one), generated.snapshot, outcome.snapshot)
+            for one in (reference.before, reference.after)
         )
         lines = first, last
     mute = reference.action.kind in ("type", "select")
