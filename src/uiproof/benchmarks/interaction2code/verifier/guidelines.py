@@ -177,7 +177,7 @@ def _displaced(f: Features, recall: float, share: float) -> Said | None:
         return F.EFFECT_TARGET, False
     if f.peer + f.misplaced < 0.4:
         return None
-    if other_went and f.appeared == 0:
+    if other_went:
         return F.EFFECT_TARGET, False
     if recall >= 0.6 or (recall < 0 and f.appeared > 0):
         return F.EFFECT_POSITION, True
@@ -231,7 +231,7 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
     if f.shared < SIMPLER and f.relative >= 0.35 and precision >= 0.6:
         return F.PARTIAL, True  # less of it, as of all of the page
     if _keeps_all(f) and f.reference_went > log1p(12) and recall >= 0.6:
-        return F.PARTIAL, False
+        return (F.EFFECT_TARGET if f.harmful > 0.4 else F.PARTIAL), False
     if f.close < 0.5 and recall >= 0.5 and precision >= 0.9 and f.absent < 0.1 and share >= 0.6:
         return F.NONE, True  # built anew, with a hint or a label less
     if f.close < 0.5 and recall >= 0.5 and precision >= 0.45 and f.reference_came > log1p(12):
