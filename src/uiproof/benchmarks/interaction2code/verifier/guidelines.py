@@ -62,15 +62,13 @@ def _keeps_all(f: Features) -> bool:
 
 def _looks_the_same(f: Features) -> bool:
     """Return whether a near copy looks afterwards as the reference does."""
-    read = not 0 <= f.came_recall < 0.6 or f.shown_before > 0.9  # words that only move
+    read = not 0 <= f.came_recall < 0.6
     looks = min(f.same_after, f.area_recall, f.area_precision) >= SAME
     return looks and read and f.close >= NEAR_COPY
 
 
 def _first(f: Features, share: float) -> Said:
     opened = bool(f.dialog or f.window or f.leaves)
-    if f.shrinks:
-        return F.WRONG_FUNCTION, False
     recall = f.came_recall if f.reference_came > 0 else -1.0
     if nothing := _nothing(f, opened=opened, recall=recall):
         return nothing
@@ -80,7 +78,7 @@ def _first(f: Features, share: float) -> Said:
         return F.NO_INTERACTION, False
     elsewhere = f.says_browser_window or f.says_page
     if opened and not elsewhere:
-        return F.EFFECT_TYPE, bool(recall > 0.6 or f.shown_after > 0.6 or f.dialog)
+        return F.EFFECT_TYPE, bool(recall > 0.6 or f.dialog)
     # A page of its own may be shown by a script in place of this one.
     if elsewhere and not (f.window or f.leaves) and (f.says_browser_window or recall < 0.5):
         if recall > 0.5:
@@ -101,11 +99,6 @@ def _first(f: Features, share: float) -> Said:
         return F.EFFECT_TYPE, True
     if displaced := _displaced(f, recall, share):
         return displaced
-    if _other_count(f):
-        return F.WRONG_FUNCTION, False
-    few = f.reference_came <= log1p(40) and f.close < NEAR_COPY
-    if complete and f.peer >= 0.1 and f.retexted and few:
-        return F.EFFECT_TARGET, False
     if complete:
         return _complete(f)
     return _incomplete(f, recall, share)
@@ -152,12 +145,12 @@ def _element(f: Features) -> Failure | None:
     if not f.kind_fits or f.other_action:
         return F.WRONG_TYPE
     anew = f.close < 0.5
-    if anew and f.offset > log1p(150) and f.raw_offset > AWAY and f.neighbours < 0.35:
+    if anew and f.offset > log1p(150) and f.raw_offset > AWAY:
         return F.WRONG_POSITION
-    if not anew and f.offset > log1p(75) and f.raw_offset > AWAY and f.neighbours < 0.7:
+    if not anew and f.offset > log1p(75) and f.raw_offset > AWAY:
         return F.WRONG_POSITION
     # Where all else is at its place, the element and its label have moved together.
-    apart = f.close > 0.9 or f.offset > AWAY or f.neighbours < 0.9
+    apart = f.close > COPY or f.offset > AWAY
     if f.close > 0.7 and f.raw_offset > FAR and apart:
         return F.WRONG_POSITION
     return None
@@ -195,25 +188,12 @@ def _other_layer(f: Features) -> bool:
     return bool(f.floating and (f.over or f.veil > VEIL or stays))
 
 
-def _other_count(f: Features) -> bool:
-    """Return whether a text changes as it should, but for its numbers.
-
-    Only on near copies, where readings are reliable, and not in what appears: that may have a time.
-    """
-    other = 0 <= f.number_recall < 0.35 and 0 <= f.number_precision < 0.35
-    read = f.close >= NEAR_COPY and f.same_after < 0.99
-    return bool(other and read and f.retexted and not f.appeared and not f.drag)
-
-
 def _complete(f: Features) -> Said:
     """Return what may still be wrong where all of the effect is there."""
     if f.says_back and 0 <= f.back < 0.6 and (f.click or f.hover):
         return F.PARTIAL, True
     if f.close > COPY and f.lacks and not f.drag:
         return F.PARTIAL, True  # a count stays as it was, say
-    same = f.close >= NEAR_COPY and f.same_before > 0.9  # until then
-    if same and f.same_after < 0.6 and f.reference_came == 0:
-        return (F.EFFECT_POSITION if f.reference_moved else F.PARTIAL), True
     # The shade of an element under the pointer is in pictures of the reference, too.
     whole = f.came_recall > 0.95 and min(f.area_recall, f.parts) > 0.9
     if _looks_the_same(f) or (whole and not (f.says_color or f.says_switch)):
@@ -265,8 +245,7 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
 def _other_words(f: Features) -> Said:
     """Return a failure where the reference shows words and the page does not show them."""
     if f.came >= LETTERS:
-        same = f.shown_after > 0.8 and f.came_precision > 0.4
-        return (F.EFFECT_TARGET if same else F.WRONG_FUNCTION), False
+        return F.WRONG_FUNCTION, False
     if f.went_recall > 0.6:
         return F.PARTIAL, False
     if f.vanished > 0 and f.appeared == 0:
