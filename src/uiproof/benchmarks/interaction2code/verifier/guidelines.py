@@ -158,9 +158,6 @@ def _element(f: Features) -> Failure | None:
 
 def _displaced(f: Features, recall: float, share: float) -> Said | None:
     """Return a failure where the effect is there, at another place or on another thing."""
-    same_kind = f.vanished == 0 or f.reference_came == 0
-    if f.peer >= 0.3 and f.misplaced < 0.1 and f.appeared == 0 and f.present < 0.7 and same_kind:
-        return F.EFFECT_TARGET, False
     if share < 0.5 or f.present >= 0.6:
         return None
     if f.drag and f.misplaced + f.peer >= 0.4:
@@ -194,15 +191,7 @@ def _complete(f: Features) -> Said:
         return F.PARTIAL, True
     if f.close > COPY and f.lacks and not f.drag:
         return F.PARTIAL, True  # a count stays as it was, say
-    # The shade of an element under the pointer is in pictures of the reference, too.
-    whole = f.came_recall > 0.95 and min(f.area_recall, f.parts) > 0.9
-    if _looks_the_same(f) or (whole and not (f.says_color or f.says_switch)):
-        return F.NONE, True
-    if f.absent > 0.2:
-        return F.PARTIAL, True
-    if f.close > 0.7 and f.reference_own > 0.3 and 0 <= f.own_colour < 0.35 and f.says_color:
-        return F.EFFECT_TYPE, True
-    return F.NONE, True
+    return (F.PARTIAL if f.absent > 0.2 else F.NONE), True
 
 
 def _incomplete(f: Features, recall: float, share: float) -> Said:
@@ -212,8 +201,6 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
         return F.PARTIAL, True  # less of it, as of all of the page
     if _keeps_all(f) and f.reference_went > log1p(12) and recall >= 0.6:
         return (F.EFFECT_TARGET if f.harmful > 0.4 else F.PARTIAL), False
-    if f.close < 0.5 and recall >= 0.5 and precision >= 0.9 and f.absent < 0.1 and share >= 0.6:
-        return F.NONE, True  # built anew, with a hint or a label less
     if f.close < 0.5 and recall >= 0.5 and precision >= 0.45 and f.reference_came > log1p(12):
         # In other words, and with other examples in it.
         return (F.NONE if min(recall, share) >= 0.5 else F.PARTIAL), True
@@ -229,8 +216,6 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
         return _other_words(f)
     if f.came > LETTERS:
         return (F.EFFECT_TYPE, True) if f.context > 0.4 else (F.WRONG_FUNCTION, False)
-    if f.went_recall > 0.7:
-        return F.PARTIAL, True
     if f.reference_moved > log1p(4) and f.moved_recall < 0.3:
         if f.moved > log1p(4):
             return F.EFFECT_TARGET, False
