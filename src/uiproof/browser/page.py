@@ -266,11 +266,25 @@ class LivePage:
         try:
             self._draw(None)
             self.send("Emulation.setScriptExecutionDisabled", value=False)
-            found = self.run_script("linger")
+            self.run_script("linger", {"begins": True})
+            self._touch()
+            found = self.run_script("linger", {"begins": False})
         except (BrowserError, RenderError):
             return Fleeting()  # the page was shown properly before, which is what counts
         boxes = tuple((x, y, w, h) for x, y, w, h in found["boxes"])
         return Fleeting(frozenset(found["gone"]), boxes, found["others"])
+
+    def _touch(self) -> None:
+        """Send the input that no reader can avoid: the pointer moves, the wheel turns, a key."""
+        width, height = self._limits.viewport
+        self.send("Input.setIgnoreInputEvents", ignore=False)
+        middle = {"x": width / 2, "y": height / 2}
+        self.send("Input.dispatchMouseEvent", type="mouseMoved", **middle)
+        self.send("Input.dispatchMouseEvent", type="mouseWheel", deltaX=0, deltaY=1, **middle)
+        for kind in ("keyDown", "keyUp"):
+            self.send("Input.dispatchKeyEvent", type=kind, key="Shift", code="ShiftLeft")
+        # Let go of whatever shows only under the pointer.
+        self.send("Input.dispatchMouseEvent", type="mouseMoved", x=width - 1, y=height - 1)
 
     def stop_scripts(self) -> None:
         """Terminate any running script, even an endless loop."""

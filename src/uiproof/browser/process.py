@@ -21,7 +21,7 @@ from uiproof.browser.chromium import (
 )
 from uiproof.browser.devtools import BrowserError, DevTools
 from uiproof.errors import MissingDependencyError
-from uiproof.process_tree import ProcessTree, kill_tree, resident_mb
+from uiproof.process_tree import kill_tree, known_descendants, resident_mb
 from uiproof.scratch import ScratchFolder
 
 _START_SECONDS = 60
@@ -169,14 +169,13 @@ class Watchdog:
         self._stopped.set()
 
     def _watch(self) -> None:
-        processes = ProcessTree(self._pid)
         while not self._stopped.wait(_WATCH_SECONDS):
             deadline = self._deadline
             if deadline is not None and time.monotonic() > deadline:
                 self.timed_out = True
                 kill_tree(self._pid)
                 return
-            for pid in processes.members():
+            for pid in known_descendants(self._pid):
                 if resident_mb(pid) > self._memory_mb:
                     kill_tree(pid)
 

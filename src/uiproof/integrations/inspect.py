@@ -40,8 +40,7 @@ from uiproof import benchmark as engine
 from uiproof.benchmark import Benchmark, BrokenCase, Case, ChatTask, look_up
 from uiproof.engine import executors
 from uiproof.engine.context import Context
-from uiproof.engine.executors import as_error, make_pool
-from uiproof.engine.machine import default_workers
+from uiproof.engine.executors import as_error, default_workers, make_pool
 from uiproof.errors import (
     AnswerError,
     InputError,

@@ -50,7 +50,7 @@ def screen():
 
 def clicked(screen, instruction):
     choice = choose(screen, instruction)
-    return None if choice is None else choice.point
+    return None if choice is None else (choice.point[0] * WIDTH, choice.point[1] * HEIGHT)
 
 
 def inside(point, box):
@@ -60,8 +60,8 @@ def inside(point, box):
 
 def test_a_button_is_found_by_its_words(screen):
     choice = choose(screen, "Click on the 'Save' button")
-    assert inside(choice.point, BUTTONS["Save"])
-    assert inside((choice.box.left, choice.box.top), BUTTONS["Save"])
+    assert inside((choice.point[0] * WIDTH, choice.point[1] * HEIGHT), BUTTONS["Save"])
+    assert inside((choice.box.x * WIDTH, choice.box.y * HEIGHT), BUTTONS["Save"])
     assert choice.confidence > 0.9
 
 

@@ -33,7 +33,12 @@ from uiproof.benchmarks.design2code.scene import (
     overlap,
     scene_of,
 )
-from uiproof.benchmarks.design2code.screenshots import scenes_of, surrounding_colour
+from uiproof.benchmarks.design2code.screenshots import (
+    has_same_shape,
+    ink_map,
+    scenes_of,
+    surrounding_colour,
+)
 from uiproof.benchmarks.design2code.strict import commonest_colour
 from uiproof.vision.colour import ciede2000, srgb_to_lab
 from uiproof.vision.images import Rgb
@@ -50,6 +55,10 @@ SEEN_SHARP = 40  # levels of single pixels, beyond what antialiasing does
 OUTER = 8.0  # times the area of a thing: what is larger is not marked for it
 THINNEST = 3.0  # pixels of letters whose colour can be told from a picture
 MOST_GROUND = 0.4  # of what is behind thin letters is mixed into their colour
+SEEN_WEIGHT = 0.16  # logarithm of the ink of two weights of a font
+SEEN_HEIGHT = 0.08  # logarithm of the heights of letters
+WEIGHT = 1000  # the group of letters that have another weight
+SPACE = 0.28  # of the size of letters, between words
 LONGEST_TEXT = 60  # characters of a text in a sentence
 
 
@@ -160,6 +169,7 @@ class _Comparison:
         self.texts = [one for one in ours.leaves if one.kind == "text" and one.partner is not None]
         self.unsteady: set[Node] = set()
         self.unordered: set[Node] = set()
+        self.recoloured: set[Node] = set()
         # Pixels that show something; differences are told as shares of these.
         self.total = max(_shown_area(ours), _shown_area(theirs), 1.0)
         self.displaced = _outermost(displaced, lambda node: node in displaced)
@@ -301,19 +311,32 @@ class _Comparison:
             lines = _lines(self.ours.rgb, node.box), _lines(self.theirs.rgb, other.box)
             ratio = node.box[2] / max(other.box[2], 1)
             least = SEEN_WIDTH
+            heights = [
+                _letters_height(rgb, one)
+                for rgb, one in ((self.ours.rgb, node), (self.theirs.rgb, other))
+            ]
+            if len(lines[0]) != len(lines[1]) and abs(log(heights[0] / heights[1])) < SEEN_HEIGHT:
+                self.unsteady.add(node)
+                continue  # the same letters in other lines
             if max(map(len, lines)) > 1:  # which may break elsewhere
-                a, b = (float(sum(one)) for one in lines)
+                # A line that is broken has lost the space between its words.
+                space = SPACE * node.font_size
+                a, b = (sum(one) + space * (len(one) - 1) for one in lines)
                 ratio, least = a / max(b, 1.0), 2 * SEEN_WIDTH
-                if len(lines[0]) != len(lines[1]):
-                    self.unsteady.add(node)
-            if abs(ratio - 1) > least and abs(node.box[2] - other.box[2]) > 1.5:
+            if abs(ratio - 1) <= least and self._is_bolder(node, other):
+                groups[WEIGHT].append(node)
+            elif abs(ratio - 1) > least and abs(node.box[2] - other.box[2]) > 1.5:
                 groups[round(log(ratio) * 20)].append(node)
                 self.unsteady.add(node)
         found = []
-        for nodes in groups.values():
+        for key, nodes in groups.items():
             first = max(nodes, key=_ink)
             other = first.partner
             assert other is not None
+            if key == WEIGHT:
+                says = f"The letters of {_subject(nodes)} have another weight."
+                found.append(self._one("font", nodes, None, None, 0.3, says))
+                continue
             was, is_ = f"{other.box[2]:.0f} px wide", f"{first.box[2]:.0f} px wide"
             severity = min(abs(log(max(first.box[2], 1) / max(other.box[2], 1))) * 2 + 0.1, 1.0)
             says = (
@@ -322,6 +345,31 @@ class _Comparison:
             )
             found.append(self._one("font", nodes, was, is_, severity, says))
         return found
+
+    def _is_bolder(self, node: Node, other: Node) -> bool:
+        """Return whether letters of one size cover clearly more or less than they should."""
+        if abs(node.box[3] - other.box[3]) > 1 or min(node.box[2:]) < 2 * THINNEST:
+            return False
+        if node.box[3] > 2 * node.font_size or any(
+            leaf is not one and overlap(leaf.box, one.box)
+            for scene, one in ((self.ours, node), (self.theirs, other))
+            for leaf in scene.leaves
+        ):
+            return False  # other pixels than its own
+        grounds = (
+            surrounding_colour(self.ours.rgb, node.box),
+            surrounding_colour(self.theirs.rgb, other.box),
+        )
+        if max(_apart_by([grounds, (node.color, other.color)])) > 2 * READ_COLOUR:
+            return False
+        # The sum stays where letters lie between two rows of pixels.
+        ours, theirs = (
+            float(np.abs(_crop(rgb, _grown(one.box)) - np.array(ground, np.float64)).sum())
+            for rgb, one, ground in zip(
+                (self.ours.rgb, self.theirs.rgb), (node, other), grounds, strict=True
+            )
+        )
+        return abs(log(max(ours, 1.0) / max(theirs, 1.0))) > SEEN_WEIGHT
 
     def _font_changes(self, node: Node) -> tuple[tuple[str, str, str], ...]:
         other = node.partner
@@ -397,6 +445,7 @@ class _Comparison:
                 and not (self.by_pixels and self._is_ground_shining_through(node))
             ):
                 groups[ours, theirs].append(node)
+                self.recoloured.add(node)
         found = []
         for (ours, theirs), nodes in groups.items():
             severity = min(_apart_by([(ours, theirs)])[0] / 40, 1.0)
@@ -411,6 +460,8 @@ class _Comparison:
         assert other is not None
         if min(node.box[2:]) < THINNEST or min(other.box[2:]) < THINNEST:
             return True
+        if node in self.unsteady and self._is_mixed(node, other):
+            return True
         behind, theirs = (
             np.array(surrounding_colour(rgb, one.box), np.float64)
             for rgb, one in ((self.ours.rgb, node), (self.theirs.rgb, other))
@@ -423,6 +474,19 @@ class _Comparison:
         left = (np.array(other.color) + apart - share * ground).clip(0, 255)
         red, green, blue = (round(float(value)) for value in left)
         return _apart_by([((red, green, blue), other.color)])[0] < READ_COLOUR
+
+    def _is_mixed(self, node: Node, other: Node) -> bool:
+        """Return whether letters of another size or text show a mix of the same colour."""
+        for one, rgb in ((node, self.ours.rgb), (other, self.theirs.rgb)):
+            colour = np.array((other if one is node else node).color, np.float64)
+            ground = np.array(surrounding_colour(rgb, one.box), np.float64)
+            to_ground = ground - colour
+            share = (np.array(one.color) - colour) @ to_ground / max(to_ground @ to_ground, 1.0)
+            red, green, blue = (colour + min(max(share, 0.0), MOST_GROUND) * to_ground).round()
+            mixed = int(red), int(green), int(blue)
+            if _apart_by([(mixed, one.color)])[0] < READ_COLOUR:
+                return True
+        return False
 
     def _backgrounds(self) -> list[Difference]:
         groups: dict[tuple[str, str, str], list[Node]] = defaultdict(list)
@@ -531,6 +595,14 @@ class _Comparison:
             apart = self._pictures_apart(node, other)
             if apart < SEEN_PICTURE or self._is_other_ground(node):
                 continue
+            if _size(node.box) != _size(other.box) and (
+                (node.tag == "img" and node.paint.split("|")[1] == other.paint.split("|")[1] != "")
+                if not self.by_pixels
+                else apart < 4 * SEEN_PICTURE
+            ):
+                continue  # the same in another size
+            if self._is_recoloured_with_text(node, other):
+                continue
             was, is_ = (one.paint.split("|")[1].rsplit("/", 1)[-1] for one in (other, node))
             severity = min(apart / 48, 1.0)
             says = f"The picture {_place(node)} shows something else than on the reference page."
@@ -542,6 +614,13 @@ class _Comparison:
                 )
             )
         return found
+
+    def _is_recoloured_with_text(self, node: Node, other: Node) -> bool:
+        """Return whether an icon has another colour just as the text beside it."""
+        beside = node.parent.leaves() if node.parent is not None else ()
+        return any(one in self.recoloured for one in beside) and has_same_shape(
+            _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
+        )
 
     def _pictures_apart(self, node: Node, other: Node) -> float:
         """Return by how many levels two pictures differ, beside what lies on them."""
@@ -595,16 +674,24 @@ class _Comparison:
             leaves = [leaf for node in nodes for leaf in node.leaves()]
             first = nodes[0]
             partners = [leaf.partner for leaf in leaves if leaf.partner is not None]
-            box, reference_box = _union(nodes), around(leaf.box for leaf in partners)
+            box, ref_box = _union(nodes), around(leaf.box for leaf in partners)
+            span = around((box, ref_box))
             if first.parent is not None:
                 self.unordered.update(
-                    one for child in first.parent.children for one in _not_on_surfaces(child)
+                    one
+                    for child in first.parent.children
+                    if any(
+                        leaf.partner is not None
+                        and (_shares_rows(leaf.box, span) or _shares_rows(leaf.partner.box, span))
+                        for leaf in child.leaves()
+                    )
+                    for one in _not_on_surfaces(child)
                 )
             name = _name_of(first, leaves) if len(nodes) == 1 else _names_of(nodes, leaves)
             says = f"{_capital(name)} {_be(nodes)} in another order than on the reference page."
             found.append(
                 Difference(
-                    *("order", box, reference_box, first.selector, None, None),
+                    *("order", box, ref_box, first.selector, None, None),
                     impact=self._impact(leaves, 0.6),
                     cost=0.0,
                     says=says,
@@ -759,6 +846,10 @@ def _not_on_surfaces(node: Node) -> Iterator[Node]:
             yield from _not_on_surfaces(child)
 
 
+def _shares_rows(a: PixelRect, b: PixelRect) -> bool:
+    return a[1] < b[1] + b[3] and b[1] < a[1] + a[3]
+
+
 def _by_parent(nodes: Iterable[Node]) -> list[list[Node]]:
     groups: dict[int, list[Node]] = defaultdict(list)
     for node in nodes:
@@ -875,7 +966,7 @@ def _names_of(nodes: Sequence[Node], leaves: Sequence[Node]) -> str:
     plural = f"{role[:-1]}ies" if role.endswith("y") else f"{role}s"
     if texts:
         return f"{len(nodes)} {plural} from “{_shortened(_telling(texts), 40)}” on"
-    return f"{len(nodes)} {plural} {_place(nodes[0])}"
+    return f"{len(nodes)} {plural} {_at(_union(nodes))}"
 
 
 def _subject(nodes: Sequence[Node]) -> str:
@@ -890,7 +981,11 @@ def _be(nodes: Sequence[Any]) -> str:
 
 
 def _place(node: Node) -> str:
-    x, y, w, h = node.box if node.is_drawn else _drawn_box(node)
+    return _at(node.box if node.is_drawn else _drawn_box(node))
+
+
+def _at(box: PixelRect) -> str:
+    x, y, w, h = box
     return f"at {x:.0f}, {y:.0f} ({w:.0f} × {h:.0f} px)"
 
 
@@ -963,6 +1058,10 @@ def replace_box(node: Node, box: PixelRect) -> Node:
     return Node("surface", box, 0, node.tag, node.selector, paint=node.paint)
 
 
+def _grown(box: PixelRect) -> PixelRect:
+    return box[0] - 1, box[1] - 1, box[2] + 2, box[3] + 2
+
+
 def _crop(rgb: Rgb, box: PixelRect) -> Rgb:
     x, y, w, h = box
     return rgb[max(round(y), 0) : max(round(y + h), 0), max(round(x), 0) : max(round(x + w), 0)]
@@ -984,6 +1083,14 @@ def _lines(rgb: Rgb, box: PixelRect) -> list[int]:
             columns = np.flatnonzero(shown[a:b].any(axis=0))
             found.append(int(columns[-1] - columns[0] + 1))
     return found or [part.shape[1]]
+
+
+def _letters_height(rgb: Rgb, node: Node) -> float:
+    """Return the height of the highest line of a text."""
+    part = _crop(rgb, node.box)
+    rows = ink_map(part).max(axis=1) > 0.4 if part.size else np.zeros(1, np.bool_)
+    edges = np.flatnonzero(np.diff(rows, prepend=False, append=False)).reshape(-1, 2)
+    return float(max((b - a for a, b in edges), default=1))
 
 
 def _hex(colour: Color) -> str:

@@ -21,7 +21,12 @@ import numpy.typing as npt
 from uiproof.benchmarks.design2code.blocks import Color, LegibleText, PixelRect
 from uiproof.benchmarks.design2code.matching import TextSimilarity
 from uiproof.benchmarks.design2code.pages import Inventory, PageView
-from uiproof.benchmarks.design2code.pairing import is_before, marry, pair_rest
+from uiproof.benchmarks.design2code.pairing import (
+    is_before,
+    marry,
+    pair_rest,
+    sibling_shifts,
+)
 from uiproof.benchmarks.design2code.picture import PictureView
 from uiproof.benchmarks.design2code.scene import Node, Scene, around, overlap, scene_of
 from uiproof.benchmarks.design2code.strict import commonest_colour
@@ -38,9 +43,12 @@ LONG = 40  # pixels of such a text
 SAME_SIDE = 0.85  # of the pixels along a side of a thing that is found again
 SAME_PICTURE = 0.9  # correlation of a picture with the place where it is
 EDGE_SAMPLES = 48  # pixels of a side that are looked at
+SHORTEST = 6  # pixels of a side that is looked for
+SAME_SHAPE = 0.3  # of what two things of one shape show may differ
 EDGE = 6  # levels between the two sides of an edge
 SEARCH = 90  # pixels that an edge of a thing may be displaced by
 STRIP = 3  # pixels on either side of an edge that are compared
+PLAIN = 0.3  # of the free pixels of a surface have its plain colour
 CELL = 4  # pixels; what is left over is looked for on a grid of such cells
 LEFT_OVER = 24  # levels by which it differs
 SMALLEST = 10  # cells of it
@@ -48,6 +56,7 @@ CLAIMED = 0.35  # of a line that was read may belong to texts that were found
 _PARAGRAPH = (5.0, 0.3, 1.0)  # pixels, and shares of a line's height, between lines of one text
 
 CLOSE = (40, 28)  # pixels across and down between things that are missing together
+MOST_SHAPE = 3 * 64 * 64  # values of a picture that is compared by its shape
 MOST_PLACES = 12  # that look like a text
 MOST_SHIFTS = 60  # of texts, at which a thing is looked for
 MOST_SIBLINGS = 200  # whose order is compared
@@ -109,6 +118,9 @@ class _TextSearch:
                     self._find(node, [*last, *self._next_shift(index)])
                 if node.partner is not None:
                     last = [_shift(node)]
+        for node in self.texts:  # short ones that have gone with others
+            if node.partner is None:
+                self._find(node, [(round(-dx), round(-dy)) for dx, dy in sibling_shifts(node)])
 
     def _is_seen(self, node: Node) -> bool:
         return _contrast(_part(self.ours.rgb, _whole(node.box))) >= LEFT_OVER
@@ -174,7 +186,7 @@ class _TextSearch:
             return False
         if self._is_cut(box, place):
             return False
-        ours, theirs = _ink_map(a), _ink_map(b)
+        ours, theirs = ink_map(a), ink_map(b)
         # Word by word, so that one other word in a long text is seen; lines may be off by a pixel.
         tile = max(min(box[3], 18), 6)
         both = _tiles(ours + theirs, tile)
@@ -245,6 +257,14 @@ def _equal(ours: Rgb, theirs: Rgb, box: PixelRect, other: PixelRect) -> bool:
     return a.shape == b.shape and float(cv2.absdiff(a, b).mean()) < 1.0
 
 
+def has_same_shape(a: Rgb, b: Rgb) -> bool:
+    """Return whether two small pictures show the same in other colours."""
+    if a.shape != b.shape or a.size > MOST_SHAPE or min(_contrast(a), _contrast(b)) < LEFT_OVER:
+        return False
+    ours, theirs = ink_map(a), ink_map(b)
+    return float(cv2.absdiff(ours, theirs).sum()) <= SAME_SHAPE * float((ours + theirs).sum()) / 2
+
+
 def _contrast(part: npt.NDArray[np.uint8]) -> int:
     """Return the levels between the darkest and the lightest pixel, in the channel with most."""
     if not part.size:
@@ -253,7 +273,7 @@ def _contrast(part: npt.NDArray[np.uint8]) -> int:
     return int((pixels.max(axis=0).astype(np.int16) - pixels.min(axis=0)).max())
 
 
-def _ink_map(part: Rgb) -> npt.NDArray[np.float32]:
+def ink_map(part: Rgb) -> npt.NDArray[np.float32]:
     """Return how much each pixel stands out from what is behind a text, in 0-1."""
     behind = np.median(part.reshape(-1, 3), axis=0).astype(np.float32)
     apart = np.abs(part.astype(np.float32) - behind).max(axis=2)
@@ -553,28 +573,64 @@ def _find_again(ours: Scene, theirs: Scene) -> None:
     ).reshape(-1, 4)
     search = _SurfaceSearch(ours.rgb, theirs.rgb)
     nodes = [n for n in ours.root.walk() if n.kind in ("surface", "image", "control")]
-    for node in nodes:
+    found = [one.partner for one in leaves if one.partner is not None]
+    # First what stands beside texts that were found: a copy of it may be new.
+    for node in sorted(nodes, key=_is_beside_lost_texts):
         texts = [leaf for leaf in node.leaves() if leaf.kind == "text"]
         if texts and all(leaf.partner is None for leaf in texts):
             continue  # what it holds is not there either
         expected = _expected(node, known)
+        if _is_beside_lost_texts(node):
+            if (shift := _shift_around(node, leaves)) is None:
+                continue
+            expected = [shift]
         box = search.find(node, expected)
-        if box is None and node.kind == "image" and not node.children:
-            box = search.other_picture(node, expected[0], theirs)
-        if box is None:
+        if box is None and node.is_leaf:
+            box = search.other_picture(node, expected[0], found)
+        if box is None or (node.is_leaf and _is_taken(box, node, found)):
             continue
         twin = Node(node.kind, box, node.order, node.tag, parent=theirs.root)
         twin.font, twin.paint = node.font, node.paint
         marry(node, twin)
         theirs.root.children.append(twin)
+        if node.is_leaf:
+            found.append(twin)
     for node in nodes:
         _paint(node, ours.rgb, theirs.rgb)
+
+
+def _is_beside_lost_texts(node: Node) -> bool:
+    """Return whether none of the texts nearest to a thing was found."""
+    for one in (node, *node.ancestors()):
+        texts = [leaf for leaf in one.leaves() if leaf.kind == "text"]
+        if texts:
+            return all(leaf.partner is None for leaf in texts)
+    return False
+
+
+def _shift_around(node: Node, paired: Sequence[Node]) -> Shift | None:
+    """Return by how much what is before and after a thing is displaced; None if not the same."""
+    before = [one for one in paired if one.order < node.order][-1:]
+    after = [one for one in paired if one.order > node.order][:1]
+    shifts = [_shift(one) for one in (*before, *after)]
+    return shifts[0] if shifts and all(one == shifts[0] for one in shifts) else None
+
+
+def _is_taken(box: PixelRect, node: Node, found: Iterable[Node]) -> bool:
+    """Return whether a place belongs to another thing, beyond those that it lies on anyway."""
+    area = box[2] * box[3]
+    return any(
+        overlap(box, one.box) > 0.7 * max(area, one.box[2] * one.box[3])
+        and (one.partner is None or overlap(node.box, one.partner.box) < 0.5 * area)
+        for one in found
+    )
 
 
 def _expected(node: Node, known: npt.NDArray[np.float64]) -> list[Shift]:
     """Return by how much a thing may be displaced, the likeliest first."""
     inside = [_shift(leaf) for leaf in node.leaves() if leaf.partner is not None]
     found = [*dict.fromkeys(inside)][:4]
+    found += [(round(-dx), round(-dy)) for dx, dy in sibling_shifts(node)]
     if inside and len(inside) > 4:
         found = [Counter(inside).most_common(1)[0][0], *found]
     if len(known):
@@ -591,6 +647,7 @@ class _SurfaceSearch:
 
     def __init__(self, ours: Rgb, theirs: Rgb) -> None:
         self.ours, self.theirs = ours, theirs
+        self.radius = 0  # of the corners of the thing that is looked for
 
     def find(self, node: Node, expected: Sequence[Shift]) -> PixelRect | None:
         """Return where a thing is: displaced, of another size or of another colour."""
@@ -604,17 +661,18 @@ class _SurfaceSearch:
         fixed |= {RIGHT: their_width - width} if x + w >= width else {}
         fixed |= {BOTTOM: their_height - height} if y + h >= height else {}
         box = x, y, w, h
+        self.radius = _radius(node)
         is_picture = node.kind == "image" and not node.children
         if is_picture and (place := self._like(box, expected)) is not None:
-            return float(place[0]), float(place[1]), float(w), float(h)
+            return _moved(node.box, [place[0] - x, place[1] - y] * 2)
         drawn = _drawn_sides(node)
-        visible = [
-            side in drawn and side not in fixed and self._edges(self.ours, box, side, [0])[0] >= 0.5
-            for side in range(4)
-        ]
+        visible = [side in drawn and side not in fixed for side in range(4)]
+        for side in range(4):
+            if visible[side]:
+                box, visible[side] = self._sharpened(box, side)
         if not any(visible) and not node.children:  # round, for example
             place = self._unchanged(box, expected)
-            return None if place is None else (float(place[0]), float(place[1]), float(w), float(h))
+            return None if place is None else _moved(node.box, [place[0] - x, place[1] - y] * 2)
         if not any(visible):  # it ends where what it holds ends
             held = any(leaf.partner for leaf in node.leaves())
             return self._by_sides(node, box, visible, fixed, expected) if held else None
@@ -625,22 +683,64 @@ class _SurfaceSearch:
         inside = {_shift(leaf) for leaf in node.leaves() if leaf.partner is not None}
         # A container is placed around its children that were found.
         for dx, dy in [one for one in expected if one in inside] or expected:
-            moved = {LEFT: dx, RIGHT: dx, TOP: dy, BOTTOM: dy}
-            if all(moved[side] == value for side, value in fixed.items()) and all(
-                any(self._same(box, side, dx, dy, (0, 1, -1))) for side in range(4) if visible[side]
+            by = [dx, dy, dx, dy]
+            there = box[0] + dx, box[1] + dy, *box[2:]
+            if all(by[side] == value for side, value in fixed.items()) and all(
+                self._sides(box, there, side, (0, 1, -1))[0].any()
+                for side in range(4)
+                if visible[side]
             ):
-                return float(x + dx), float(y + dy), float(w), float(h)
+                return _moved(node.box, by)
         return self._by_sides(node, box, visible, fixed, expected)
 
-    def other_picture(self, node: Node, shift: Shift, theirs: Scene) -> PixelRect | None:
-        """Return the place of a picture where the screenshot shows something else in its stead."""
+    def _sharpened(
+        self, box: tuple[int, int, int, int], side: int
+    ) -> tuple[tuple[int, int, int, int], bool]:
+        """Return a box with one side where its edge is seen, and whether it is."""
+        edges = [
+            float(one) for one in self._sides(box, box, side, (0, 1, -1), of_theirs=self.ours)[2]
+        ]
+        by = next((by for by, share in zip((0, 1, -1), edges, strict=True) if share >= 0.5), None)
+        if not by:
+            return box, by is not None
+        x, y, w, h = box
+        if side in (LEFT, TOP):
+            return (x + by, y, w - by, h) if side == LEFT else (x, y + by, w, h - by), True
+        return (x, y, w + by, h) if side == RIGHT else (x, y, w, h + by), True
+
+    def other_picture(self, node: Node, shift: Shift, found: Sequence[Node]) -> PixelRect | None:
+        """Return the place of a thing where the screenshot shows another one in its stead."""
         x, y, w, h = node.box
         box = x + shift[0], y + shift[1], w, h
         part = _part(self.theirs, _whole(box))
-        if part.size < 0.9 * 3 * w * h or int(part.max()) - int(part.min()) < LEFT_OVER:
+        if part.size < 0.9 * 3 * w * h or _contrast(part) < LEFT_OVER:
             return None
-        claimed = sum(overlap(box, one.box) for one in theirs.root.children if not one.children)
-        return box if claimed <= CLAIMED * w * h else None
+        claimed = sum(overlap(box, one.box) for one in found)
+        if claimed > CLAIMED * w * h:
+            return None
+        return self._extent(box, found)
+
+    def _extent(self, box: PixelRect, found: Sequence[Node]) -> PixelRect:
+        """Return the box around what stands out from the plain ground at a place."""
+        x, y, w, h = _whole(box)
+        margin = max(w, h, 12) // 2
+        left, top = max(x - margin, 0), max(y - margin, 0)
+        window = _part(self.theirs, (left, top, x + w + margin - left, y + h + margin - top))
+        ground = np.array(surrounding_colour(self.theirs, box), np.int16)
+        shown = (np.abs(window.astype(np.int16) - ground).max(axis=2) > EDGE).astype(np.uint8)
+        for one in found:
+            a, b, c, d = (round(value) for value in one.box)
+            shown[
+                max(b - top, 0) : max(b + d - top, 0), max(a - left, 0) : max(a + c - left, 0)
+            ] = 0
+        _, labels, stats, _ = cv2.connectedComponentsWithStats(shown, connectivity=8)
+        inside = labels[y - top : y - top + h, x - left : x - left + w]
+        often = np.bincount(inside[inside > 0]) if (inside > 0).any() else np.zeros(1)
+        a, b, c, d, area = stats[int(often.argmax())].tolist()
+        is_cut = min(a, b) <= 0 or a + c >= window.shape[1] or b + d >= window.shape[0]
+        if not often.any() or is_cut or area < 0.3 * min(w * h, c * d):
+            return box
+        return float(left + a), float(top + b), float(c), float(d)
 
     def _like(self, box: tuple[int, int, int, int], expected: Sequence[Shift]) -> Shift | None:
         """Return where the same picture is, near to where it is expected."""
@@ -670,6 +770,10 @@ class _SurfaceSearch:
             there = float(x + dx), float(y + dy), float(w), float(h)
             if min(x + dx, y + dy) >= 0 and _equal(self.ours, self.theirs, box, there):
                 return x + dx, y + dy
+        for dx, dy in expected[:4]:
+            part = _part(self.theirs, (x + dx, y + dy, w, h))
+            if min(x + dx, y + dy) >= 0 and has_same_shape(_part(self.ours, box), part):
+                return x + dx, y + dy
         return None
 
     def _by_sides(
@@ -684,28 +788,26 @@ class _SurfaceSearch:
         guesses = _guesses(node, expected)
         found = [fixed.get(side, guess[0]) for side, guess in enumerate(guesses)]
         lost = weak = 0
-        # Twice, as the second time the length of each side is known.
-        for _ in range(2):
+        # Twice, as the second time the length of each side is known; then any edge will do.
+        for is_last in (False, True):
             lost = weak = 0
             for side in (TOP, BOTTOM, LEFT, RIGHT):
                 if not visible[side]:
                     continue
-                by, is_same = self._side(box, side, found, guesses[side])
-                if by is None:
+                by, is_same = self._side(box, side, found, guesses[side], bool(node.children))
+                if by is None or not (is_same or is_last):
                     lost += 1
                 else:
                     found[side] = by
                     weak += not is_same
-        x, y, w, h = box
-        left, top = x + found[LEFT], y + found[TOP]
-        width, height = x + w + found[RIGHT] - left, y + h + found[BOTTOM] - top
-        if (lost > sum(visible) // 3 and len(fixed) < 3) or width < 4 or height < 4:
+        there = _moved(node.box, found)
+        if (lost > sum(visible) // 3 and len(fixed) < 3) or min(there[2:]) < 4:
             return None
-        stays = (found[LEFT], found[TOP]) in expected and (width, height) == (w, h)
-        there = left, top, width, height
-        if weak > 1 and not stays and not node.children and not self._is_scaled(box, there):
+        is_moved = found[LEFT] == found[RIGHT] and found[TOP] == found[BOTTOM]
+        stays = is_moved and (found[LEFT], found[TOP]) in expected
+        if weak > 1 and not stays and not node.children and not self._is_scaled(box, _whole(there)):
             return None  # edges of anything
-        return float(left), float(top), float(width), float(height)
+        return there
 
     def _is_scaled(self, box: tuple[int, int, int, int], there: tuple[int, int, int, int]) -> bool:
         """Return whether a thing shows the same in another size."""
@@ -721,39 +823,38 @@ class _SurfaceSearch:
         side: int,
         found: Sequence[int],
         guesses: Sequence[int],
+        holds: bool,
     ) -> tuple[int | None, bool]:
-        """Return by how much a side is displaced, and whether it looks the same."""
-        x, y, w, h = box
-        first = guesses[0]
-        for by in guesses:
-            if self._same(box, side, *self._along(found, side, by))[0]:
-                return by, True
-        most = max(SEARCH, (w if side in (LEFT, RIGHT) else h) // 2)
-        scan = sorted(range(-most, most + 1), key=abs)
-        steps = [first + by for by in scan]
-        now = (
-            x + found[LEFT],
-            y + found[TOP],
-            w + found[RIGHT] - found[LEFT],
-            h + found[BOTTOM] - found[TOP],
-        )
-        same = self._same(box, side, *self._along(found, side, 0), steps)
-        for by, is_same in zip(steps, same, strict=True):
-            if is_same:
-                return by, True
-        moved = [by - found[side] for by in steps]
-        edges = self._edges(self.theirs, now, side, moved)
-        for by, share in zip(steps, edges, strict=True):
-            if share >= 0.8:
-                return by, False
-        return None, False
+        """Return by how much a side is displaced, and whether it looks the same.
 
-    @staticmethod
-    def _along(found: Sequence[int], side: int, by: int) -> Shift:
-        """Return the shift of a side that is moved across itself."""
-        if side in (TOP, BOTTOM):
-            return found[LEFT], by
-        return by, found[TOP]
+        A side of few straight pixels is not told from the letters that the thing `holds`.
+        """
+        there = _whole(_moved(box, found))
+        if min(there[2:]) < 2:
+            return None, False
+        most = max(SEARCH, min(box[2 if side in (LEFT, RIGHT) else 3], 4 * SEARCH))
+        straight = there[3 if side in (LEFT, RIGHT) else 2] - 2 * self._inset(there)
+        if holds and straight < SHORTEST:
+            most = 2
+        # As its neighbours are, or without a change of size; then anywhere near.
+        likely = [*dict.fromkeys([*guesses, found[(side + 2) % 4]])]
+        scan = [guesses[0] + by for by in sorted(range(-most, most + 1), key=abs)]
+        steps = [*likely, *scan]
+        same, half, edges = self._sides(box, there, side, [by - found[side] for by in steps])
+        first = np.arange(len(steps)) < len(likely)
+        edge = edges >= 0.8
+        for which, is_same in (
+            *(((same | half & edge) & first, True), (same, True), (half & edge, True)),
+            *((edge & first, False), (edge, False)),
+        ):
+            if which.any():
+                return steps[int(which.argmax())], is_same
+        return (guesses[0], True) if most == 2 else (None, False)
+
+    def _inset(self, box: tuple[int, int, int, int]) -> int:
+        """Return how much of a side belongs to its corners."""
+        low = min(box[2:])
+        return max(low // 5, min(self.radius, round(0.42 * low)), 1)
 
     def _lines(
         self, picture: Rgb, box: tuple[int, int, int, int], side: int, steps: Sequence[int]
@@ -761,7 +862,7 @@ class _SurfaceSearch:
         """Return the pixels just inside and outside of a side for some steps, and which exist."""
         x, y, w, h = box
         height, width = picture.shape[:2]
-        inset = max(min(w, h) // 5, 1)
+        inset = self._inset(box)
         across = side in (TOP, BOTTOM)
         start, end, limit = (x, x + w, width) if across else (y, y + h, height)
         places = np.linspace(start + inset, end - 1 - inset, EDGE_SAMPLES).round().astype(int)
@@ -779,29 +880,49 @@ class _SurfaceSearch:
             pair_ = picture[places, insides[:, None]], picture[places, outsides[:, None]]
         return pair_[0].astype(np.int16), pair_[1].astype(np.int16), valid[:, None] & on_page
 
-    def _edges(
-        self, picture: Rgb, box: tuple[int, int, int, int], side: int, steps: Sequence[int]
-    ) -> list[float]:
-        """Return how much of a side is an edge, for some steps."""
-        inside, outside, valid = self._lines(picture, box, side, steps)
-        shown = (np.abs(inside - outside).max(axis=2) >= EDGE) & valid
-        return [float(one) for one in shown.mean(axis=1)]
-
-    def _same(
+    def _sides(
         self,
         box: tuple[int, int, int, int],
+        other: tuple[int, int, int, int],
         side: int,
-        dx: int,
-        dy: int,
-        steps: Sequence[int] = (0,),
-    ) -> list[bool]:
-        """Return whether a side looks the same in the screenshot, for some steps."""
-        x, y, w, h = box
+        steps: Sequence[int],
+        of_theirs: Rgb | None = None,
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.float64]]:
+        """Compare a side with that of another box, for some steps.
+
+        Returns whether both pixels of the edge are the same, whether one of them is, and how much
+        of the side is an edge at all.
+        """
         a, b, there = self._lines(self.ours, box, side, [0])
-        c, d, valid = self._lines(self.theirs, (x + dx, y + dy, w, h), side, steps)
-        apart = np.maximum(np.abs(a - c).max(axis=2), np.abs(b - d).max(axis=2))
-        same = ((apart <= SAME_PIXEL / 2) & valid & there).mean(axis=1)
-        return [float(one) >= SAME_SIDE for one in same]
+        theirs = self.theirs if of_theirs is None else of_theirs
+        c, d, valid = self._lines(theirs, other, side, steps)
+        valid = valid & there
+        # An edge of few levels is none where both sides may differ by as many.
+        most = (np.abs(a - b).max(axis=2) / 2).clip(2, SAME_PIXEL / 2)
+        inside, outside = np.abs(a - c).max(axis=2), np.abs(b - d).max(axis=2)
+        same = (np.maximum(inside, outside) <= most) & valid
+        half = (np.minimum(inside, outside) <= np.minimum(most, EDGE)) & valid
+        edges = (np.abs(c - d).max(axis=2) >= EDGE) & valid
+        return (
+            same.mean(axis=1) >= SAME_SIDE,
+            half.mean(axis=1) >= SAME_SIDE,
+            np.asarray(edges.mean(axis=1), np.float64),
+        )
+
+
+def _moved(box: Sequence[float], by: Sequence[float]) -> PixelRect:
+    """Return a box with its left, upper, right and lower sides displaced."""
+    x, y, w, h = box
+    left, top = x + by[LEFT], y + by[TOP]
+    return left, top, x + w + by[RIGHT] - left, y + h + by[BOTTOM] - top
+
+
+def _radius(node: Node) -> int:
+    """Return the radius of a thing's corners, in pixels; shares are of its height."""
+    found = re.match(r"([\d.]+)(px|%)", node.paint.split("|")[3])
+    if found is None:
+        return 0
+    return round(float(found[1]) * (1 if found[2] == "px" else node.box[3] / 100))
 
 
 def _drawn_sides(node: Node) -> set[int]:
@@ -885,7 +1006,12 @@ def _plain_colour(picture: Rgb, box: PixelRect, held: Iterable[PixelRect]) -> Co
         free[rows, max(round(a - x), 0) : max(round(a + c - x), 0)] = False
     if free.sum() < 0.04 * free.size or free.sum() < 20:
         return None
-    return commonest_colour(part[free][None])
+    pixels = part[free]
+    plain = np.array(commonest_colour(pixels[None]), np.int16)
+    if float((np.abs(pixels - plain).max(axis=1) <= EDGE).mean()) < PLAIN:
+        return None  # a gradient or a picture
+    red, green, blue = plain.tolist()
+    return red, green, blue
 
 
 def surrounding_colour(picture: Rgb, box: PixelRect) -> Color:
@@ -909,8 +1035,12 @@ def _copy_structure(ours: Scene, theirs: Scene) -> None:
     body = next((node for node in ours.root.walk() if node.tag == "body"), None)
     if body is not None and body.kind == "group":
         _paint_page(ours, theirs, body)
+    pictures = [one.box for one in theirs.root.leaves() if one.kind == "image"]
     for node in loose:
-        _put(theirs.root, node)
+        _, _, w, h = node.box
+        # What is read in a picture that both have is no text.
+        if all(overlap(node.box, one) < 0.7 * w * h for one in pictures):
+            _put(theirs.root, node)
 
 
 def _copy(node: Node, holder: Node) -> None:
@@ -989,6 +1119,8 @@ def _displaced(root: Node) -> set[Node]:
             for j in range(len(units))
             if i != j and is_before(ours[i], ours[j]) and is_before(theirs[j], theirs[i])
         }
+        staying = _staying(holder, ours, theirs) if turned else set()
+        turned = {both for both in turned if not staying.intersection(both)}
         while turned:
             often = Counter(index for both in turned for index in both)
             # The one that has changed places with most others; of two, the smaller.
@@ -996,6 +1128,23 @@ def _displaced(root: Node) -> set[Node]:
             found.update(_paired(units[worst][0]))
             turned = {both for both in turned if worst not in both}
     return found
+
+
+def _staying(holder: Node, ours: Sequence[PixelRect], theirs: Sequence[PixelRect]) -> set[int]:
+    """Return which things are displaced as what is around their holder; others may be moved."""
+    root = [*holder.ancestors()][-1] if holder.parent is not None else holder
+    inside = {id(leaf) for leaf in holder.leaves()}
+    paired = [one for one in root.leaves() if one.partner is not None]
+    first = next((i for i, one in enumerate(paired) if id(one) in inside), 0)
+    last = max((i for i, one in enumerate(paired) if id(one) in inside), default=-1)
+    around_it = {
+        _shift(one) for one in (*paired[max(first - 1, 0) : first], *paired[last + 1 :][:1])
+    }
+    return {
+        index
+        for index, (a, b) in enumerate(zip(ours, theirs, strict=True))
+        if any(abs(b[0] - a[0] - x) <= 3 and abs(b[1] - a[1] - y) <= 3 for x, y in around_it)
+    }
 
 
 def _paired(node: Node) -> list[Node]:
@@ -1007,7 +1156,7 @@ def _paired(node: Node) -> list[Node]:
 
 def _add_left_over(ours: Scene, theirs: Scene) -> None:
     """Add pictures that only the screenshot shows, and group what is missing."""
-    apart = np.minimum(_from_aligned(ours, theirs), _from_painted(theirs))
+    apart = np.minimum(_from_aligned(ours, theirs), _from_painted(ours, theirs))
     for node in theirs.root.walk():
         x, y, w, h = (round(value) for value in node.box)
         if not node.is_drawn:
@@ -1058,8 +1207,8 @@ def _from_aligned(ours: Scene, theirs: Scene) -> Gray:
     return apart
 
 
-def _from_painted(theirs: Scene) -> Gray:
-    """Return by how much the screenshot differs from the plain colours of its surfaces."""
+def _from_painted(ours: Scene, theirs: Scene) -> Gray:
+    """Return by how much the screenshot differs from the surfaces that were found in it."""
     height, width = theirs.rgb.shape[:2]
     painted = np.empty((height, width, 3), np.uint8)
     painted[:] = commonest_colour(theirs.rgb)
@@ -1067,6 +1216,11 @@ def _from_painted(theirs: Scene) -> Gray:
         if node.is_drawn and node.children and (colour := node.background) is not None:
             x, y, w, h = (round(value) for value in node.box)
             painted[max(y, 0) : max(y + h, 0), max(x, 0) : max(x + w, 0)] = colour
+        elif node.is_drawn and node.children and node.partner is not None:
+            x, y, w, h = _whole(node.box)
+            there, part = _part(painted, (x, y, w, h)), _part(ours.rgb, _whole(node.partner.box))
+            if node.paint.split("|")[1] != "none" and part.size and there.size:
+                there[:] = cv2.resize(part, there.shape[1::-1], interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.absdiff(theirs.rgb, painted).max(axis=2), np.uint8)
 
 

@@ -233,7 +233,7 @@ def _diagnose_file(
         if method in found.assisted:
             continue
         replayed = replayed_predictions(found, method)
-        verdict = diagnose(replayed, declared=found.reading.points[method]).verdict
+        verdict = diagnose(replayed, declared=found.points[method]).verdict
         lines.append(verdict if len(found.methods) == 1 else f"{method}: {verdict}")
     return "\n".join(lines)
 
