@@ -123,10 +123,6 @@ def test_two_renderers_in_one_thread_show_pages_and_act_on_them() -> None:
             assert one.screenshot() == other.screenshot()
 
 
-def test_the_version_is_what_the_browser_says_of_itself() -> None:
-    assert any(character.isdigit() for character in find_chromium().version)
-
-
 @pytest.fixture
 def uncached() -> Iterator[None]:
     fingerprint.cache_clear()

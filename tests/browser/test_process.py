@@ -120,18 +120,6 @@ def test_no_process_of_a_browser_is_left_behind(fails: bool) -> None:
 
 
 @linux_only
-def test_no_temporary_folder_is_left_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    with Renderer() as renderer:
-        shot(renderer, "<p>Hello")
-        assert list(tmp_path.iterdir())
-    assert list(tmp_path.iterdir()) == []
-
-
-@linux_only
 @pytest.mark.parametrize("enough", [0, 10**18])
 def test_pictures_are_the_same_with_and_without_shared_memory(
     enough: int, monkeypatch: pytest.MonkeyPatch
