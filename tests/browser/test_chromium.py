@@ -1,4 +1,4 @@
-"""The browser that is used, the error where there is none, and the fingerprint."""
+"""Which browser is used, the error without one, and the fingerprint."""
 
 from __future__ import annotations
 

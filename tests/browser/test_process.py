@@ -1,4 +1,4 @@
-"""Whatever a page does, its browser ends: on time, within its memory, and without leftovers."""
+"""Browsers end in time, within their memory limit, and leave nothing behind."""
 
 from __future__ import annotations
 

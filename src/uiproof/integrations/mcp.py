@@ -59,7 +59,7 @@ class Difference(BaseModel):
     number: int = Field(description="its number in the annotated picture")
     kind: str
     says: str
-    selector: str | None = Field(description="the element on the page; null where it is missing")
+    selector: str | None = Field(description="the element on the page; null if it is missing")
     was: str | None = Field(description="as in the reference")
     now: str | None = Field(description="as on the page")
     impact: float = Field(description="how much of what a person sees, 0-1")
