@@ -257,7 +257,7 @@ class LivePage:
         self.__dict__["size"] = self._within_limits(self.evaluate(both, name="freeze"))
 
     def fleeting(self) -> Fleeting:
-        """Return the parts of the inventory that disappear when a reader waits or scrolls.
+        """Return the parts of the inventory that disappear when a reader acts, waits or scrolls.
 
         This runs the page's scripts again, so nothing can be measured afterwards.
         """
