@@ -410,7 +410,7 @@ class ImageFolder:
     front of an annotated path may be one that exists only on its author's machine.
     """
 
-    def __init__(self, file: Path, *, levels: int = 0, shorten: bool = False) -> None:
+    def __init__(self, file: Path, *, levels: int, shorten: bool) -> None:
         self._file = file
         self._shorten = shorten
         bases = [file.parent, *file.parent.parents[:levels]]
@@ -612,7 +612,8 @@ class PublishedSet:
     keys: frozenset[str]
     read: Callable[[Entry, int, Path], Row]
     conventions: tuple[Convention, ...]
-    images: Callable[[Path], Images] = ImageFolder
+    levels: int = 0  # see `ImageFolder`
+    shorten: bool = False
 
     def recognises(self, path: Path) -> bool:
         """Return whether a folder or file is such a data set."""
@@ -623,7 +624,9 @@ class PublishedSet:
         screens: dict[str, _ScreenBuilder] = {}
         names: dict[str, int] = {}
         for file in self._files(path):
-            images = self.images(file)
+            images: Images = ImageFolder(file, levels=self.levels, shorten=self.shorten)
+            if file.suffix == ".parquet":
+                images = ParquetImages(file)
             rows = list(self._rows(file))
             size_of = _sizes(images)
             boxes = [_raw_box(row, size_of) for row in rows if isinstance(row, Row)]

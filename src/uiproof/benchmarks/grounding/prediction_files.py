@@ -114,12 +114,12 @@ def read_content(
     if columns:
         file, only = _renamed(file, columns), "prediction"
     keys = {str(key) for value in file.objects[:20] for key in value}
-    format_ = next((name for name, wanted in _DETECTED if wanted(file, keys)), "screenspot-pro")
-    if format_ == "showdown":
+    read = next(read for wanted, read in _READERS if wanted(file, keys))
+    if read is _read_showdown:
         file = _clicks(file, targets)
     elif targets is not None:
         raise UsageError(f"{path} has its own targets.", remedy="Leave out the annotations.")
-    content = _READERS[format_](file, only)
+    content = read(file, only)
     if only and only not in content.methods:
         raise UsageError(
             f"{path} has no method {only}.", remedy=f"It has: {', '.join(content.methods)}."
@@ -297,7 +297,8 @@ def _read_archive(path: Path, content: bytes) -> _File:
                 if not found:
                     raise InputError(f"{path} is a log of inspect_ai without samples.")
                 return _File(path, "inspect", found, header if isinstance(header, dict) else {})
-            strings = list(_strings(_member(archive, _STRINGS))) if _STRINGS in names else []
+            texts = _elements(_member(archive, _STRINGS), "si") if _STRINGS in names else ()
+            strings = ["".join(part.text or "" for part in one.iter("{*}t")) for one in texts]
             rows = list(_rows(_member(archive, _SHEET), strings))
     except _BROKEN as error:
         if start and isinstance(error, NotImplementedError):
@@ -360,11 +361,6 @@ def _elements(content: bytes, name: str) -> Iterator[Any]:
     for _, element in etree.iterparse(io.BytesIO(content), tag=f"{{*}}{name}", **options):
         yield element
         element.clear()
-
-
-def _strings(content: bytes) -> Iterator[str]:
-    for element in _elements(content, "si"):
-        yield "".join(text.text or "" for text in element.iter("{*}t"))
 
 
 def _rows(content: bytes, strings: list[str]) -> Iterator[dict[str, str]]:
@@ -499,6 +495,7 @@ def _verdict(*values: Any) -> bool | None:
 
 _BOX = ("bbox", "gt_bbox", "box", "gt_box", "box_coordinates", "target_bbox", "ground_truth_bbox")
 _INSTRUCTION = ("prompt_to_evaluate", "instruction", "prompt", "query", "task", "question")
+_IDS = ("id", "ui_id", "element_id")
 _TAG_KEYS: Mapping[str, tuple[str, ...]] = {
     "group": ("group",),
     "platform": ("platform", "device"),
@@ -535,10 +532,6 @@ def _item(one: _Document, where: str, sample: str) -> RawItem:
         answers=one.answers,
         problem=one.problem or unknown,
     )
-
-
-def _name(entry: Entry) -> str:
-    return _text(entry, "id", "ui_id", "element_id")
 
 
 def _is_negative(entry: Entry) -> bool:
@@ -585,7 +578,7 @@ def _read_lmms_eval(file: _File, _only: str | None) -> FileContent:
         stored = next((_verdict(one["correct"]) for one in scores if "correct" in one), None)
         said = _first(value, ("filtered_resps", "resps"))
         answer = _answer(said, stored=stored, raw=value.get("resps"))
-        return _Document(doc, {PRED: answer}, _name(doc))
+        return _Document(doc, {PRED: answer}, _text(doc, *_IDS))
 
     return FileContent("lmms-eval", file.items(read))
 
@@ -596,7 +589,7 @@ def _read_vlmevalkit(file: _File, _only: str | None) -> FileContent:
         # The group of ScreenSpot-Pro is called category there.
         row.setdefault("group", row.get("category"))
         answer = _answer(row.get("prediction"), stored=_verdict(_first(row, ("match", "hit"))))
-        return _Document(row, {PRED: answer}, _name(row))
+        return _Document(row, {PRED: answer}, _text(row, *_IDS))
 
     paths = [key for key in _IMAGE if key != "image"]  # which holds the picture itself
     return FileContent("vlmevalkit", file.items(read, paths))
@@ -664,30 +657,25 @@ _VERDICTS = ("correctness", "correct", "is_correct", "is_in_bbox", "hit", "succe
 
 
 def _read_details(file: _File, only: str | None) -> FileContent:
-    objects = file.objects
-    methods = (only,) if only else _prediction_fields(objects[:_SCANNED])
+    objects, some = file.objects, file.objects[:_SCANNED]
+    keys = dict.fromkeys(str(key) for value in some for key in value)
+    named = [key for key in keys if _PREDICTED.fullmatch(key)]
+    places = [key for key in named if any(_is_place(value.get(key)) for value in some)]
+    methods = (only,) if only else tuple(places or [key for key in named if key in _USUAL])
     if not any(method in value for value in objects for method in methods):
-        found = {str(key) for value in objects[:_SCANNED] for key in value}
         wanted = f"No item has the field {only}" if only else "Its format is not known"
         raise InputError(
-            f"{file.path}: {wanted}. {_list(found)} Wanted: a prediction (such as pred) and a "
+            f"{file.path}: {wanted}. {_list(keys)} Wanted: a prediction (such as pred) and a "
             "target (bbox).",
             remedy=REMEDY,
         )
 
     def read(value: dict[str, Any]) -> _Document:
         answers = {one: _details_answer(value, one, len(methods) == 1) for one in methods}
-        return _Document(value, answers, _name(value))
+        return _Document(value, answers, _text(value, *_IDS))
 
     kind = "omniparser" if file.kind == "lines" else "screenspot-pro"
     return FileContent(kind, file.items(read), methods)
-
-
-def _prediction_fields(objects: Sequence[Entry]) -> tuple[str, ...]:
-    keys = dict.fromkeys(key for value in objects for key in value)
-    named = [key for key in keys if _PREDICTED.fullmatch(key)]
-    found = [key for key in named if any(_is_place(value.get(key)) for value in objects)]
-    return tuple(found or [key for key in named if key in _USUAL])
 
 
 def _is_place(value: Any) -> bool:
@@ -810,20 +798,16 @@ def _read_showdown(file: _File, _only: str | None) -> FileContent:
     return FileContent("showdown", file.items(read))
 
 
-_DETECTED: tuple[tuple[str, Callable[[_File, set[str]], bool]], ...] = (
-    ("inspect", lambda file, _: file.kind == "inspect"),
-    ("lmms-eval", lambda _, keys: "doc_id" in keys and bool(keys & {"filtered_resps", "resps"})),
-    ("vlmevalkit", lambda _, keys: {"index", "prediction"} <= keys),
-    ("screensuite", lambda _, keys: {"answer", "ground_truth"} <= keys),
-    ("showdown", lambda file, _: file.kind == "table"),
-    ("zoom-consistency", lambda _, keys: any(k == "final" or k.endswith("_final") for k in keys)),
+# How a format is recognised by the kind of file and the keys of its first entries.
+_READERS: Sequence[
+    tuple[Callable[[_File, set[str]], bool], Callable[[_File, str | None], FileContent]]
+] = (
+    (lambda file, _: file.kind == "inspect", _read_inspect),
+    (lambda _, keys: {"doc_id", "filtered_resps"} <= keys, _read_lmms_eval),
+    (lambda _, keys: {"doc_id", "resps"} <= keys, _read_lmms_eval),
+    (lambda _, keys: {"index", "prediction"} <= keys, _read_vlmevalkit),
+    (lambda _, keys: {"answer", "ground_truth"} <= keys, _read_screensuite),
+    (lambda file, _: file.kind == "table", _read_showdown),
+    (lambda _, keys: any(k == "final" or k.endswith("_final") for k in keys), _read_capture),
+    (lambda _, __: True, _read_details),
 )
-_READERS: Mapping[str, Callable[[_File, str | None], FileContent]] = {
-    "inspect": _read_inspect,
-    "lmms-eval": _read_lmms_eval,
-    "vlmevalkit": _read_vlmevalkit,
-    "screensuite": _read_screensuite,
-    "showdown": _read_showdown,
-    "zoom-consistency": _read_capture,
-    "screenspot-pro": _read_details,
-}

@@ -26,10 +26,8 @@ from uiproof.geometry import PixelBox
 from uiproof.markup import Markup, tag
 from uiproof.views.base import Analyses, Leaderboard, safe_json, shortened
 from uiproof.views.cards import CardView, Filter, Group, ShownCase
-from uiproof.views.differences import shown_differences
+from uiproof.views.details import longest_source, requests_of, shown_differences, source_texts
 from uiproof.views.pictures import Crop, Limits, Pictures, image
-from uiproof.views.requests import requests_of
-from uiproof.views.sources import longest_source, source_texts
 
 FAILED = "failed"  # there was nothing to judge
 OUTCOMES = (NONE, *FAILURES, FAILED)
