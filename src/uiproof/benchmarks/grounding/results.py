@@ -656,6 +656,8 @@ def _described(metrics: Sequence[MethodMetrics]) -> list[str]:
 def _draw(metrics: Sequence[MethodMetrics], charts_dir: Path) -> list[Path]:
     from uiproof.benchmarks.grounding.charts import draw_charts
 
+    with access(charts_dir, "made"):
+        charts_dir.mkdir(parents=True, exist_ok=True)
     return draw_charts(metrics, charts_dir)
 
 
