@@ -258,7 +258,7 @@ def read_results(folder: Path) -> tuple[list[MethodMetrics], list[UiproofError]]
 
 
 def read_result(file: Path) -> MethodMetrics:
-    """Read one result file; raise `InputError` if it is none."""
+    """Read a result file; raise `InputError` for other files."""
     try:
         with access(file, "read"):
             return _metrics_from(json.loads(file.read_bytes()))
