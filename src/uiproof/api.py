@@ -183,9 +183,7 @@ def run_matrix(
     or the disk is full. The options are those of `run`.
     """
     benchmark, path = resolve_dataset(str(dataset))
-    replayed = {
-        name: judge_options.pop(name) for name in benchmark.replay_options if name in judge_options
-    }
+    replayed, judge = _split_options(benchmark, path, judge_options)
     how = Execution(
         limit=limit,
         cases=tuple(cases),
@@ -197,7 +195,7 @@ def run_matrix(
         ray_address=ray_address,
         retry_failed=retry_failed,
         quiet=quiet,
-        judge=judge_options_for(benchmark, path, **judge_options),
+        judge=judge,
     )
     # All methods are made before the first one runs: a wrong name is noticed at once.
     planned = planned_runs(
@@ -230,6 +228,14 @@ def run_matrix(
         ],
         quiet=quiet,
     )
+
+
+def _split_options(
+    benchmark: Benchmark, dataset: Path, options: dict[str, Any]
+) -> tuple[dict[str, Any], JudgeOptions]:
+    """Return the options for `Benchmark.replay`, and those of the judge."""
+    replayed = {name: options.pop(name) for name in benchmark.replay_options if name in options}
+    return replayed, judge_options_for(benchmark, dataset, **options)
 
 
 def _warn_about_equal_answers(planned: Sequence[PlannedRun]) -> None:
@@ -300,9 +306,7 @@ def score(
     path, given = dataset_of(dataset), local(answers)
     if not given.exists():
         raise InputError(f"There is no file or folder {given}.", remedy=path_suggestion(given))
-    replayed = {
-        name: judge_options[name] for name in chosen.replay_options if name in judge_options
-    }
+    replayed, judge = _split_options(chosen, path, judge_options)
     how = Execution(
         limit=limit,
         cases=tuple(cases),
@@ -311,11 +315,7 @@ def score(
         ray_address=ray_address,
         retry_failed=retry_failed,
         quiet=quiet,
-        judge=judge_options_for(
-            chosen,
-            path,
-            **{name: judge_options[name] for name in judge_options if name not in replayed},
-        ),
+        judge=judge,
     )
     method = chosen.replay(path, given, quiet=quiet, **replayed)
     return score_answers(chosen, path, method, how, name=str(dataset), out=out)

@@ -157,10 +157,11 @@ def _families(pattern: str) -> set[str]:
 def _frozen_web() -> Finding:
     """Check the frozen copies of what pages load from elsewhere."""
     from uiproof.settings import Settings
-    from uiproof.web.frozen import FrozenWeb, packaged_lock
+    from uiproof.web.frozen import FrozenWeb
+    from uiproof.web.packages import Lock
 
     folder = Settings.from_environment().web_dir
-    web, lock = FrozenWeb(folder), packaged_lock()
+    web, lock = FrozenWeb(folder), Lock.packaged()
     here, wanted = len(web.packages), len(lock.packages)
     if not here:
         missing = "pages do without what they load from elsewhere"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from uiproof.benchmark import BrokenCase
-from uiproof.engine.executors import Pool, make_pool
+from uiproof.engine.executors import Pool, gather, make_pool
 from uiproof.engine.progress import Progress, call_anywhere, make_progress
 from uiproof.engine.run_sync import run_url
 from uiproof.engine.rundir import RunDirectory
@@ -181,11 +181,7 @@ async def _tally(
             progress.advance(failed=False)
 
     try:
-        async with asyncio.TaskGroup() as tasks:
-            for case, wanting in waiting:
-                tasks.create_task(look(case, wanting))
-    except BaseExceptionGroup as group:
-        raise group.exceptions[0] from None
+        await gather(look(case, wanting) for case, wanting in waiting)
     finally:
         await pool.close()
         progress.stop()

@@ -222,9 +222,9 @@ app = group(
       {examples}
 
     \b
-    Exit codes: 0 done, 1 finished with failed cases, 2 wrong use, 3 something missing,
-    4 stopped at a limit that you set, 5 worse than the baseline (`compare --fail-under`),
-    70 stopped by an unexpected error.
+    Exit codes: 0 done, 1 finished with failed cases, 2 usage error, 3 something missing,
+    4 stopped at your limit, 5 regression against the baseline (`compare --fail-under`),
+    70 internal error.
     """,
     _LazyVerbs,
 )

@@ -311,7 +311,7 @@ def _print_worst(run: RunDirectory) -> None:
 
 def _print_flags(runs: Iterable[RunDirectory]) -> None:
     """Print how many cases have each flag, most frequent first."""
-    from uiproof.views.flags import meaning
+    from uiproof.views.details import meaning
 
     counts: Counter[str] = Counter()
     for one in runs:
@@ -339,7 +339,7 @@ def _plural(words: str) -> str:
 
 def _print_missing(runs: Iterable[RunDirectory]) -> None:
     """Print the addresses that pages could not load, with counts and the remedy."""
-    from uiproof.views.requests import missing_addresses
+    from uiproof.views.details import missing_addresses
 
     for one in runs:
         flags = one.summary.get("flags", {})

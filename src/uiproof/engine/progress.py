@@ -141,16 +141,14 @@ Result = TypeVar("Result")
 
 
 def call_anywhere(call: Callable[..., Result], progress: Progress) -> Result:
-    """Run `call(progress=...)`, in another thread where an event loop runs already."""
+    """Run `call(progress=...)`, in another thread where an event loop runs already.
+
+    There Ctrl-C, which only the main thread gets, ends the run cleanly, too.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return call(progress=progress)
-    return _in_thread(call, progress)
-
-
-def _in_thread(call: Callable[..., Result], progress: Progress) -> Result:
-    """Call in another thread; Ctrl-C, which only the main thread gets, ends the run cleanly."""
     stoppable = _Stoppable(progress)
     with _plain_ctrl_c(), ThreadPoolExecutor(1, "uiproof run") as threads:
         running = threads.submit(call, progress=stoppable)

@@ -144,14 +144,6 @@ def _check_call(**numbers: int | None) -> None:
     for name, value in numbers.items():
         if value is not None and value < 1:
             raise UsageError(f"{name} is {value}; it must be at least 1.")
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise UsageError(
-        "execute() cannot be called from inside an event loop, such as that of a notebook.",
-        remedy="Use `await asyncio.to_thread(execute, ...)` there.",
-    )
 
 
 def _total(cases: Iterable[AnyCase], limit: int | None, samples: int) -> int | None:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -107,13 +107,13 @@ class _Pusher:
     def __init__(self, home: Home) -> None:
         self._home = home
         store = Store(home.url)
-        self._claim = Claim(store, home.folder / "identity")
-        self._claim.take()
-        self._copy = Copy(store, home, self._claim.beat)
+        self._lease = WriterLease(store, home.folder / "identity")
+        self._lease.acquire()
+        self._copy = Copy(store, home, self._lease.renew)
         try:
             self._copy.pull()
         except BaseException:
-            self._claim.release()
+            self._lease.release()
             raise
         (home.folder / PUSHED).unlink(missing_ok=True)
         self._interval = Settings.from_environment().push_seconds
@@ -131,7 +131,7 @@ class _Pusher:
                 raise self._lost
             try:
                 self._copy.push(last=True)
-                self._claim.release()
+                self._lease.release()
             except RunLockedError:
                 raise
             except UiproofError as error:
@@ -149,112 +149,100 @@ class _Pusher:
 
     def _push_on(self) -> None:
         pause, failures = min(_FIRST_SECONDS, self._interval), 0
-        while not self._wait(pause):
-            began = time.monotonic()
-            try:
-                self._copy.push()
-            except RunLockedError as error:
-                self._lost = error
-                _log.warning("%s Nothing more is written there.", error.message)
-                return
-            except Exception as error:  # noqa: BLE001 - `finish` tries again and reports
-                failures += 1
-                pause = min(self._interval * 2**failures, _LONGEST_PAUSE)
-                if failures == 1:
-                    _log.warning("%s The run continues; pushing is retried.", error)
-            else:
-                failures = 0
-                pause = max(self._interval, _SHARE * (time.monotonic() - began))
+        try:
+            while not self._wait(pause):
+                began = time.monotonic()
+                try:
+                    self._copy.push()
+                except RunLockedError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - `finish` tries again and reports
+                    failures += 1
+                    pause = min(self._interval * 2**failures, _LONGEST_PAUSE)
+                    if failures == 1:
+                        _log.warning("%s The run goes on; it is tried again.", error)
+                else:
+                    failures = 0
+                    pause = max(self._interval, _SHARE * (time.monotonic() - began))
+        except RunLockedError as error:
+            self._lost = error
+            _log.warning("%s Nothing more is written there.", error.message)
 
     def _wait(self, seconds: float) -> bool:
         """Wait and renew the lease meanwhile; return whether the run has ended."""
         until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            if self._ended.wait(min(left, BEAT_SECONDS)):
-                return True
+        while (left := until - time.monotonic()) > 0 and not self._ended.wait(
+            min(left, BEAT_SECONDS)
+        ):
             try:
-                self._claim.beat()
-            except RunLockedError as error:
-                self._lost = error
-                _log.warning("%s Nothing more is written there.", error.message)
-                return True
+                self._lease.renew()
+            except RunLockedError:
+                raise
             except UiproofError:
                 continue  # the next push fails too and reports it
         return self._ended.is_set()
 
 
-CLAIM = "writer.json"
+LEASE = "writer.json"
 STALE_SECONDS = 120.0  # a writer without a heartbeat for so long counts as dead
 BEAT_SECONDS = 30.0
-_SETTLE_SECONDS = 0.2  # for a writer that claims at the same moment to overwrite us
+_SETTLE_SECONDS = 0.2  # for a writer that starts at the same moment to overwrite us
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    owner: str
-    who: str
-    beat: float  # its last heartbeat, in seconds since 1970
-
-
-class Claim:
-    """The lease of the one writer of a run at a URL."""
+class WriterLease:
+    """The right of one writer to push to a run at a URL."""
 
     def __init__(self, store: Store, identity: Path) -> None:
         self._store = store
         self._owner = _identity(identity)
-        self._beaten = 0.0
+        self._renewed = 0.0
 
-    def take(self) -> None:
-        """Acquire the lease; raise `RunLockedError` while another writer holds it.
-
-        A writer with our identity is dead: the local lock admits one process at a time.
-        """
-        writer = self._writer()
-        fresh = writer is not None and abs(time.time() - writer.beat) < STALE_SECONDS
-        if writer is not None and writer.owner != self._owner and fresh:
-            raise self._locked(writer)
-        self._beat()
+    def acquire(self) -> None:
+        """Take the lease; raise `RunLockedError` while another writer holds it."""
+        self._check(stale_too=False)
+        self._write()
         time.sleep(_SETTLE_SECONDS)
         self._check()
 
-    def beat(self) -> None:
+    def renew(self) -> None:
         """Renew the lease if that is due; raise if another writer has taken it."""
-        if time.monotonic() - self._beaten >= BEAT_SECONDS:
+        if time.monotonic() - self._renewed >= BEAT_SECONDS:
             self._check()
-            self._beat()
+            self._write()
 
     def release(self) -> None:
         """Delete the lease, so that the next writer need not wait."""
-        writer = self._writer()
-        if writer is not None and writer.owner == self._owner:
-            self._store.delete(CLAIM)
+        if self._other_writer() is None:
+            self._store.delete(LEASE)
 
-    def _check(self) -> None:
-        writer = self._writer()
-        if writer is not None and writer.owner != self._owner:
-            raise self._locked(writer)
+    def _check(self, *, stale_too: bool = True) -> None:
+        if (found := self._other_writer()) is None:
+            return
+        who, beat = found
+        if stale_too or abs(time.time() - beat) < STALE_SECONDS:
+            ago = max(time.time() - beat, 0)
+            raise RunLockedError(
+                f"{self._store.url} is being written by {who}, last seen {ago:.0f} s ago.",
+                remedy="Wait for it to finish or stop it, or write to another place. "
+                f"After {STALE_SECONDS:.0f} s without a heartbeat the same command takes over.",
+            )
 
-    def _beat(self) -> None:
+    def _write(self) -> None:
         who = f"process {os.getpid()} on {socket.gethostname()}"
         content = {"owner": self._owner, "who": who, "beat": time.time()}
-        self._store.write(CLAIM, json.dumps(content).encode())
-        self._beaten = time.monotonic()
+        self._store.write(LEASE, json.dumps(content).encode())
+        self._renewed = time.monotonic()
 
-    def _writer(self) -> _Writer | None:
-        content = self._store.read(CLAIM)
+    def _other_writer(self) -> tuple[str, float] | None:
+        """Return who else holds the lease, and when it was renewed; None if nobody does.
+
+        One with our identity is dead: the local lock admits one process at a time.
+        """
         try:
-            about: dict[str, Any] = json.loads(content or b"null") or {}
-            return _Writer(str(about["owner"]), str(about["who"]), float(about["beat"]))
+            about = json.loads(self._store.read(LEASE) or b"")
+            return None if about["owner"] == self._owner else (about["who"], float(about["beat"]))
         except (ValueError, KeyError, TypeError):
             return None  # none, or damaged
-
-    def _locked(self, writer: _Writer) -> RunLockedError:
-        ago = max(time.time() - writer.beat, 0)
-        return RunLockedError(
-            f"{self._store.url} is being written by {writer.who}, last seen {ago:.0f} s ago.",
-            remedy="Wait for it to finish or stop it, or write to another place. "
-            f"After {STALE_SECONDS:.0f} s without a heartbeat the same command takes over.",
-        )
 
 
 def _identity(path: Path) -> str:
@@ -292,7 +280,7 @@ class Copy:
         finished but could not push before it died.
         """
         listed = self._store.listing(missing_ok=True)
-        listed.pop(CLAIM, None)
+        listed.pop(LEASE, None)
         if listed and _MANIFEST not in listed:
             raise InputError(
                 f"{self._home.url} is neither empty nor a run.",

@@ -151,7 +151,9 @@ def _unusable(text: str, finish: Finish) -> AnswerError:
                 "The answer is empty: the token limit went into reasoning.",
                 remedy="Raise --max-tokens.",
             )
-        return EmptyAnswerError("The answer is empty.", remedy="Ask again with --retry-failed.")
+        return EmptyAnswerError(
+            "The model answered with nothing.", remedy="Ask again with --retry-failed."
+        )
     opening = text[:400].lower().replace("’", "'").lstrip("*_>#\"' \n")
     sorry = _SORRY.match(opening) and _DECLINES.search(opening)
     if len(text) < _SHORT and (sorry or opening.startswith(_SORRY_ELSEWHERE)):

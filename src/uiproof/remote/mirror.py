@@ -27,7 +27,7 @@ from uuid import uuid4
 
 from uiproof.download import shown_on
 from uiproof.errors import InputError
-from uiproof.files import access, folder_size
+from uiproof.files import access, folder_size, write_atomic
 from uiproof.remote.store import Store, Version, checked, here, is_url, scheme_of
 from uiproof.settings import Settings
 
@@ -200,13 +200,8 @@ def write_known(home: Home, known: Mapping[str, Any]) -> None:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file atomically."""
-    partial = path.with_name(f"{path.name}-{uuid4().hex}")
     with access(path, "written"):
-        try:
-            partial.write_text(text, "utf-8", errors="surrogateescape")
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_atomic(path, text.encode(errors="surrogateescape"))
 
 
 def _root() -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 MACHINE_ERRORS = (MissingDependencyError, StorageError, WorkerStartError)
 
 _LONGEST_LOG = 1_000_000  # bytes of what workers print
-_MOST_DELETIONS = 100
 
 # A browser is replaced after so many answers, or when it and its worker hold more memory than this
 # (pages that processes share are counted for each); looking takes milliseconds.
@@ -233,11 +231,7 @@ class WarmPool:
 
     def delete_folder(self) -> None:
         """Delete the folder of the workers, even while they write into it."""
-        for _ in range(_MOST_DELETIONS):
-            shutil.rmtree(self.folder, ignore_errors=True)
-            if not self.folder.exists():
-                return
-            time.sleep(0.01)
+        self._scratch.remove()
 
     async def _score(self, order: Order, trace: Trace) -> Score:
         self.running += 1

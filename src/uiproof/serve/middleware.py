@@ -6,7 +6,7 @@ import hmac
 import json
 import logging
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -68,11 +68,9 @@ class RequestFilter:
             self._held -= read
 
     def _check(self, request: Request) -> None:
-        rejected = self._queue.metrics.rejected
         host = request.headers.get("host", "")
         if host and not self._hosts.know(host):  # browsers always send one
-            rejected.labels("host").inc()
-            raise RefusedError(
+            self._refuse(
                 421,
                 "host",
                 f"Unknown host {host[:100]!a}.",
@@ -82,8 +80,7 @@ class RequestFilter:
         if path not in _CLOSED:
             return
         if not _same_origin(request, host):
-            rejected.labels("origin").inc()
-            raise RefusedError(
+            self._refuse(
                 403,
                 "origin",
                 "Pages of other web sites may not use this service.",
@@ -93,8 +90,7 @@ class RequestFilter:
             given = request.headers.get("authorization", "")
             expected = f"Bearer {self._token}"
             if not hmac.compare_digest(given.encode(), expected.encode()):
-                rejected.labels("token").inc()
-                raise RefusedError(
+                self._refuse(
                     401,
                     "token",
                     "This service needs its token.",
@@ -102,6 +98,10 @@ class RequestFilter:
                 )
         if path in _ASKED and request.method == "POST":
             self._check_body(request)
+
+    def _refuse(self, status: int, code: str, message: str, remedy: str) -> NoReturn:
+        self._queue.metrics.rejected.labels(code).inc()
+        raise RefusedError(status, code, message, remedy)
 
     def _check_body(self, request: Request) -> None:
         if request.headers.get("content-encoding", "identity").lower() != "identity":

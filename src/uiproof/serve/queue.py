@@ -176,7 +176,7 @@ class ScoreQueue:
                 served = benchmark.served()
                 takes = served.takes if served else "no `reference`: name a `dataset` and a `case`"
                 raise _wrong(
-                    f"reference: not one that {benchmark.name} takes",
+                    f"benchmark: this `reference` is not one of {benchmark.name}",
                     f"{benchmark.name} takes {takes}.",
                 )
             return benchmark, case

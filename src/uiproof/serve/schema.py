@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import (
     AfterValidator,
@@ -83,31 +83,27 @@ class Item(_Strict):
         None, description="Comes back with the result. Need not be unique."
     )
 
+    needs_reference: ClassVar[bool] = True
+
     @model_validator(mode="after")
     def _has_one_reference(self) -> Item:
-        named = self.dataset is not None and self.case is not None
         if (self.dataset is None) != (self.case is None):
             raise ValueError("`dataset` and `case` go together")
-        if named == (self.reference is not None):
-            raise ValueError("give either `reference`, or `dataset` and `case`")
+        given = (self.dataset is not None) + (self.reference is not None)
+        if given > 1 or given < self.needs_reference:
+            neither = "" if self.needs_reference else ", or neither"
+            raise ValueError(f"give either `reference`, or `dataset` and `case`{neither}")
         return self
 
 
 class RewardItem(Item):
     """One answer to reward; without a reference its page is checked by itself."""
 
+    needs_reference: ClassVar[bool] = False
     profile: Name = Field("strict", description="How scores are computed: `strict`, `paper`, …")
     weights: dict[Name, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = Field(
         None, max_length=50, description="Weights of the components; default 1."
     )
-
-    @model_validator(mode="after")
-    def _has_one_reference(self) -> RewardItem:
-        if (self.dataset is None) != (self.case is None):
-            raise ValueError("`dataset` and `case` go together")
-        if self.dataset is not None and self.reference is not None:
-            raise ValueError("give `reference`, or `dataset` and `case`, or neither")
-        return self
 
 
 class Requests:

@@ -153,17 +153,14 @@ def _ratio(upper: Floats, lower: Floats) -> Floats:
     return np.clip(found, -1, 1)
 
 
-_Floats = NDArray[np.float64]
-
-
-def holm(p_values: ArrayLike) -> _Floats:
+def holm(p_values: ArrayLike) -> Floats:
     """Correct p-values after Holm (1979), which bounds the chance of any false alarm."""
     found, order = _sorted(p_values)
     factors = found.size - np.arange(found.size)
     return _back(np.minimum(np.maximum.accumulate(found * factors), 1), order)
 
 
-def benjamini_hochberg(p_values: ArrayLike) -> _Floats:
+def benjamini_hochberg(p_values: ArrayLike) -> Floats:
     """Correct p-values after Benjamini and Hochberg (1995), bounding the false discovery rate."""
     found, order = _sorted(p_values)
     factors = found.size / np.arange(1, found.size + 1)
@@ -171,7 +168,7 @@ def benjamini_hochberg(p_values: ArrayLike) -> _Floats:
     return _back(np.minimum(falling, 1), order)
 
 
-def _sorted(p_values: ArrayLike) -> tuple[_Floats, NDArray[np.intp]]:
+def _sorted(p_values: ArrayLike) -> tuple[Floats, NDArray[np.intp]]:
     found = np.asarray(p_values, dtype=np.float64).ravel()
     if not ((found >= 0) & (found <= 1)).all():
         raise ValueError("p-values must lie between 0 and 1")
@@ -179,7 +176,7 @@ def _sorted(p_values: ArrayLike) -> tuple[_Floats, NDArray[np.intp]]:
     return found[order], order
 
 
-def _back(values: _Floats, order: NDArray[np.intp]) -> _Floats:
+def _back(values: Floats, order: NDArray[np.intp]) -> Floats:
     corrected = np.empty_like(values)
     corrected[order] = values
     return corrected

@@ -456,8 +456,7 @@ def percentile_bounds(
     numbers it needs for one row. The bounds never exclude `value`. There are none for fewer than
     eight draws, whose interval would be too narrow, nor where all resamples give the same value.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
+    _checked(confidence)
     if sizes.sum() < FEWEST:
         return None, None
     generator = np.random.default_rng(seed)

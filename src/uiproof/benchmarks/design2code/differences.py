@@ -966,7 +966,7 @@ def _names_of(nodes: Sequence[Node], leaves: Sequence[Node]) -> str:
     plural = f"{role[:-1]}ies" if role.endswith("y") else f"{role}s"
     if texts:
         return f"{len(nodes)} {plural} from “{_shortened(_telling(texts), 40)}” on"
-    return f"{len(nodes)} {plural} {_place(nodes[0])}"
+    return f"{len(nodes)} {plural} {_at(_union(nodes))}"
 
 
 def _subject(nodes: Sequence[Node]) -> str:
@@ -981,7 +981,11 @@ def _be(nodes: Sequence[Any]) -> str:
 
 
 def _place(node: Node) -> str:
-    x, y, w, h = node.box if node.is_drawn else _drawn_box(node)
+    return _at(node.box if node.is_drawn else _drawn_box(node))
+
+
+def _at(box: PixelRect) -> str:
+    x, y, w, h = box
     return f"at {x:.0f}, {y:.0f} ({w:.0f} × {h:.0f} px)"
 
 

@@ -148,8 +148,8 @@ class _Group:
         begun = {id(shift.nodes[0]): number for number, shift in enumerate(found)}
         for index in order:
             dx = self._across(index)
-            if abs(dx) <= TOLERANCE:
-                continue
+            if abs(dx) <= TOLERANCE or abs(dx) <= abs(self._grown(index)[0]):
+                continue  # or it is told as resized
             node = self.nodes[index]
             if (number := begun.get(id(node))) is not None and found[number].kind == "moved":
                 found[number] = _with_dx(found[number], dx)

@@ -72,26 +72,20 @@ def score_variants(
         uiproof.score_variants("dataset", "dataset", names={"gpt": "GPT-4o"}, out="runs/published")
 
     A variant is what follows the number in `PAGE/result/K-PROMPT_prompt-MODEL.html`, or the folder
-    in `MODEL/PAGE.html`. Each is a run of its own, in a folder of its own below `out`; tables show
+    in `MODEL/PAGE.html`. Each is a separate run in its own folder below `out`; tables show
     them by model and prompt. Where there is only one page for each interaction, there is one run,
     in `out`. The other options are those of `score_interactions`.
     """
     path = dataset_of(dataset)
-    models = _model_folders(path, local(generated))
-    found = tuple(models) or all_variants(local(generated))
+    found = tuple(_model_folders(path, local(generated))) or all_variants(local(generated))
     if out is not None and len(found) > 1 and holds_run(out):
         raise UsageError(
             f"{out} is a run and cannot hold {len(found)} runs.",
             remedy="Give them another folder with --out.",
         )
     methods = replayed(path, local(generated), found, names=names, quiet=quiet)
-    score = partial(
-        score_answers,
-        BENCHMARK,
-        path,
-        how=_execution(path, contours, web, quiet, execution),
-        name=str(dataset),
-    )
+    how = _execution(path, contours, web, quiet, execution)
+    score = partial(score_answers, BENCHMARK, path, how=how, name=str(dataset))
     if len(methods) == 1:
         return Matrix((score(method=methods[0], out=out),), alone=True)
     steps = []
@@ -135,7 +129,7 @@ def replayed(
 
 def _model_folders(dataset: Path, generated: Path) -> dict[str, Path]:
     if not BENCHMARK.recognises(dataset):
-        return {}  # said by `replayed`
+        return {}  # `replayed` raises the error
     return model_folders(generated, {page.page for page in read_dataset(dataset)})
 
 

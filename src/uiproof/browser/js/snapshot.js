@@ -151,6 +151,10 @@
       (can(style.overflowX, element.scrollWidth - element.clientWidth) ? "x" : "") +
       (can(style.overflowY, element.scrollHeight - element.clientHeight) ? "y" : "");
     if (ways && (!isRoot || element.localName === "html")) said.scrollable = ways;
+    // The browser shows them outside of the page.
+    if (element.localName === "select") {
+      said.options = tidy([...element.options].map((option) => option.label).join(" "), LONGEST);
+    }
     return said;
   };
 

@@ -25,7 +25,7 @@ from uiproof.dataset_editor import (
 from uiproof.dataset_editor import Form as EditorForm
 from uiproof.errors import InputError
 from uiproof.remote.store import is_url
-from uiproof.studio.app import Context, RequestContext
+from uiproof.studio.app import Context, OwnerContext, RequestContext, paged
 from uiproof.studio.datasets import (
     OpenDataset,
     folders_here,
@@ -68,9 +68,8 @@ def show_datasets(context: Context) -> Response:
 
 
 @router.post("/open")
-def open_set(context: Context, path: Annotated[str, Form()] = "") -> Response:
+def open_set(context: OwnerContext, path: Annotated[str, Form()] = "") -> Response:
     """Open a data set: a name that the registry knows, or a folder."""
-    context.owner_only()
     given = path.strip()
     if not given or is_url(given):
         raise InputError("Name a folder of this machine, or a data set of the list.")
@@ -82,9 +81,8 @@ def open_set(context: Context, path: Annotated[str, Form()] = "") -> Response:
 
 
 @router.post("/{set_id}/close")
-def close_set(context: Context, set_id: str) -> Response:
+def close_set(context: OwnerContext, set_id: str) -> Response:
     """Close a data set that was opened here; corrections stay in the studio's file."""
-    context.owner_only()
     path = context.studio.library.closable(set_id)
     if path is None:
         raise InputError("This data set was not opened here.", remedy="It was named at the start.")
@@ -108,20 +106,19 @@ def show_dataset(
         for one in entries
         if (show == "all" or one.done == (show == "done")) and find.lower() in one.name.lower()
     ]
-    pages = max(-(-len(wanted) // _PER_PAGE), 1)
-    page = min(page, pages)
+    shown, number, pages = paged(wanted, page, _PER_PAGE)
     return context.page(
         "data_set.html",
         section="data",
         data_set=data_set,
         editor=data_set.editor,
-        entries=wanted[(page - 1) * _PER_PAGE : page * _PER_PAGE],
+        entries=shown,
         found=len(wanted),
         total=len(entries),
         done=sum(one.done for one in entries),
         show=show,
         find=find,
-        number=page,
+        number=number,
         pages=pages,
     )
 
@@ -259,17 +256,13 @@ def _save(context: RequestContext, set_id: str, form: EditorForm, change: Change
     """Save a valid state; answer 409 with the newer one if there is one."""
     content = _editor(context, set_id, form).checked(change.name, change.content)
     person = context.named_person()
+    name, revision = change.name, change.revision
     try:
         saved = save_edit(
-            context.store,
-            set_id,
-            change.name,
-            content,
-            annotator=person.id,
-            revision=change.revision,
+            context.store, set_id, name, content, annotator=person.id, revision=revision
         )
     except EditConflictError:
-        newer = edits(context.store, set_id)[change.name]
+        newer = edits(context.store, set_id)[name]
         if newer.content == content:  # the same was sent twice, or two people agree
             return JSONResponse(_described(context, newer))
         return JSONResponse({**_described(context, newer), "content": newer.content}, 409)

@@ -19,7 +19,8 @@ from uiproof.benchmarks.interaction2code.judging.triggers import (
     same_element,
 )
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Outcome, Target
-from uiproof.benchmarks.interaction2code.verifier.layout import Layout
+from uiproof.benchmarks.interaction2code.verifier.layout import Layout, gap
+from uiproof.benchmarks.interaction2code.verifier.observation import is_control
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain
 from uiproof.benchmarks.interaction2code.visible import without_unseen_texts
 from uiproof.browser import PageSource, Renderer
@@ -209,7 +210,8 @@ def _alternatives(
         if written or element.tag == "textarea":
             return [(element, Action("type", action.value)), (element, Action("key", "Enter"))]
         named = [one for one in snapshot.elements if plain(one.label) == plain(action.value)]
-        return [(one, Action("click")) for one in named[-2:]]
+        named.sort(key=lambda one: (not is_control(one), gap(one.box, element.box)))
+        return [(one, Action("click")) for one in named[:2]]
     return []
 
 

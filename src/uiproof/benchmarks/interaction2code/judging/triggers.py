@@ -51,6 +51,12 @@ _CONTROLS = ACTIVE | {"details"}
 _NOT_FOR_TEXT = frozenset(
     ("button", "checkbox", "color", "file", "hidden", "image", "radio", "range", "reset", "submit")
 )
+_DRAWN = frozenset(
+    (
+        *("img", "svg", "canvas", "video", "iframe"),
+        *("circle", "ellipse", "path", "polygon", "polyline", "rect"),
+    )
+)
 _SAME_PLACE = 0.3  # overlap (intersection over union) from which boxes are at one place
 _ALIKE = 4.0  # how many times larger a control may be that is pointed at in its middle
 _REACH = 220.0  # pixels at which a place counts a third
@@ -685,7 +691,7 @@ def _seen(element: Element) -> bool:
 
 def _shows_something(element: Element) -> bool:
     """Return whether an element shows anything itself, apart from its children."""
-    drawn = element.tag in ("img", "svg", "canvas", "video", "iframe")
+    drawn = element.tag in _DRAWN
     coloured = element.background[3] > 0 or "background-image" in element.style
     return drawn or coloured or bool(element.label.strip()) or "border" in element.style
 

@@ -155,7 +155,7 @@ def _words(o: Observation) -> list[Expected]:
         place = o.layout.place(box)
         status = "present" if there else "different" if _changes_at(o, place) else "absent"
         found.append(Expected("goes", text, box, weight * size, status, place))
-    pushed = bool(theirs.came) or o.reference.after.shape[0] != o.reference.before.shape[0]
+    pushed = bool(theirs.came) or _is_pushed(o)
     if theirs.trigger is not None and o.reference.action.kind == "drag":
         box = theirs.trigger
         own = [one for one in theirs.moved if box.contains(*one.before.centre)]
@@ -172,6 +172,16 @@ def _words(o: Observation) -> list[Expected]:
         weight = 0.05 if pushed else 0.6
         found.append(Expected("moves", text, box, weight * size, status, place))
     return found
+
+
+def _is_pushed(o: Observation) -> bool:
+    """Return whether words only make room: they all go the same way, or the page becomes longer."""
+    ways = [one.way for one in o.theirs.moved]
+    together = len(ways) > 1 and all(
+        max(way[axis] for way in ways) - min(way[axis] for way in ways) <= const.STILL
+        for axis in (0, 1)
+    )
+    return together or o.reference.after.shape[0] != o.reference.before.shape[0]
 
 
 def _stays(o: Observation, box: PixelBox) -> bool:
@@ -276,9 +286,9 @@ def _placed(
     where = o.layout if moving else o.later
     mapped = where.place(want)
     copy = o.layout.close >= const.NEAR_COPY
-    # A text that changes in place has a place to the pixel, as far as a page is a copy.
-    retexted = copy and not o.outcome.changes.appeared and not moving
-    limit = const.RETEXT_AWAY if retexted else const.TEXT_AWAY
+    # What moves or changes in place has a place to the pixel, as far as a page is a copy.
+    exact = copy and (moving or not o.outcome.changes.appeared)
+    limit = const.RETEXT_AWAY if exact else const.TEXT_AWAY
 
     def near(place: Callable[[PixelBox], PixelBox]) -> bool:
         # Boxes around words that are scattered overlap wherever most of the words are.

@@ -33,7 +33,7 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
     reference_side,
 )
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity, size
-from uiproof.browser.snapshots import Element
+from uiproof.browser.snapshots import Action, Element
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 from uiproof.vision.ocr import OcrLine
@@ -95,7 +95,8 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     lines: tuple[Sequence[OcrLine], Sequence[OcrLine]] = ((), ())
     if read is not None:
         first, last = (
-            readable(read(one), generated.snapshot) for one in (reference.before, reference.after)
+            readable(read(one), generated.snapshot, outcome.snapshot)
+            for one in (reference.before, reference.after)
         )
         lines = first, last
     mute = reference.action.kind in ("type", "select")
@@ -110,7 +111,7 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     mine = generated_side(
         generated.before, generated.snapshot, outcome, found, generated.noise, mute=mute
     )
-    mine = _with_drawn_words(theirs, mine)
+    mine = _with_options(_with_drawn_words(theirs, mine), found, reference.action)
     where = layout(
         lines[0], generated.snapshot, (reference.before.shape[1], reference.before.shape[0])
     )
@@ -143,6 +144,17 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     return Observation(
         reference, generated, found, outcome, where, theirs, mine, lines, again, tuple(tries)
     )
+
+
+def _with_options(mine: Side, found: Element, action: Action) -> Side:
+    """Add the options of a native list that is clicked: the browser shows them, not the page."""
+    if found.tag != "select" or action.kind not in ("click", "hover"):
+        return mine
+    box, words = found.box, found.attributes.get("options", "").split()
+    below = PixelBox(box.left, box.bottom, box.right, box.bottom + box.height)
+    known = Counter(one.text for one in mine.came)
+    options = Counter(text for one in words if (text := plain(one))) - known
+    return replace(mine, came=(*mine.came, *(Word(one, below) for one in options.elements())))
 
 
 def _with_drawn_words(theirs: Side, mine: Side) -> Side:
