@@ -92,6 +92,26 @@ UNATTENDED = (
     "HttpsUpgrades,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,"
     "ThirdPartyStoragePartitioning",
 )
+# Chromium maps `system-ui` to fontconfig's "sans", which is DejaVu Sans on most servers: an eighth
+# wider than desktop interface fonts, so lines would wrap differently. Those fonts have about the
+# widths of Arial. `sans-serif` already is Arial.
+FONTS_CONF = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <match target="pattern">
+    <test name="family" qual="any"><string>sans</string></test>
+    <edit name="family" mode="prepend" binding="strong"><string>Arial</string></edit>
+  </match>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+</fontconfig>
+"""
+MORE_VARIABLES = "UIPROOF_BROWSER_ENV"  # names further variables to pass to browsers
+_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH")
+_OWN_VARIABLES = (
+    *("HOME", "TMPDIR", "CHROME_DEVEL_SANDBOX"),
+    *("XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),
+)
+_NOBODY = "nobody"
 # Scripts whose text is part of the fingerprint.
 _SCRIPTS = (
     *("steady", "clock", "freeze", "page_size", "recolor", "inventory", "glyphs"),
@@ -195,28 +215,6 @@ class Confinement:
         kept = {name: os.environ[name] for name in names if name in os.environ}
         own = {} if self.user is None else {"HOME": str(home), "TMPDIR": str(home)}
         return {"PATH": os.defpath, **kept, **own, "LANG": "C.UTF-8", "TZ": "UTC"}
-
-
-# Chromium maps `system-ui` to fontconfig's "sans", which is DejaVu Sans on most servers: an eighth
-# wider than desktop interface fonts, so lines would wrap differently. Those fonts have about the
-# widths of Arial. `sans-serif` already is Arial.
-FONTS_CONF = """<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig>
-  <match target="pattern">
-    <test name="family" qual="any"><string>sans</string></test>
-    <edit name="family" mode="prepend" binding="strong"><string>Arial</string></edit>
-  </match>
-  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
-</fontconfig>
-"""
-MORE_VARIABLES = "UIPROOF_BROWSER_ENV"  # names further variables to pass to browsers
-_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH")
-_OWN_VARIABLES = (
-    *("HOME", "TMPDIR", "CHROME_DEVEL_SANDBOX"),
-    *("XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),
-)
-_NOBODY = "nobody"
 
 
 def confinement(browser: Path) -> Confinement:

@@ -275,7 +275,7 @@ class LivePage:
         return Fleeting(frozenset(found["gone"]), boxes, found["others"])
 
     def _touch(self) -> None:
-        """Send the input that no reader can avoid: the pointer moves, the wheel turns, a key."""
+        """Send input that no reader can avoid: pointer and wheel movement, and a key."""
         width, height = self._limits.viewport
         self.send("Input.setIgnoreInputEvents", ignore=False)
         middle = {"x": width / 2, "y": height / 2}
@@ -283,7 +283,7 @@ class LivePage:
         self.send("Input.dispatchMouseEvent", type="mouseWheel", deltaX=0, deltaY=1, **middle)
         for kind in ("keyDown", "keyUp"):
             self.send("Input.dispatchKeyEvent", type=kind, key="Shift", code="ShiftLeft")
-        # Let go of whatever shows only under the pointer.
+        # Move the pointer away from hover effects.
         self.send("Input.dispatchMouseEvent", type="mouseMoved", x=width - 1, y=height - 1)
 
     def stop_scripts(self) -> None:

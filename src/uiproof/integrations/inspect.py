@@ -65,8 +65,7 @@ METRICS = {"*": [mean(), stderr()]}  # for each score
 _LARGEST_SIDE = 8000  # pixels
 _STORED = "uiproof"  # key of the store under which the solver leaves its answer
 _NOT_ABOUT_A_SAMPLE = (MissingDependencyError, StorageError, WorkerStartError)
-
-
+IDLE_SECONDS = 10.0  # after which unused judges stop
 _KINDS: Mapping[str, Callable[..., ChatMessage]] = {
     "system": ChatMessageSystem,
     "user": ChatMessageUser,
@@ -78,9 +77,6 @@ _FINISHES: Mapping[str, Finish] = {
     "model_length": Finish.LENGTH,
     "content_filter": Finish.REFUSAL,
 }
-
-
-IDLE_SECONDS = 10.0
 
 _open: dict[tuple[asyncio.AbstractEventLoop, str], WarmJudges] = {}
 

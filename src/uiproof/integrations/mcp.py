@@ -42,6 +42,8 @@ LARGEST_SIDE = 1568  # pixels of a returned picture
 MOST_LISTED = 20  # returned differences or faults
 _PAGES = (".html", ".htm")
 _PICTURES = (".png", ".jpg", ".jpeg")
+_MOST_WINDOWS = 3  # browsers that are kept, each for one viewport and colour scheme
+_SIDE = re.compile("[0-9]{1,5}")
 _T = TypeVar("_T")
 
 INSTRUCTIONS = """\
@@ -57,7 +59,7 @@ class Difference(BaseModel):
     number: int = Field(description="its number in the annotated picture")
     kind: str
     says: str
-    selector: str | None = Field(description="the element on the page; null where it is missing")
+    selector: str | None = Field(description="the element on the page; null if it is missing")
     was: str | None = Field(description="as in the reference")
     now: str | None = Field(description="as on the page")
     impact: float = Field(description="how much of what a person sees, 0-1")
@@ -157,9 +159,6 @@ class Workshop:
         self._thread.submit(end).result()
         self._thread.shutdown()
 
-
-_MOST_WINDOWS = 3
-_SIDE = re.compile("[0-9]{1,5}")
 
 Page = Annotated[str, Field(description="path of an HTML file")]
 Reference = Annotated[str, Field(description="path of the design: an HTML file or a screenshot")]

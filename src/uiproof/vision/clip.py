@@ -30,6 +30,7 @@ from uiproof.vision.images import Rgb
 _SAMPLE = 1 << 20
 SIDE = 224
 EMBEDDING = 512
+RADIUS = 3  # of inpainting, as in Design2Code
 # Channel means and standard deviations of CLIP's training data.
 _MEAN = np.array((0.48145466, 0.4578275, 0.40821073), np.float32)
 _STD = np.array((0.26862954, 0.26130258, 0.27577711), np.float32)
@@ -221,9 +222,6 @@ def _wrong_output(path: Path, found: str) -> InputError:
         "numbers per picture.",
         remedy=_REMEDY,
     )
-
-
-RADIUS = 3  # as in Design2Code
 
 
 def box_mask(boxes: Iterable[Box], width: int, height: int) -> npt.NDArray[np.uint8]:

@@ -25,7 +25,6 @@ from uiproof.vision.images import Rgb
 if TYPE_CHECKING:
     from rapidocr import RapidOCR
 
-
 TILE_PIXELS = 1_600_000  # per detector run; more takes memory without finding more
 OVERLAP = 160  # rows shared by neighbouring tiles, so that every line is whole in one of them
 MIN_CONFIDENCE = 0.5
@@ -35,6 +34,7 @@ _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")  # kana and 
 _WIDE_GAP = 0.8  # of the line height, which is about the width of such a character
 _MANY_PIXELS = 400_000  # from this tile size on, reading leaves 100 MB and more unreturned
 _KNOWN_LINES = 10_000  # each takes about a kilobyte
+MOST_BYTES = 500_000_000  # per cache folder: some hundred thousand pictures
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +270,6 @@ def _model(folder: Path, task: str) -> Path:
             remedy="Reinstall it: pip install --force-reinstall rapidocr",
         )
     return found[-1]
-
-
-MOST_BYTES = 500_000_000  # per folder: some hundred thousand pictures
 
 
 class KeptReadings:

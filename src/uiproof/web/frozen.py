@@ -29,6 +29,8 @@ Source = Literal["frozen", "placeholder", "archive"]
 
 _CACHE_BYTES = 64 << 20  # of responses in memory
 _SCHEME = "uiproof-web-1"  # to be changed with the content of generated files
+_FONT_SHEETS = {"fonts.googleapis.com", "fonts.bunny.net", "fonts.loli.net", "fonts.font.im"}
+_FONT_FILES = {"fonts.gstatic.com"}
 _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
@@ -227,10 +229,6 @@ class FrozenWeb:
         package, path, note = found
         body = self._store.read(self._fonts[package][path])
         return Answer(body, content_type(path), "frozen", note=note) if body is not None else None
-
-
-_FONT_SHEETS = {"fonts.googleapis.com", "fonts.bunny.net", "fonts.loli.net", "fonts.font.im"}
-_FONT_FILES = {"fonts.gstatic.com"}
 
 
 def _size(answer: Answer | None) -> int:

@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +19,7 @@ from urllib.parse import quote
 from uiproof.errors import DownloadError
 from uiproof.files import access, write_atomic
 from uiproof.web.addresses import Address, ModuleTarget, choose_versions
-from uiproof.web.packages import Files, Store
+from uiproof.web.packages import CommandError, Files, Store, run_command
 
 _FOLDER = Path(__file__).parent
 BUILD_LOCK = _FOLDER / "modules-lock.json"  # npm's lock file of all bundled packages
@@ -185,8 +184,14 @@ def build(store: Store, npm: str) -> int:
         shutil.copy(BUILD_LOCK, folder / "package-lock.json")
         shutil.copy(BUILD_SCRIPT, folder / "build.mjs")
         options = ("--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund", "--silent")
-        _run([npm, "ci", *options], folder)
-        _run([node, "build.mjs", "out"], folder)
+        try:
+            run_command([npm, "ci", *options], folder, _SECONDS)
+            run_command([node, "build.mjs", "out"], folder, _SECONDS)
+        except CommandError as error:
+            raise DownloadError(
+                f"Modules could not be built: {error}",
+                remedy="URLs of esm.sh and +esm are not available; all others are.",
+            ) from error
         made: dict[str, dict[str, Any]] = {}
         for one in json.loads((folder / "out/index.json").read_text("utf-8")):
             digest = store.write((folder / "out" / one["file"]).read_bytes())
@@ -195,23 +200,3 @@ def build(store: Store, npm: str) -> int:
     with access(index, "written"):
         write_atomic(index, json.dumps(made, sort_keys=True))
     return sum(map(len, made.values()))
-
-
-def _run(command: list[str], folder: Path) -> None:
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise DownloadError(f"Modules could not be built: {error}") from error
-    if done.returncode:
-        lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-        raise DownloadError(
-            f"Modules could not be built: {' '.join(lines[-3:])[:400]}",
-            remedy="URLs of esm.sh and +esm are not available; all others are.",
-        )

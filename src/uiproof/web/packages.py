@@ -148,7 +148,7 @@ def get(
     work = _Work(store, intact, len(lock.hashes), progress)
     wanted = [one for one in lock.entries() if work.lacks(one[2])]
     if wanted and npm is not None:
-        with suppress(_NpmError):
+        with suppress(CommandError):
             _get_with_npm(npm, wanted, work)
             wanted = []
         if wanted := [one for one in wanted if work.lacks(one[2])]:
@@ -189,8 +189,8 @@ class _Work:
 # --- npm ----------------------------------------------------------------------------------------
 
 
-class _NpmError(Exception):
-    """npm could not download a package."""
+class CommandError(Exception):
+    """npm or node failed."""
 
 
 def find_npm() -> str | None:
@@ -201,19 +201,25 @@ def find_npm() -> str | None:
 def pack(npm: str, names: Iterable[str], folder: Path) -> None:
     """Download the tarballs of packages (`name@version`) into a folder."""
     command = [npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", str(folder)]
+    run_command([*command, *names], folder, _NPM_SECONDS)
+
+
+def run_command(command: list[str], folder: Path, seconds: float) -> None:
+    """Run npm or node in a folder; raise `CommandError` with its last lines if it fails."""
     try:
         done = subprocess.run(
-            [*command, *names],
+            command,
             cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_NPM_SECONDS,
+            timeout=seconds,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise _NpmError(str(error)) from error
+        raise CommandError(str(error)) from error
     if done.returncode:
-        raise _NpmError(done.stderr.decode(errors="replace")[-500:])
+        lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+        raise CommandError(" ".join(lines[-3:])[:400])
 
 
 def unpack(tarball: Path) -> Iterator[tuple[str, bytes]]:
@@ -242,7 +248,7 @@ def _get_with_npm(npm: str, wanted: list[tuple[str, str, Files]], work: _Work) -
                         if path in lacking:
                             work.keep(f"{name}@{version}/{path}", data, lacking[path])
                 except (OSError, tarfile.TarError) as error:
-                    raise _NpmError(str(error)) from error
+                    raise CommandError(str(error)) from error
 
     _in_parallel(bring, batches, threads=3)
 

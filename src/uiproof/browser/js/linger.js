@@ -1,7 +1,7 @@
-// Called twice. First (`begins`) it notes where the texts that `inventory` has listed are. Then it lets
-// the page's clock run on and scrolls through the page, as a reader does, and returns which of these
-// texts were never visible in all that time, the places on the page of the elements that went with
-// them, and how many other texts were visible.
+// Called twice. The first call (`begins`) records the positions of the texts that `inventory` has listed.
+// The second advances the page's clock and scrolls through the page, as a reader does, and returns the
+// texts that were never visible, the boxes of the elements that disappeared with them, and the number
+// of other texts that were visible.
 // The page's scripts run.
 async ({ begins }) => {
   const LATER_MS = 9000; // the moment of the first look
