@@ -56,7 +56,7 @@ OUTER = 8.0  # times the area of a thing: what is larger is not marked for it
 THINNEST = 3.0  # pixels of letters whose colour can be told from a picture
 MOST_GROUND = 0.4  # of what is behind thin letters is mixed into their colour
 SEEN_WEIGHT = 0.16  # logarithm of the ink of two weights of a font
-SEEN_HEIGHT = 0.08  # logarithm of the heights of letters
+SEEN_HEIGHT = 0.08  # of the height of letters
 WEIGHT = 1000  # the group of letters that have another weight
 SPACE = 0.28  # of the size of letters, between words
 LONGEST_TEXT = 60  # characters of a text in a sentence
@@ -315,7 +315,8 @@ class _Comparison:
                 _letters_height(rgb, one)
                 for rgb, one in ((self.ours.rgb, node), (self.theirs.rgb, other))
             ]
-            if len(lines[0]) != len(lines[1]) and abs(log(heights[0] / heights[1])) < SEEN_HEIGHT:
+            same = abs(heights[0] - heights[1]) <= max(1, SEEN_HEIGHT * heights[1])
+            if len(lines[0]) != len(lines[1]) and same:
                 self.unsteady.add(node)
                 continue  # the same letters in other lines
             if max(map(len, lines)) > 1:  # which may break elsewhere

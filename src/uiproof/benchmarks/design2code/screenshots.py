@@ -43,6 +43,7 @@ LONG = 40  # pixels of such a text
 SAME_SIDE = 0.85  # of the pixels along a side of a thing that is found again
 SAME_PICTURE = 0.9  # correlation of a picture with the place where it is
 EDGE_SAMPLES = 48  # pixels of a side that are looked at
+MOST_INK = 0.6  # of a box that letters cover
 SHORTEST = 6  # pixels of a side that is looked for
 SAME_SHAPE = 0.3  # of what two things of one shape show may differ
 EDGE = 6  # levels between the two sides of an edge
@@ -530,6 +531,13 @@ def letters_colour(picture: Rgb, box: PixelRect) -> Color:
     return int(red), int(green), int(blue)
 
 
+def _away_from_sides(shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    """Return where a surface has no part of its outline."""
+    found = np.zeros(shape, np.bool_)
+    found[2:-2, 4:-4] = True
+    return found
+
+
 def ink(picture: Rgb, box: PixelRect) -> PixelRect:
     """Return the box around the letters in a box."""
     x, y, w, h = (round(value) for value in box)
@@ -541,6 +549,16 @@ def ink(picture: Rgb, box: PixelRect) -> PixelRect:
     behind = np.median(rim, axis=0)
     apart = np.abs(part - behind).max(axis=2)
     shown = apart >= max(0.4 * float(apart.max()), 12)
+    rows, columns = np.nonzero(shown)
+    if len(rows):
+        inner = np.s_[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+        is_wide = np.ptp(columns) > 1.5 * np.ptp(rows)
+        if is_wide and float(shown[inner].mean()) > MOST_INK:  # a surface around the letters
+            behind = np.median(part[inner].reshape(-1, 3), axis=0)
+            within = np.abs(part[inner] - behind).max(axis=2)
+            shown[:] = False
+            shown[inner] = within >= max(0.4 * float(within.max()), 12)
+            shown[inner] &= _away_from_sides(shown[inner].shape)
     # Text outside of a button is not its label.
     for axis in (0, 1):
         full = np.flatnonzero(shown.mean(axis=1 - axis) < 0.75)
@@ -665,6 +683,11 @@ class _SurfaceSearch:
         is_picture = node.kind == "image" and not node.children
         if is_picture and (place := self._like(box, expected)) is not None:
             return _moved(node.box, [place[0] - x, place[1] - y] * 2)
+        if is_picture:
+            dx, dy = expected[0]
+            there = self._extent((x + dx, y + dy, w, h), ())
+            if there[2:] != (w, h) and self._is_scaled(box, _whole(there)):
+                return there
         drawn = _drawn_sides(node)
         visible = [side in drawn and side not in fixed for side in range(4)]
         for side in range(4):
@@ -738,7 +761,8 @@ class _SurfaceSearch:
         often = np.bincount(inside[inside > 0]) if (inside > 0).any() else np.zeros(1)
         a, b, c, d, area = stats[int(often.argmax())].tolist()
         is_cut = min(a, b) <= 0 or a + c >= window.shape[1] or b + d >= window.shape[0]
-        if not often.any() or is_cut or area < 0.3 * min(w * h, c * d):
+        plain = float((_rim(shown) == 0).mean()) > 1 - PLAIN
+        if not often.any() or is_cut or not plain or area < 0.3 * min(w * h, c * d):
             return box
         return float(left + a), float(top + b), float(c), float(d)
 
@@ -917,6 +941,11 @@ def _moved(box: Sequence[float], by: Sequence[float]) -> PixelRect:
     return left, top, x + w + by[RIGHT] - left, y + h + by[BOTTOM] - top
 
 
+def _rim(shown: Gray) -> Gray:
+    """Return the pixels along the four sides of a window."""
+    return np.concatenate([shown[0], shown[-1], shown[:, 0], shown[:, -1]])
+
+
 def _radius(node: Node) -> int:
     """Return the radius of a thing's corners, in pixels; shares are of its height."""
     found = re.match(r"([\d.]+)(px|%)", node.paint.split("|")[3])
@@ -974,7 +1003,7 @@ def _strips(box: tuple[int, int, int, int]) -> list[tuple[slice, slice]]:
 def _paint(node: Node, ours: Rgb, theirs: Rgb) -> None:
     """Give a thing and its partner the plain colours that they have in both pictures."""
     twin = node.partner
-    if twin is None or node.kind == "image":
+    if twin is None or node.kind == "image" or node.paint.split("|")[1] != "none":
         return
     dx, dy = twin.box[0] - node.box[0], twin.box[1] - node.box[1]
     held = [one for child in node.children for one in child.walk() if one.is_drawn]
