@@ -39,6 +39,12 @@ class Node:
     partner: Node | None = None  # the same thing on the other page
 
     @property
+    def twin(self) -> Node:
+        """Return the partner of a node that has one."""
+        assert self.partner is not None
+        return self.partner
+
+    @property
     def is_drawn(self) -> bool:
         """Return whether it can be seen itself."""
         return self.kind != "group"
@@ -103,6 +109,7 @@ class Scene:
 
 
 Tree: TypeAlias = dict[int, Node]
+Shift: TypeAlias = tuple[int, int]
 
 
 def scene_of(view: PageView) -> Scene:
@@ -178,6 +185,12 @@ def _selectors(elements: Sequence[Element]) -> list[str]:
     return found
 
 
+def shift_of(node: Node) -> Shift:
+    """Return by how much the partner of a node is displaced, in whole pixels."""
+    other = node.twin
+    return round(other.box[0] - node.box[0]), round(other.box[1] - node.box[1])
+
+
 def around(boxes: Iterable[PixelRect]) -> PixelRect:
     """Return the smallest box around some."""
     every = list(boxes)
@@ -191,3 +204,19 @@ def overlap(a: PixelRect, b: PixelRect) -> float:
     w = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
     h = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
     return max(w, 0.0) * max(h, 0.0)
+
+
+def area_of(node: Node) -> float:
+    """Return the area of a thing; of a surface that holds others, a part of it."""
+    area = max(node.box[2], 1.0) * max(node.box[3], 1.0)
+    return area if not node.children else area / 2
+
+
+def drawn_box(node: Node) -> PixelRect:
+    """Return the box around what is drawn of a node."""
+    return around(one.box for one in node.walk() if one.is_drawn)
+
+
+def union_of(nodes: Sequence[Node]) -> PixelRect:
+    """Return the box around what is drawn of some nodes."""
+    return around(node.box if node.is_drawn else drawn_box(node) for node in nodes)
