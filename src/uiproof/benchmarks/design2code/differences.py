@@ -10,8 +10,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 from uiproof.benchmarks.design2code.blocks import Color, PixelRect
 from uiproof.benchmarks.design2code.displacement import Shift, shifts
 from uiproof.benchmarks.design2code.matching import TextSimilarity
+from uiproof.benchmarks.design2code.page_diff import Difference, with_costs
 from uiproof.benchmarks.design2code.pages import PageView
 from uiproof.benchmarks.design2code.pairing import pair
 from uiproof.benchmarks.design2code.picture import PictureView
@@ -38,11 +38,16 @@ from uiproof.benchmarks.design2code.scene import (
     Scene,
     area_of,
     around,
+    by_parent,
     colour_of,
     drawn_box,
+    not_on_surfaces,
+    outermost,
     overlap,
+    runs_of,
     scene_of,
     union_of,
+    unpaired,
 )
 from uiproof.benchmarks.design2code.screenshots import scenes_of
 from uiproof.benchmarks.design2code.strict import commonest_colour
@@ -63,10 +68,6 @@ from uiproof.benchmarks.design2code.wording import (
     subject_of,
 )
 
-KINDS = (
-    *("missing", "extra", "text", "colour", "background", "moved", "resized", "font"),
-    *("spacing", "picture", "order", "interaction"),
-)
 SEEN_COLOUR = 2.5  # CIEDE2000 between two colours that are told apart
 READ_COLOUR = 6.0  # the same for letters of which only a picture is known
 SEEN_WIDTH = 0.035  # of the width of a text, by which letters of another font differ
@@ -79,69 +80,6 @@ SEEN_WEIGHT = 0.16  # logarithm of the ink of two weights of a font
 SEEN_HEIGHT = 0.08  # of the height of letters
 WEIGHT = 1000  # the group of letters that have another weight
 SPACE = 0.28  # of the size of letters, between words
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One difference of a generated page from its reference, and everything it has caused.
-
-    Boxes are x, y, width and height in CSS pixels. `members` are the boxes of all things that it
-    is about on the generated page, or on the reference page for `missing`.
-    """
-
-    kind: str
-    box: PixelRect | None
-    reference_box: PixelRect | None
-    selector: str | None
-    was: str | None  # on the reference page
-    is_: str | None  # on the generated page
-    impact: float  # 0-1, how much of what a person sees
-    cost: float  # how much of the `strict` score it takes, an estimate
-    says: str
-    count: int = 1
-    members: tuple[PixelRect, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the difference as `--json` and reports have it."""
-        return {
-            "kind": self.kind,
-            "box": _rounded(self.box),
-            "reference_box": _rounded(self.reference_box),
-            "selector": self.selector,
-            "was": self.was,
-            "is": self.is_,
-            "impact": round(self.impact, 4),
-            "cost": round(self.cost, 5),
-            "says": self.says,
-            "count": self.count,
-        }
-
-    def members_as_json(self) -> list[list[float]]:
-        """Return the boxes of everything it is about, which pages draw."""
-        return [[round(side, 1) for side in box] for box in self.members]
-
-
-@dataclass(frozen=True, slots=True)
-class PageDiff:
-    """All differences of a page, worst first, with the pictures that they were found in."""
-
-    differences: tuple[Difference, ...]
-    reference_picture: bytes = field(repr=False)  # PNG, device pixels
-    generated_picture: bytes = field(repr=False)
-    reference_size: tuple[int, int]  # CSS pixels
-    generated_size: tuple[int, int]
-    scores: Mapping[str, Any] = field(default_factory=dict)  # by profile, as in a journal
-    flags: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return everything but the pictures."""
-        return {
-            "differences": [one.as_json() for one in self.differences],
-            "reference_size": list(self.reference_size),
-            "generated_size": list(self.generated_size),
-            "scores": dict(self.scores),
-            "flags": list(self.flags),
-        }
 
 
 def page_differences(
@@ -171,7 +109,7 @@ def picture_differences(
 def _ranked(
     found: Iterable[Difference], scores: Mapping[str, Any] | None
 ) -> tuple[Difference, ...]:
-    return tuple(_with_costs(sorted(found, key=lambda one: -one.impact), scores))
+    return tuple(with_costs(sorted(found, key=lambda one: -one.impact), scores))
 
 
 class _Comparison:
@@ -191,9 +129,9 @@ class _Comparison:
         self.recoloured: set[Node] = set()
         # Pixels that show something; differences are told as shares of these.
         self.total = max(_shown_area(ours), _shown_area(theirs), 1.0)
-        self.displaced = _outermost(displaced, lambda node: node in displaced)
-        self.missing = self._told(_unpaired(theirs), theirs, ours)
-        self.extra = self._told(_unpaired(ours), ours, theirs)
+        self.displaced = outermost(displaced, lambda node: node in displaced)
+        self.missing = self._told(unpaired(theirs), theirs, ours)
+        self.extra = self._told(unpaired(ours), ours, theirs)
 
     def differences(self) -> list[Difference]:
         found = [
@@ -234,7 +172,7 @@ class _Comparison:
 
     def _lost(self, kind: str, nodes: Sequence[Node]) -> list[Difference]:
         found = []
-        for run in _runs(nodes):
+        for run in runs_of(nodes):
             leaves = [leaf for node in run for leaf in node.leaves()]
             box = around([node.box if node.is_drawn else drawn_box(node) for node in run])
             name = name_of(run[0], leaves) if len(run) == 1 else names_of(run, leaves)
@@ -495,7 +433,8 @@ class _Comparison:
             colour = np.array((other if one is node else node).color, np.float64)
             ground = np.array(surrounding_colour(rgb, one.box), np.float64)
             to_ground = ground - colour
-            share = (np.array(one.color) - colour) @ to_ground / max(to_ground @ to_ground, 1.0)
+            share = float((np.array(one.color) - colour) @ to_ground)
+            share /= max(float(to_ground @ to_ground), 1.0)
             red, green, blue = (colour + min(max(share, 0.0), MOST_GROUND) * to_ground).round()
             mixed = int(red), int(green), int(blue)
             if colours_apart([(mixed, one.color)])[0] < READ_COLOUR:
@@ -686,7 +625,7 @@ class _Comparison:
 
     def _orders(self) -> list[Difference]:
         found = []
-        for nodes in _by_parent(self.displaced):
+        for nodes in by_parent(self.displaced):
             leaves = [leaf for node in nodes for leaf in node.leaves()]
             first = nodes[0]
             partners = [leaf.partner for leaf in leaves if leaf.partner is not None]
@@ -701,7 +640,7 @@ class _Comparison:
                         and (_shares_rows(leaf.box, span) or _shares_rows(leaf.partner.box, span))
                         for leaf in child.leaves()
                     )
-                    for one in _not_on_surfaces(child)
+                    for one in not_on_surfaces(child)
                 )
             name = name_of(first, leaves) if len(nodes) == 1 else names_of(nodes, leaves)
             says = f"{capital(name)} {be(nodes)} in another order than on the reference page."
@@ -781,109 +720,8 @@ class _Comparison:
         )
 
 
-# --- costs
-
-
-_PARTS = {
-    "block_match": ("missing", "extra", "text", "font", "resized"),
-    "text": ("missing", "extra", "text"),
-    "position": ("missing", "extra", "moved", "spacing", "order", "resized", "font"),
-    "color": ("missing", "extra", "colour", "background"),
-}
-
-
-def _with_costs(
-    differences: Sequence[Difference], strict: Mapping[str, Any] | None
-) -> list[Difference]:
-    """Share out what a page has lost of each part of its score among the differences."""
-    if not strict or not differences:
-        return list(differences)
-    parts = {
-        name: max(1 - value, 0.0)
-        for name, value in strict.items()
-        if isinstance(value, float) and name not in ("final", "mean_without_clip")
-    }
-    costs = [0.0] * len(differences)
-    for name, loss in parts.items():
-        kinds = _PARTS.get(name, KINDS)
-        weights = [one.impact if one.kind in kinds else 0.0 for one in differences]
-        if not any(weights):
-            weights = [one.impact for one in differences]
-        for index, weight in enumerate(weights):
-            costs[index] += loss / len(parts) * weight / sum(weights)
-    return [replace(one, cost=cost) for one, cost in zip(differences, costs, strict=True)]
-
-
-# --- groups
-
-
-def _unpaired(scene: Scene) -> list[Node]:
-    """Return the outermost nodes that hold nothing the other page has."""
-    paired: set[int] = set()
-    for node in scene.root.walk():
-        if node.partner is not None:
-            paired.add(id(node))
-            paired.update(id(one) for one in node.ancestors())
-    found: list[Node] = []
-
-    def visit(node: Node) -> None:
-        if id(node) not in paired and node.tag not in ("html", "body"):
-            found.append(node)
-            return
-        for child in node.children:
-            visit(child)
-
-    visit(scene.root)
-    return [node for node in found if any(True for _ in node.leaves())]
-
-
-def _outermost(nodes: Iterable[Node], belongs: Any) -> list[Node]:
-    """Return the outermost nodes whose leaves all belong to some."""
-    found: dict[int, Node] = {}
-    for node in nodes:
-        top = node
-        for one in node.ancestors():
-            if one.tag in ("html", "body") or not all(
-                belongs(leaf) or leaf.kind != "text" or leaf.partner is None
-                for leaf in one.leaves()
-            ):
-                break
-            top = one
-        found[id(top)] = top
-    return sorted(found.values(), key=lambda one: one.order)
-
-
-def _not_on_surfaces(node: Node) -> Iterator[Node]:
-    """Yield a node and what it holds, but not what stands on a surface of its own."""
-    yield node
-    if not (node.is_drawn and node.partner is not None):
-        for child in node.children:
-            yield from _not_on_surfaces(child)
-
-
 def _shares_rows(a: PixelRect, b: PixelRect) -> bool:
     return a[1] < b[1] + b[3] and b[1] < a[1] + a[3]
-
-
-def _by_parent(nodes: Iterable[Node]) -> list[list[Node]]:
-    groups: dict[int, list[Node]] = defaultdict(list)
-    for node in nodes:
-        groups[id(node.parent)].append(node)
-    return list(groups.values())
-
-
-def _runs(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Return neighbours of one kind together."""
-    runs: list[list[Node]] = []
-    for node in nodes:
-        last = runs[-1][-1] if runs else None
-        if last is not None and last.parent is node.parent and last.tag == node.tag:
-            siblings = node.parent.children if node.parent is not None else []
-            if last in siblings and siblings.index(node) == siblings.index(last) + 1:
-                runs[-1].append(node)
-                continue
-        runs.append([node])
-    return runs
 
 
 def _shift_key(shift: Shift) -> Any:
@@ -921,10 +759,6 @@ def _moving(node: Node) -> Node | None:
 def _great_parent(node: Node) -> Node | None:
     found = list(node.ancestors())[:3]
     return found[-1] if found else None
-
-
-def _rounded(box: PixelRect | None) -> list[float] | None:
-    return None if box is None else [round(value, 1) for value in box]
 
 
 def _bounded(impact: float) -> float:

@@ -166,14 +166,14 @@ class _SurfaceSearch:
         inside = {shift_of(leaf) for leaf in node.leaves() if leaf.partner is not None}
         # A container is placed around its children that were found.
         for dx, dy in [one for one in expected if one in inside] or expected:
-            by = [dx, dy, dx, dy]
+            moved = [dx, dy, dx, dy]
             there = box[0] + dx, box[1] + dy, *box[2:]
-            if all(by[side] == value for side, value in fixed.items()) and all(
+            if all(moved[side] == value for side, value in fixed.items()) and all(
                 self._sides(box, there, side, (0, 1, -1))[0].any()
                 for side in range(4)
                 if visible[side]
             ):
-                return _moved(node.box, by)
+                return _moved(node.box, moved)
         return self._by_sides(node, box, visible, fixed, expected)
 
     def _sharpened(
