@@ -153,7 +153,7 @@ def test_a_card_says_what_was_asked_and_where_the_click_went(look, report):
     expect(wrong.locator(".zoomed .line.clickable")).to_have_count(1)
     expect(card(page, "Click near").locator(".verdict")).to_contain_text("9.6 px from the target")
     expect(card(page, "Click near").locator(".zoomed .line.said")).to_have_count(1)
-    expect(card(page, "Click far").locator(".line.truth")).to_have_count(3)
+    expect(card(page, "Click far").locator("polygon.line")).to_have_count(3)
     expect(card(page, "Click far").locator("figcaption")).to_have_text(["Target", "Click"])
     server = card(page, "Click server")
     server.locator("summary").click()
@@ -243,7 +243,7 @@ def test_without_screenshots_boxes_are_drawn_on_a_canvas(look, data, tmp_path):
     expect(far.locator(".zoomed figure")).to_have_count(1)  # all of it: two empty ones say nothing
     whole = far.locator(".zoomed .canvas").bounding_box()
     assert whole["width"] / whole["height"] == pytest.approx(960 / 540, rel=0.02)
-    expect(far.locator(".zoomed .line.truth")).to_have_count(1)
+    expect(far.locator(".zoomed polygon.line")).to_have_count(1)
 
 
 @pytest.mark.parametrize("content", ["another size", "a program"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from uiproof.benchmarks.design2code.api import Differ, diff
     from uiproof.benchmarks.design2code.diff_picture import annotated_picture
-    from uiproof.benchmarks.design2code.differences import Difference, PageDiff
+    from uiproof.benchmarks.design2code.page_diff import Difference, PageDiff
     from uiproof.benchmarks.grounding.api import (
         audit,
         diagnose_run,
@@ -46,8 +46,8 @@ __all__ = [
 
 _HOME = {
     "Differ": "design2code.api",
-    "Difference": "design2code.differences",
-    "PageDiff": "design2code.differences",
+    "Difference": "design2code.page_diff",
+    "PageDiff": "design2code.page_diff",
     "InteractionReference": "interaction2code.serving",
     "annotated_picture": "design2code.diff_picture",
     "audit": "grounding.api",

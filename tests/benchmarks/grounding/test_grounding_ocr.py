@@ -50,7 +50,10 @@ def screen():
 
 def clicked(screen, instruction):
     choice = choose(screen, instruction)
-    return None if choice is None else (choice.point[0] * WIDTH, choice.point[1] * HEIGHT)
+    if choice is None:
+        return None
+    x, y = choice.point
+    return round(x * screen.width, 6), round(y * screen.height, 6)
 
 
 def inside(point, box):

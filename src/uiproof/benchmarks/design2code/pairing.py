@@ -57,8 +57,7 @@ def pair(generated: Scene, reference: Scene) -> set[Node]:
             _pair_rest(ours[j1:j2], theirs[i1:i2], theirs, similarity, _in_place)
     settled = {id(one) for one in theirs if one.partner is not None}
     for node in _pair_rest(ours, theirs, theirs, similarity, _same_elsewhere):
-        twin = node.partner
-        assert twin is not None
+        twin = node.twin
         if _nearness(node, twin, _shifts([twin], theirs, settled)[0]) < STAYS:
             displaced.add(node)
     _pair_rest(ours, theirs, theirs, similarity, _like_elsewhere)

@@ -217,8 +217,13 @@ def open_screenshots(path: Path) -> ScreenshotEditor | None:
 
 
 def _picture(shot: Screen) -> tuple[Path, Size]:
-    picture_type(shot.image())  # raises for other files
-    return shot.picture()
+    """Return the file and its size; errors name the file without its folder."""
+    path = shot.image()
+    picture_type(path)  # raises for other files
+    try:
+        return shot.picture()
+    except InputError as error:
+        raise InputError(error.message.replace(str(path), path.name)) from error
 
 
 def _inside_the_set(path: Path, find: Callable[[], Path]) -> Path:

@@ -4,7 +4,7 @@
         print(case.id, case.question.instruction)      # I8B0XHIW8M/I8B0XHIW8M-0 …
 
 A path is a data set in our own format (`annotations.json` with `samples/*.png`) or a published set
-as it lies on disk: a folder, or one of its files.
+in its original layout: a folder, or one of its files.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def function_answer(generated: Any) -> Answer:
         place = []
     if len(place) not in (2, 4) or not all(0 <= number <= 1 for number in place):
         raise MethodError(
-            f"{generated!r:.100} is no place on a screenshot.",
+            f"{generated!r:.100} is not a place on a screenshot.",
             remedy="Return (x, y) or (x, y, width, height) from 0 to 1: divide pixels by the "
             "question's width and height.",
         )

@@ -1,7 +1,7 @@
 """The coordinates of models: contracts that say what the numbers of an answer mean.
 
 `(500, 300)` is the middle of the screen for one model and its top left corner for another. The
-contract of a model says which, so that nothing is guessed from the numbers:
+contract of a model says which; nothing is guessed from the numbers:
 
     contract = contract_for("ByteDance-Seed/UI-TARS-1.5-7B")
     str(contract)                                  # resized:28:78400:12845056,xy,point

@@ -92,7 +92,7 @@ def replayed_predictions(found: Predictions, method: str) -> list[Replayed]:
         replayed.append(answer)
     if not replayed:
         raise InputError(
-            f"{found.path} does not say how large its screenshots are.",
+            f"{found.path} does not contain the sizes of its screenshots.",
             remedy="Add --dataset with the folder of the data set.",
         )
     return replayed

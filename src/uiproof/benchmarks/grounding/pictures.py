@@ -161,18 +161,16 @@ class PictureMemo(Generic[T]):
         """Return the result, and whether it was known or under way already."""
         key = picture.digest
         task = self._tasks.get(key)
-        known = task is not None and not (fresh and task.done())
-        if task is None or not known:
+        if task is not None and task.done() and (fresh or task.cancelled() or task.exception()):
+            task = None
+        known = task is not None
+        if task is None:
             task = self._tasks[key] = asyncio.create_task(compute())
             while len(self._tasks) > self._kept and next(iter(self._tasks.values())).done():
                 self._tasks.popitem(last=False)
         self._tasks.move_to_end(key)
-        try:
-            # Several cases may wait for the same picture: one that is cancelled must not stop it.
-            return await asyncio.shield(task), known
-        finally:
-            if task.done() and (task.cancelled() or task.exception()):
-                self._tasks.pop(key, None)
+        # Several cases may wait for the same picture: one that is cancelled must not stop it.
+        return await asyncio.shield(task), known
 
     async def close(self) -> None:
         """Cancel what is under way."""

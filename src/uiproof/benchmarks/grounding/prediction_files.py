@@ -171,7 +171,7 @@ class _File:
                 problem = str(value)[:200] if self.kind == "lines" else "an object was expected"
                 items.append(RawItem(where, f"#{number}", "unreadable", problem=problem))
             else:
-                sample = one.sample or names[number - 1] or f"#{value.get('index', number)}"
+                sample = one.sample or names[number - 1] or f"#{number}"
                 items.append(_item(one, where, sample))
         return tuple(items)
 
@@ -589,7 +589,8 @@ def _read_vlmevalkit(file: _File, _only: str | None) -> FileContent:
         # The group of ScreenSpot-Pro is called category there.
         row.setdefault("group", row.get("category"))
         answer = _answer(row.get("prediction"), stored=_verdict(_first(row, ("match", "hit"))))
-        return _Document(row, {PRED: answer}, _text(row, *_IDS))
+        sample = "" if _text(row, *paths) else f"#{row.get('index')}"
+        return _Document(row, {PRED: answer}, _text(row, *_IDS), sample)
 
     paths = [key for key in _IMAGE if key != "image"]  # which holds the picture itself
     return FileContent("vlmevalkit", file.items(read, paths))

@@ -57,7 +57,7 @@ class Predictions:
     points: Mapping[str, Contract]  # by method
     boxes: BoxForm
     items: tuple[RawItem, ...]  # as they are written
-    assisted: frozenset[str] = frozenset()  # methods that chose with the truth in view
+    assisted: frozenset[str] = frozenset()  # methods that have seen the truth
     in_set: int | None = None  # the number of items of the data set, where it is here
 
     @property
@@ -261,7 +261,7 @@ def _answer(item: RawItem, given: RawAnswer, contract: Contract, size: Size) -> 
     point = place.centre if isinstance(place, Box) else place
     looks: tuple[Look, ...] = (Look(WHOLE, size, given.raw, point),)
     if given.crop is not None and item.size is not None:
-        # The second look of a capture; the first one is a method of its own.
+        # The second look of a capture; the first one is another method.
         region = unit_box(given.crop, "corners", item.size)
         looks = (Look(WHOLE, size), Look(region, size, given.raw, point))
     if isinstance(place, Box):

@@ -1,4 +1,4 @@
-"""The known grounding data sets, as they lie on disk.
+"""The known grounding data sets in the layouts in which they are published.
 
     loader = find_loader(Path("ScreenSpot-Pro"))
     for screen in loader.screens(Path("ScreenSpot-Pro")):
@@ -340,7 +340,7 @@ def _osworld_g(entry: Entry, _number: int, file: Path) -> Row:
         types=types,
         split="refined" if "refined" in file.stem else "original",
         kind=kind,
-        # An item can be of several categories, so each is a tag of its own.
+        # An item can belong to several categories: each is a tag.
         **dict.fromkeys(_categories(file, identifier, kind, types), "yes"),
     )
     return replace(row, kind=kind)

@@ -83,7 +83,7 @@ class Published(Method["Question", Answer]):
                 f"{predictions.path} has no method {method}.", remedy=f"It has: {', '.join(names)}."
             )
         self._file = predictions
-        # An oracle chose with the truth in view.
+        # An oracle has seen the truth.
         self.assisted = self._method in predictions.assisted
         self._predictions = predictions.methods[self._method]
         self._by_id = {one.case.id: one for one in self._predictions if isinstance(one.case, Case)}
@@ -116,7 +116,7 @@ class Published(Method["Question", Answer]):
         return [one.case for one in self._predictions]
 
     def key(self, case_id: str) -> str | None:
-        """Return a digest of the prediction, so that a changed one is scored anew."""
+        """Return a digest of the prediction, so that a changed one is scored again."""
         one = self._by_id.get(case_id)
         if one is None or isinstance(one.case, BrokenCase):
             return "unreadable"

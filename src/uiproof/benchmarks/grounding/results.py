@@ -258,7 +258,7 @@ def read_results(folder: Path) -> tuple[list[MethodMetrics], list[UiproofError]]
 
 
 def read_result(file: Path) -> MethodMetrics:
-    """Read one result file; raise `InputError` if it is none."""
+    """Read a result file; raise `InputError` for other files."""
     try:
         with access(file, "read"):
             return _metrics_from(json.loads(file.read_bytes()))
@@ -656,6 +656,8 @@ def _described(metrics: Sequence[MethodMetrics]) -> list[str]:
 def _draw(metrics: Sequence[MethodMetrics], charts_dir: Path) -> list[Path]:
     from uiproof.benchmarks.grounding.charts import draw_charts
 
+    with access(charts_dir, "made"):
+        charts_dir.mkdir(parents=True, exist_ok=True)
     return draw_charts(metrics, charts_dir)
 
 

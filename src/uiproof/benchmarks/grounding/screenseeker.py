@@ -149,7 +149,7 @@ class _Recursion:
         boxes = [view.box_to_whole(box) for box in plan.areas]
         finds = [self._pixels(place) for sight in sights if (place := _place(sight)) is not None]
         finds += [self._pixels(box) for box in boxes]
-        if not finds:  # nothing to go by
+        if not finds:  # there is no hint
             finds = quarters(area)
         votes = [one.centre for one in finds]
         parts = list(dict.fromkeys(grown for one in finds for grown in dilate(one, area)))

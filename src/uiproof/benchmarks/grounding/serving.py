@@ -84,7 +84,7 @@ def answer(generated: Any, coordinates: str = "pixels") -> Answer | WrittenPlace
     if _is_numbers(generated) and len(generated) in (2, 4):
         return WrittenPlace(f"[{', '.join(str(float(value)) for value in generated)}]", coordinates)
     raise UsageError(
-        f"{type(generated).__name__} is no place on a screenshot.",
+        f"{type(generated).__name__} is not a place on a screenshot.",
         remedy="Give a point (x, y), or the text of an answer.",
     )
 

@@ -462,43 +462,33 @@ def _drawing(
     scene: Scene, region: PixelBox, picture: Markup | None, label: str, *, looks: bool = False
 ) -> Markup:
     """Draw a part of the screenshot and all marks on it; without a picture on a canvas."""
-    shapes: list[Markup] = []
-    if picture is None:
-        canvas = _outline(Box(0, 0, scene.width, scene.height))
-        shapes.append(tag("path", d=canvas, class_="canvas"))
-    else:
-        shapes.append(picture)
-    if looks and scene.looks:
-        shapes.append(tag("path", d="".join(map(_outline, scene.looks)), class_="look"))
-    # A cross is as large on every picture: it says where, not how much.
-    marks = _marks(scene, 0.028 * max(region.width, region.height))
-    if marks:  # all of them once as light halos, then as lines on them
-        shapes.append(tag("path", d="".join(marks.values()), class_="halo"))
-    shapes += [tag("path", d=drawn, class_=f"line {name}") for name, drawn in marks.items()]
-    box = f"{region.left} {region.top} {region.width} {region.height}"
-    return tag("svg", *shapes, viewBox=box, role="img", aria_label=label)
-
-
-def _marks(scene: Scene, arm: float) -> dict[str, str]:
-    """Return the paths of target, clickable area, box and click, by their classes."""
-    found = {}
-    if scene.clickable is not None:
-        found["clickable"] = _outline(scene.clickable)
+    shapes = [picture or _rect(Box(0, 0, scene.width, scene.height), "canvas")]
+    if looks:
+        shapes += [_rect(look, "look") for look in scene.looks]
+    target = None if scene.polygon else scene.target
+    boxes = {"clickable": scene.clickable, "truth": target, "said": scene.said}
+    there = {name: box for name, box in boxes.items() if box is not None}
+    lines = [_rect(box, f"line {name}") for name, box in there.items()]
+    halo = [f"M{b.x:.1f} {b.y:.1f}h{b.w:.1f}v{b.h:.1f}h{-b.w:.1f}z" for b in there.values()]
     if scene.polygon:
-        found["truth"] = f"M{'L'.join(f'{x:.1f} {y:.1f}' for x, y in scene.polygon)}z"
-    elif scene.target is not None:
-        found["truth"] = _outline(scene.target)
-    if scene.said is not None:
-        found["said"] = _outline(scene.said)
+        corners = [f"{x:.1f},{y:.1f}" for x, y in scene.polygon]
+        lines.append(tag("polygon", points=" ".join(corners), class_="line truth"))
+        halo.append(f"M{'L'.join(corners)}z")
     if scene.click is not None:
+        # A cross is as large on every picture: it says where, not how much.
+        arm = 0.028 * max(region.width, region.height)
         (x, y), side = scene.click, f"{2 * arm:.1f}"
         left, top, bottom = f"{x - arm:.1f}", f"{y - arm:.1f}", f"{y + arm:.1f}"
-        found["click"] = f"M{left} {top}l{side} {side}M{left} {bottom}l{side} -{side}"
-    return found
+        halo.append(f"M{left} {top}l{side} {side}M{left} {bottom}l{side} -{side}")
+        lines.append(tag("path", d=halo[-1], class_="line click"))
+    if halo:  # light, below all lines
+        shapes.append(tag("path", d="".join(halo), class_="halo"))
+    box = f"{region.left} {region.top} {region.width} {region.height}"
+    return tag("svg", *shapes, *lines, viewBox=box, role="img", aria_label=label)
 
 
-def _outline(box: Box) -> str:
-    return f"M{box.x:.1f} {box.y:.1f}h{box.w:.1f}v{box.h:.1f}h{-box.w:.1f}z"
+def _rect(box: Box, class_: str) -> Markup:
+    return tag("rect", x=box.x, y=box.y, width=box.w, height=box.h, class_=class_)
 
 
 def _around(box: Box, scene: Scene, aspect: float) -> PixelBox:

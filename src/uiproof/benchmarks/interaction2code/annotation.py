@@ -69,7 +69,7 @@ _GUIDELINES = (
     (
         "i",
         "usable if a count, dot, arrow, active mark or the way back is missing; not if the list, "
-        "the window, the field or the button is that the user came for",
+        "window, field or button that the user came for is missing",
     ),
 )
 _ACTIONS = {

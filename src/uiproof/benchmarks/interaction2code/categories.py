@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from uiproof.benchmarks.interaction2code.graph import TAG_CATEGORIES, VISUAL_CATEGORIES
 from uiproof.benchmarks.interaction2code.visible import (
@@ -228,7 +229,7 @@ def _without_toggled(changes: Changes, before: Snapshot) -> tuple[Changes, bool]
     """
     known = {one.ref for one in before.elements}
 
-    same = {
+    same: dict[str, Any] = {
         name: tuple((old, new) for old, new in getattr(changes, name) if old.ref == new.ref)
         for name in ("moved", "resized", "recoloured", "retexted", "restated", "restyled")
     }

@@ -170,7 +170,7 @@ def collect(
 ) -> None:
     """Explore pages and keep their meaningful interactions.
 
-    Every action that fits an element is tried, also inside what an interaction opens; trivial
+    Every action that fits an element is tried, also in dialogs and menus that open; trivial
     effects, duplicates and links that leave the page are dropped. The result is a page of an
     Interaction2Code data set: screenshots before and after, marks, crops, action.json, and the page
     itself. Many pages can be interrupted and continued.
@@ -275,7 +275,7 @@ def _window_size(text: str) -> tuple[int, int]:
 def opinion(
     runs: Runs,
     model: Annotated[
-        str, typer.Option(metavar="MODEL", help="Who is asked, such as openai/gpt-4o.")
+        str, typer.Option(metavar="MODEL", help="The chat model, such as openai/gpt-4o.")
     ],
     max_cost: MaxCost = None,
     max_requests: MaxRequests = None,
@@ -283,7 +283,7 @@ def opinion(
     timeout: Timeout = None,
     quiet: Quiet = False,
 ) -> None:
-    """Let a chat model judge the interactions of runs, too, and say how far both agree.
+    """Ask a chat model for a second opinion on runs, and print how far it agrees.
 
     It sees the pictures before and after, not the verdicts. Its opinions are kept in the run, in
     opinions.json; they change no score.
@@ -415,8 +415,8 @@ def stats(
 ) -> None:
     """Describe an Interaction2Code data set: topics, tags, effects, pages, visual saliency.
 
-    Pages whose source is there are rendered to count what can be acted on. Exit code 1 when
-    something of it could not be read.
+    Pages with their HTML are rendered to count interactive elements. Exit code 1 when something
+    could not be read.
 
     \b
     Examples:

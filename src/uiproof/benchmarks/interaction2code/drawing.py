@@ -72,8 +72,8 @@ def graph_svg(graph: Graph, thumbnail: Thumbnail, *, style: str = "", name: str 
         bottom = max(bottom, y)
     width = _MARGIN * 2 + len(columns) * _WIDTH + (len(columns) - 1) * _GAP
     shape = tag("path", class_="head", d="M0 0 8 4 0 8z")
-    size = {"viewBox": "0 0 8 8", "refX": 7, "refY": 4, "markerWidth": 7, "markerHeight": 7}
-    marker = tag("marker", shape, id=name, **size, orient="auto")
+    head: dict[str, str | float] = {"viewBox": "0 0 8 8", "refX": 7, "refY": 4}
+    marker = tag("marker", shape, id=name, **head, markerWidth=7, markerHeight=7, orient="auto")
     title = f"{graph.page}: {len(graph.interactions)} interactions"
     parts = [
         tag("style", Markup(style)) if style else Markup(""),

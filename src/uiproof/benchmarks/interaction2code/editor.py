@@ -157,9 +157,8 @@ class InteractionEditor(DatasetEditor):
         """Return the interactions of a page."""
         graph = self._page(name)
         sizes = self._sizes(graph)
-        page = collected_page(graph, sizes)
-        if state is not None:
-            page = read_page(state, graph, sizes)
+        known = state is not None
+        page = read_page(state, graph, sizes) if known else collected_page(graph, sizes)
         tags = (name for one in page.interactions for name in one.tags)
         visuals = (name for one in page.interactions for name in one.visuals)
         topics = {page.topic for page in self.pages.values() if isinstance(page, Graph)}

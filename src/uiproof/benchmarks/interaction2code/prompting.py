@@ -54,7 +54,7 @@ OPTIONS: Mapping[str, str] = {
     "all": "all interactions of a page at once; else one at a time",
     "rounds": "all of them, one per request, added to the page so far",
     "V, T or V+T": "pictures (default), words with the picture before, or both",
-    "1x … 3x": "pictures cropped till the interaction takes so much more of them",
+    "1x … 3x": "pictures cropped so that the interaction fills more of them",
 }
 
 SLOTS: Mapping[str, Slot] = {

@@ -164,10 +164,9 @@ class Interactions(CardView[InteractionCase]):
         for page, drawn in self._graphs.items():
             count = tag("span", f"{len(drawn.graph.interactions)} interactions", class_="quiet")
             drawing = graph_svg(drawn.graph, partial(self._thumbnail, drawn), name=f"{drawn.id}-to")
-            label = f"Interaction graph of {page}"
-            scroll = {"class_": "scroll", "tabindex": 0, "role": "region", "aria_label": label}
+            label = {"role": "region", "aria_label": f"Interaction graph of {page}"}
             summary = tag("summary", page, " ", count)
-            shown = tag("div", drawing, **scroll)
+            shown = tag("div", drawing, class_="scroll", tabindex=0, **label)
             yield tag("details", summary, shown, id=drawn.id, class_="page-graph")
         yield "</section>"
 

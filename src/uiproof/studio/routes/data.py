@@ -22,7 +22,6 @@ from uiproof.dataset_editor import (
     check_inside,
     picture_type,
 )
-from uiproof.dataset_editor import Form as EditorForm
 from uiproof.errors import InputError
 from uiproof.remote.store import is_url
 from uiproof.studio.app import Context, OwnerContext, RequestContext, paged
@@ -176,15 +175,29 @@ def export(context: Context, set_id: str, done: bool = False) -> Response:
 
 
 @router.get("/{set_id}/shot")
-def edit_boxes(context: Context, set_id: str, name: str) -> Response:
-    """Show one screenshot with its boxes."""
-    return _edit(context, set_id, "shot", name)
-
-
 @router.get("/{set_id}/page")
-def edit_page(context: Context, set_id: str, name: str) -> Response:
-    """Show one page with its interactions."""
-    return _edit(context, set_id, "page", name)
+def edit_entry(context: Context, set_id: str, name: str) -> Response:
+    """Show one screenshot with its boxes, or one page with its interactions."""
+    form = context.request.url.path.rpartition("/")[2]
+    editor = _editor(context, set_id, form)
+    edit = edits(context.store, set_id).get(name)
+    view = editor.view(name, None if edit is None else edit.content)
+    state = {**view.pop("state"), **_described(context, edit)}
+    names = editor.names()
+    at = names.index(name)
+    return context.page(
+        f"data_{form}.html",
+        section="data",
+        data_set=context.studio.library.get(set_id),
+        name=name,
+        state=json.dumps(state),  # for an attribute, where the script finds it
+        huge=is_huge(view.get("size", (0, 0))),
+        number=at + 1,
+        total=len(names),
+        previous=names[at - 1] if at else None,
+        following=names[at + 1] if at + 1 < len(names) else None,
+        **view,
+    )
 
 
 class Change(BaseModel):
@@ -196,15 +209,22 @@ class Change(BaseModel):
 
 
 @router.post("/{set_id}/boxes")
-def save_boxes(context: Context, set_id: str, change: Change) -> JSONResponse:
-    """Save the boxes of a screenshot."""
-    return _save(context, set_id, "shot", change)
-
-
 @router.post("/{set_id}/interactions")
-def save_page(context: Context, set_id: str, change: Change) -> JSONResponse:
-    """Save the interactions of a page."""
-    return _save(context, set_id, "page", change)
+def save_entry(context: Context, set_id: str, change: Change) -> JSONResponse:
+    """Save a valid state; answer 409 with the newer one if there is one."""
+    form = "shot" if context.request.url.path.endswith("/boxes") else "page"
+    content = _editor(context, set_id, form).checked(change.name, change.content)
+    person, name, revision = context.named_person(), change.name, change.revision
+    try:
+        saved = save_edit(
+            context.store, set_id, name, content, annotator=person.id, revision=revision
+        )
+    except EditConflictError:
+        newer = edits(context.store, set_id)[name]
+        if newer.content == content:  # the same was sent twice, or two people agree
+            return JSONResponse(_described(context, newer))
+        return JSONResponse({**_described(context, newer), "content": newer.content}, 409)
+    return JSONResponse(_described(context, saved))
 
 
 class PictureRegion(BaseModel):
@@ -230,45 +250,6 @@ def read_text(context: Context, set_id: str, region: PictureRegion) -> dict[str,
     return {"text": " ".join(line.text.strip() for line in lines)}
 
 
-def _edit(context: RequestContext, set_id: str, form: EditorForm, name: str) -> Response:
-    editor = _editor(context, set_id, form)
-    edit = edits(context.store, set_id).get(name)
-    view = editor.view(name, None if edit is None else edit.content)
-    state = {**view.pop("state"), **_described(context, edit)}
-    names = editor.names()
-    at = names.index(name)
-    return context.page(
-        f"data_{form}.html",
-        section="data",
-        data_set=context.studio.library.get(set_id),
-        name=name,
-        state=json.dumps(state),  # for an attribute, where the script finds it
-        huge=is_huge(view.get("size", (0, 0))),
-        number=at + 1,
-        total=len(names),
-        previous=names[at - 1] if at else None,
-        following=names[at + 1] if at + 1 < len(names) else None,
-        **view,
-    )
-
-
-def _save(context: RequestContext, set_id: str, form: EditorForm, change: Change) -> JSONResponse:
-    """Save a valid state; answer 409 with the newer one if there is one."""
-    content = _editor(context, set_id, form).checked(change.name, change.content)
-    person = context.named_person()
-    name, revision = change.name, change.revision
-    try:
-        saved = save_edit(
-            context.store, set_id, name, content, annotator=person.id, revision=revision
-        )
-    except EditConflictError:
-        newer = edits(context.store, set_id)[name]
-        if newer.content == content:  # the same was sent twice, or two people agree
-            return JSONResponse(_described(context, newer))
-        return JSONResponse({**_described(context, newer), "content": newer.content}, 409)
-    return JSONResponse(_described(context, saved))
-
-
 def _described(context: RequestContext, edit: Edit | None) -> dict[str, Any]:
     """Return the revision of a state, and who made it when."""
     if edit is None:
@@ -283,7 +264,7 @@ def _summaries(context: RequestContext, data_set: OpenDataset) -> list[EntrySumm
     return [editor.summary(name, made.get(name)) for name in editor.names()]
 
 
-def _editor(context: RequestContext, set_id: str, form: EditorForm) -> DatasetEditor:
+def _editor(context: RequestContext, set_id: str, form: str) -> DatasetEditor:
     editor = context.studio.library.get(set_id).editor
     if editor.form != form:
         held = "pages with interactions" if editor.form == "page" else "screenshots with boxes"
