@@ -29,8 +29,8 @@ MODEL = Path(models.__file__).with_name("model.json")
 WEIGHED = [
     *("present", "misplaced", "peer", "different", "absent", "substitute", "harmful", "lacks"),
     *("came_recall", "came_precision", "went_recall", "relative", "area_precision", "back"),
-    *("appeared", "vanished", "retexted", "recoloured", "resized", "own", "sibling", "context"),
-    *("colour", "same_after", "says_component", "says_text", "says_color", "score", "kind_fits"),
+    *("appeared", "vanished", "own", "sibling", "context"),
+    *("colour", "same_after", "says_component", "says_text", "score", "kind_fits"),
 ]
 TRUST = 3.2  # logit that the guidelines' opinion begins with
 PENALTY = 25.0  # of weights that leave what they begin with

@@ -1,4 +1,4 @@
-"""Screenshots are decoded by a quick way of our own; every other picture by the ordinary one."""
+"""Screenshots are decoded by a fast decoder, and all other pictures by the general one."""
 
 import struct
 import zlib

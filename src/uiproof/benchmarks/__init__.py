@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         generate,
         score_predictions,
     )
-    from uiproof.benchmarks.grounding.comparison import compare_results
+    from uiproof.benchmarks.grounding.results import compare_results
     from uiproof.benchmarks.interaction2code.analyses.statistics import dataset_statistics
     from uiproof.benchmarks.interaction2code.api import score_interactions, score_variants
     from uiproof.benchmarks.interaction2code.collect import collect
@@ -52,7 +52,7 @@ _HOME = {
     "annotated_picture": "design2code.diff_picture",
     "audit": "grounding.api",
     "collect": "interaction2code.collect",
-    "compare_results": "grounding.comparison",
+    "compare_results": "grounding.results",
     "dataset_statistics": "interaction2code.analyses.statistics",
     "diagnose_run": "grounding.api",
     "diff": "design2code.api",

@@ -115,11 +115,11 @@ def test_words_that_come_twice_in_a_text_that_is_broken_anew_stop_nothing():
 
 def test_behind_a_veil_nothing_counts():
     page = np.full((400, 600, 3), 255, np.uint8)
+    page[32:38, 20:160] = 0
     after = (page * 0.5).astype(np.uint8)
     after[120:280, 150:450] = 255
     box, title = PixelBox(20, 20, 160, 50), PixelBox(200, 140, 320, 170)
     after[title.top + 8 : title.bottom - 8, title.left : title.right] = 0
-    page[28:44, 20:160] = 0
     lines = [OcrLine("Orders", box, 1.0, (OcrWord("Orders", box),))]
     last = [
         OcrLine("Ordcns", box, 1.0, (OcrWord("Xqz", box),)),
@@ -131,3 +131,9 @@ def test_behind_a_veil_nothing_counts():
     closed = reference_side(after, page, None, (last, lines), mute=False)
     assert not closed.came
     assert [one.text for one in closed.went] == ["delete"]
+
+    row = PixelBox(20, 330, 160, 360)
+    page[342:348, 20:160] = 0
+    added = [*lines, OcrLine("Added", row, 1.0, (OcrWord("Added", row),))]
+    closed = reference_side(after, page, None, (last, added), mute=False)
+    assert [one.text for one in closed.came] == ["added"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import dist
@@ -205,11 +205,12 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
         led_by = [query for one in way for query in self._queries(graph, one, answer)]
         *steps, last = self._queries(graph, interaction, answer)
         probes = Probes(self._renderer, page, reference.window, led_by, steps)
-        with self._renderer.stage(page, reference.window) as stage:
+        with self._renderer.stage(page, reference.window) as stage, closing(probes):
             with clock("act"):
                 led = play(way, lambda one: self._step(stage, graph, one, answer)) if way else None
                 done = act(stage, last, steps)
                 noise = probes.noise(done.before)
+                probes.start_on(stage, done)
             with clock("verify"):
                 located = self._reference(graph, interaction)  # scores need a mark, verdicts do not
                 verdict = self._verdict(stage, done, noise, located, interaction, probes)

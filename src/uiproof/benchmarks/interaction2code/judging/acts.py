@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,11 +19,13 @@ from uiproof.benchmarks.interaction2code.judging.triggers import (
     same_element,
 )
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Outcome, Target
-from uiproof.benchmarks.interaction2code.verifier.layout import Layout
+from uiproof.benchmarks.interaction2code.verifier.layout import Layout, gap
+from uiproof.benchmarks.interaction2code.verifier.observation import is_control
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain
 from uiproof.benchmarks.interaction2code.visible import without_unseen_texts
 from uiproof.browser import PageSource, Renderer
 from uiproof.browser.changes import changes
+from uiproof.browser.devtools import BrowserError
 from uiproof.browser.input import parse_offset
 from uiproof.browser.snapshots import Action, Element, Snapshot
 from uiproof.browser.stage import Stage
@@ -207,7 +210,8 @@ def _alternatives(
         if written or element.tag == "textarea":
             return [(element, Action("type", action.value)), (element, Action("key", "Enter"))]
         named = [one for one in snapshot.elements if plain(one.label) == plain(action.value)]
-        return [(one, Action("click")) for one in named[-2:]]
+        named.sort(key=lambda one: (not is_control(one), gap(one.box, element.box)))
+        return [(one, Action("click")) for one in named[:2]]
     return []
 
 
@@ -220,6 +224,12 @@ def _did_anything(outcome: Outcome, besides: int | None = None) -> bool:
     )
     seen = (changed.appeared, changed.vanished, events.dialogs, events.windows, events.navigations)
     return changed.new_page or any(seen) or any(new.ref != besides for _, new in pairs)
+
+
+def _left_alone(before: PageState, after: PageState, outcome: Outcome) -> bool:
+    """Return whether an act has left everything as it was, seen or unseen."""
+    unchanged = after.png == before.png and not _did_anything(outcome)
+    return unchanged and not any(outcome.events.mutations.values())
 
 
 def _revealed(stage: Stage, element: Element, loaded: PageState) -> PageState:
@@ -268,9 +278,10 @@ def _away_from(element: Element, state: PageState) -> tuple[float, float]:
 
 @dataclass(slots=True)
 class Probes:
-    """Further tries, each on the page opened anew; `way` leads to the state they start from.
+    """Further tries, each from the same state of the page; `way` leads to it.
 
-    `steps` are those of the interaction itself, which come before the act that is tried.
+    `steps` are those of the interaction itself, which come before the act that is tried. Call
+    `close` at the end.
     """
 
     renderer: Renderer
@@ -280,6 +291,8 @@ class Probes:
     steps: Sequence[TriggerQuery] = ()
     left: int = MOST_PROBES
     began: float = field(default_factory=time.monotonic)
+    _open: ExitStack = field(default_factory=ExitStack)
+    _idle: Stage | None = None  # opened before, and nothing has happened on it since
 
     def attempt(self, element: Element, action: Action) -> Outcome | None:
         """Try an action on an element; None if that is not possible."""
@@ -297,36 +310,58 @@ class Probes:
         self.left -= 1
         outcomes: list[Outcome] = []
         try:
-            with self.renderer.stage(self.page, self.window) as stage:
-                follow(stage, (*self.way, *self.steps))
-                same = same_element(stage.snapshot(), element)
-                if same is None:
-                    return ()
-                stage.reveal(same)
-                before = capture(stage)
-                for target in targets:
-                    now = _current(before.snapshot, same) if target is element else target
-                    outcomes.append(perform(stage, before, now, action)[1])
-        except RenderError:
-            pass  # a page that breaks when it is acted on says nothing more
+            stage, self._idle = self._idle or self._opened((*self.way, *self.steps)), None
+            same = same_element(stage.snapshot(), element)
+            if same is None:
+                return ()
+            stage.reveal(same)
+            before = capture(stage)
+            for target in targets:
+                now = _current(before.snapshot, same) if target is element else target
+                after, outcome = perform(stage, before, now, action)
+                outcomes.append(outcome)
+                self._idle = stage if _left_alone(before, after, outcome) else None
+        except (BrowserError, RenderError):
+            self.close()  # a page that breaks when it is acted on says nothing more
         return outcomes
+
+    def start_on(self, stage: Stage, done: Act) -> None:
+        """Use the page of an act for the next try if the act has done nothing to it."""
+        if done.after is None or done.outcome is None or done.action is not None or self.steps:
+            return
+        if _left_alone(done.before, done.after, done.outcome):
+            self._idle = stage
+
+    def close(self) -> None:
+        """Close the pages that were opened."""
+        self._idle = None
+        self._open.close()
+
+    def _opened(self, way: Iterable[TriggerQuery]) -> Stage:
+        """Open the page and lead it to the state that tries start from."""
+        self._open.close()  # something has happened on the one before
+        stage = self._open.enter_context(self.renderer.stage(self.page, self.window))
+        follow(stage, way)
+        return stage
 
     def noise(self, before: PageState) -> Mask | None:
         """Return where the page changes without any action; None where it stands still."""
         if not _RESTLESS.search(self.page.html):
             return None
         try:
-            with self.renderer.stage(self.page, self.window) as stage:
-                follow(stage, self.way)
-                if before.snapshot.scroll != (0, 0):
-                    x, y = before.snapshot.scroll
-                    stage.reveal((x + self.window[0] / 2, y + self.window[1] / 2))
-                for _ in range(3):  # as long as pointing at an element and acting on it take
-                    stage.settle()
-                second = decode(stage.screenshot())
-        except RenderError:
+            stage = self._opened(self.way)
+            if before.snapshot.scroll != (0, 0):
+                x, y = before.snapshot.scroll
+                stage.reveal((x + self.window[0] / 2, y + self.window[1] / 2))
+            for _ in range(3):  # as long as pointing at an element and acting on it take
+                stage.settle()
+            second = decode(stage.screenshot())
+        except (BrowserError, RenderError):
             return None
-        if second.shape != before.picture.shape or np.array_equal(second, before.picture):
+        if second.shape != before.picture.shape:
+            return None
+        if np.array_equal(second, before.picture):
+            self._idle = None if self.steps else stage
             return None
         return np.asarray((second != before.picture).any(axis=2))
 

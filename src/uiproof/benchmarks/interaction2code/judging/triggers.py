@@ -51,11 +51,18 @@ _CONTROLS = ACTIVE | {"details"}
 _NOT_FOR_TEXT = frozenset(
     ("button", "checkbox", "color", "file", "hidden", "image", "radio", "range", "reset", "submit")
 )
+_DRAWN = frozenset(
+    (
+        *("img", "svg", "canvas", "video", "iframe"),
+        *("circle", "ellipse", "path", "polygon", "polyline", "rect"),
+    )
+)
 _SAME_PLACE = 0.3  # overlap (intersection over union) from which boxes are at one place
 _ALIKE = 4.0  # how many times larger a control may be that is pointed at in its middle
 _REACH = 220.0  # pixels at which a place counts a third
 _READS_ALIKE = 0.72  # likeness of texts from which they are the same name
 _ENOUGH = 2.2  # score from which an element is the one
+_CLEARLY = 1.2  # score by which an element is more like the one that is meant
 _GUESS = 0.6  # score from which an element is worth a try
 _GUESSED = 0.35  # likeness of an element that is only tried, at most
 _SHORT_NAME = 12  # letters
@@ -164,7 +171,7 @@ def find_trigger(page: _Page, snapshot: Snapshot, query: TriggerQuery) -> FoundT
     by_id = _by_id(page, snapshot, query)
     by: FoundBy
     if by_id is not None:
-        element, by, score = by_id, "id", search.score(by_id)[0]
+        (element, score), by = search.meant_by_id(by_id, ranked), "id"
     elif likeliest := search.likeliest(ranked):
         score, read, element = likeliest
         element = _switch_beside(snapshot, element, query)
@@ -332,6 +339,19 @@ class _Search:
         if guess is not None and not takes:
             guess = (min(guess[0], _GUESSED * self.best - 0.01), False, guess[2])
         return next(at_place, guess)
+
+    def meant_by_id(
+        self, element: Element, ranked: Sequence[tuple[float, bool, Element]]
+    ) -> tuple[Element, float]:
+        """Return the element with the id, or the one in it that is clearly meant, with its score.
+
+        An id may be on the frame around a control, or on the list that an item is in.
+        """
+        own, inside = self.score(element)[0], {one.ref for one in self.snapshot.inside(element)}
+        for score, _, one in ranked:
+            if one.ref in inside and score >= max(_ENOUGH, own + _CLEARLY):
+                return one, score
+        return element, own
 
     def guesses(
         self, ranked: Sequence[tuple[float, bool, Element]], found: Element
@@ -671,7 +691,7 @@ def _seen(element: Element) -> bool:
 
 def _shows_something(element: Element) -> bool:
     """Return whether an element shows anything itself, apart from its children."""
-    drawn = element.tag in ("img", "svg", "canvas", "video", "iframe")
+    drawn = element.tag in _DRAWN
     coloured = element.background[3] > 0 or "background-image" in element.style
     return drawn or coloured or bool(element.label.strip()) or "border" in element.style
 

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.evidence import Difference
-from uiproof.benchmarks.interaction2code.verifier.layout import gap, moved, text_box
+from uiproof.benchmarks.interaction2code.verifier.layout import gap, moved
 from uiproof.benchmarks.interaction2code.verifier.objects import (
     Motion,
     Side,
@@ -155,7 +155,7 @@ def _words(o: Observation) -> list[Expected]:
         place = o.layout.place(box)
         status = "present" if there else "different" if _changes_at(o, place) else "absent"
         found.append(Expected("goes", text, box, weight * size, status, place))
-    pushed = bool(theirs.came) or o.reference.after.shape[0] != o.reference.before.shape[0]
+    pushed = bool(theirs.came) or _is_pushed(o)
     if theirs.trigger is not None and o.reference.action.kind == "drag":
         box = theirs.trigger
         own = [one for one in theirs.moved if box.contains(*one.before.centre)]
@@ -172,6 +172,16 @@ def _words(o: Observation) -> list[Expected]:
         weight = 0.05 if pushed else 0.6
         found.append(Expected("moves", text, box, weight * size, status, place))
     return found
+
+
+def _is_pushed(o: Observation) -> bool:
+    """Return whether words only make room: they all go the same way, or the page becomes longer."""
+    ways = [one.way for one in o.theirs.moved]
+    together = len(ways) > 1 and all(
+        max(way[axis] for way in ways) - min(way[axis] for way in ways) <= const.STILL
+        for axis in (0, 1)
+    )
+    return together or o.reference.after.shape[0] != o.reference.before.shape[0]
 
 
 def _stays(o: Observation, box: PixelBox) -> bool:
@@ -276,18 +286,18 @@ def _placed(
     where = o.layout if moving else o.later
     mapped = where.place(want)
     copy = o.layout.close >= const.NEAR_COPY
-    # A text that changes in place has a place to the pixel, as far as a page is a copy.
-    retexted = copy and not o.outcome.changes.appeared and not moving
-    limit = const.RETEXT_AWAY if retexted else const.TEXT_AWAY
+    # What moves or changes in place has a place to the pixel, as far as a page is a copy.
+    exact = copy and (moving or not o.outcome.changes.appeared)
+    limit = const.RETEXT_AWAY if exact else const.TEXT_AWAY
 
     def near(place: Callable[[PixelBox], PixelBox]) -> bool:
         # Boxes around words that are scattered overlap wherever most of the words are.
-        away = median(gap(place(a.box), b.box) for a, b in pairs) if copy else gap(place(want), at)
-        return away <= limit
+        return median(gap(place(a.box), b.box) for a, b in pairs) <= limit
 
-    if not copy and not moving and _in_other_row(o, want, at):
+    same_row = None if copy or moving else _in_same_row(o, want, at)
+    if same_row is False:
         return "peer", at
-    if near(where.place) or (not copy and _same_neighbours(o, want, at)):
+    if same_row or near(where.place) or (not copy and _same_neighbours(o, want, at)):
         return "present", at
     trigger = o.reference.trigger
     if trigger is not None and not moving:
@@ -297,19 +307,25 @@ def _placed(
     return _elsewhere(o, mapped, at), at
 
 
-def _in_other_row(o: Observation, want: PixelBox, at: PixelBox) -> bool:
-    """Return whether a text that changes in a row of the reference does so in another one here."""
-    old = [text_box(one) for one in o.generated.snapshot.elements if one.text.strip()]
-    changes = any(one.box.overlap(want) for one in o.theirs.went)
-    if not changes or not any(box.overlap(at) for box in old):
-        return False
+def _in_same_row(o: Observation, want: PixelBox, at: PixelBox) -> bool | None:
+    """Return whether a text that changes in a row of the reference does so in that row here.
+
+    None where it replaces no other text, or has no text beside it.
+    """
+    if not all(
+        any(one.box.overlap(box) for one in side.went)
+        for side, box in ((o.theirs, want), (o.mine, at))
+    ):
+        return None
 
     def row(box: PixelBox, boxes: Iterable[tuple[int, PixelBox]]) -> set[int]:
         return {number for number, one in boxes if one.top <= box.centre[1] <= one.bottom}
 
     theirs = row(want, enumerate(one.theirs for one in o.later.anchors))
     mine = row(at, enumerate(one.mine for one in o.later.anchors))
-    return len(theirs & mine) < const.MUCH * min(len(theirs), len(mine))
+    if not theirs or not mine:
+        return None
+    return len(theirs & mine) >= const.MUCH * min(len(theirs), len(mine))
 
 
 def _elsewhere(o: Observation, place: PixelBox, at: PixelBox) -> Status:

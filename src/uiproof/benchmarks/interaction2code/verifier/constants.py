@@ -22,6 +22,7 @@ ALIKE_TEXT = 0.75  # similarity from which texts are the same, OCR errors apart
 SAME_WORD = 0.8  # similarity from which two words are the same word
 ALL_WORDS = 0.85  # share of words from which nothing of it is missing: OCR makes errors
 SHADED, SAME_DRAWING = 0.5, 0.9  # changed share of a word: its ground; fit of its drawing
+OTHER_SCRIPT = 0.2  # share of letters unknown to OCR from which readings are not trusted
 FEW_LETTERS = 8  # fewer may be an OCR error
 
 # --- pages on one canvas

@@ -7,7 +7,7 @@ page is laid out: words, places among other texts, colours and kinds of change a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from math import log1p
 
@@ -24,7 +24,6 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
     Side,
     Word,
     found_letters,
-    generated_side,
     letters,
     matched_words,
 )
@@ -34,19 +33,16 @@ from uiproof.benchmarks.interaction2code.verifier.observation import (
     likeness,
     trigger_names,
 )
-from uiproof.benchmarks.interaction2code.verifier.text_compare import has_digit, plain
+from uiproof.benchmarks.interaction2code.verifier.text_compare import plain
 from uiproof.browser.snapshots import Element
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 
 UNKNOWN = -1.0
+# The same act once more, or leaving, leads back; not another control that does.
 _BACK = re.compile(
-    r"(?i)\b((?:again|second click|once more)[^.;]*"
-    r"\b(?:hid|clos|remov|restor|fold|collaps|off|back|un|clear|take)\w*"
-    r"|undo|undoes|restor\w+|leaving|toggl\w+|moving away"
-    r"|switching (?:it )?(?:off|back)|untick\w*|uncheck\w*|clos(?:es|ing) it|folds? it"
-    r"|collapses? it|removes it|hides it|turns? (?:it )?off|back to|reverts?|goes back"
-    r"|deselect\w*|unfold\w*|expand\w*|collapse\w*|(?:un)?tick\w*)\b"
+    r"(?i)\b(?:again|once more|undo(?:es)?|toggl\w+|leaving|moving (?:away|out|off)"
+    r"|(?:switch|turn)ing (?:it |them )?(?:off|back)|(?:untick|uncheck|deselect)\w*)\b"
 )
 _WINDOW = re.compile(r"(?i)\b(?:separate|browser|new) (?:browser )?(?:window|tab)\b|\bnew page\b")
 _OVERLAY = re.compile(
@@ -65,10 +61,8 @@ class Features:
     select: float
     drag: float
     says_text: float
-    says_color: float
     says_component: float
     says_window: float
-    says_switch: float
     says_browser_window: float
     says_page: float
     says_overlay: float
@@ -82,13 +76,11 @@ class Features:
     kind_fits: float
     offset: float  # from the place with the same surroundings
     raw_offset: float
-    neighbours: float  # share of the texts around it that are around the reference's
     look: float  # correlation with the reference's picture
     place_look: float  # the same, of what is at the reference's place
     rival: float  # an element that reads more like the reference's
     at_place: float  # share of its place that it is on
     belongs: float  # it is a text, heading or label, or reads like what is meant
-    shrinks: float  # it becomes smaller where the reference's grows
     sibling: float  # a thing of its kind changes as it should
     beyond: float  # new words are above its row and should be below it, or reversed
     other_action: float
@@ -115,17 +107,12 @@ class Features:
     came_recall: float
     came_precision: float
     went_recall: float
-    number_recall: float
-    number_precision: float
-    shown_after: float  # share of the reference's new words that are there afterwards at all
-    shown_before: float  # and before
     relative: float  # recall, as a share of the texts that the page has at all
     moved_recall: float
     # places
     area_recall: float  # by the layout
     area_precision: float
     context: float  # of the changed area
-    parts: float  # share of the reference's pieces at whose places anything changes
     growth: float
     floating: float
     floating_area: float
@@ -133,16 +120,12 @@ class Features:
     veil: float  # share of the page that looks different
     reference_veil: float
     # colours and drawings
-    same_before: float  # share of the changed area that looks as the reference's, before
-    same_after: float  # and after: on near copies
+    same_after: float  # share of the changed area that looks as the reference's: on near copies
     colour: float  # likeness of the new colours
     own_colour: float
     # kinds of change of the generated page
     appeared: float
     vanished: float
-    retexted: float
-    recoloured: float
-    resized: float
     pushed: float
     own_state: float
     # the way back
@@ -203,14 +186,14 @@ def _said(o: Observation) -> dict[str, float]:
     return {
         **{name: float(kind == name) for name in ("click", "hover", "type", "select", "drag")},
         "says_text": float("text" in visuals),
-        "says_color": float("color" in visuals),
         "says_component": float("new component" in visuals),
         "says_window": float("new window" in visuals),
-        "says_switch": float("switch" in visuals),
         "says_browser_window": float(bool(_WINDOW.search(text))),
         "says_page": float("new page" in visuals),
         "says_overlay": float(bool(_OVERLAY.search(text))),
-        "says_back": float(bool(_BACK.search(o.reference.description)) or o.reference.reverts),
+        "says_back": float(
+            kind == "hover" or o.reference.reverts or bool(_BACK.search(o.reference.description))
+        ),
     }
 
 
@@ -221,14 +204,10 @@ def _element(o: Observation) -> dict[str, float]:
     lettered = any(map(str.isalnum, found.label))
     reads = likeness(names, found.label) if names and lettered else UNKNOWN
     fits = _kind_fits(o)
-    offset = raw = neighbours = look = place_look = UNKNOWN
+    offset = raw = look = place_look = UNKNOWN
     if trigger is not None:
         place = o.layout.place(trigger, without=trigger)
         offset, raw = _log(shift(place, found.box)), _log(shift(trigger, found.box))
-        theirs = {one.text for one in o.layout.around(trigger, mine=False, most=6)}
-        mine = {one.text for one in o.layout.around(found.box, mine=True, most=6)}
-        if theirs:
-            neighbours = len(theirs & mine) / len(theirs)
         look = _correlation(o.reference.before, trigger, o.generated.before, found.box)
         place_look = _correlation(o.reference.before, trigger, o.generated.before, place)
     rivals = [
@@ -249,13 +228,11 @@ def _element(o: Observation) -> dict[str, float]:
         "kind_fits": float(fits),
         "offset": offset,
         "raw_offset": raw,
-        "neighbours": neighbours,
         "look": look,
         "place_look": place_look,
         "rival": max(rivals, default=0.0) - reads if reads >= 0 else UNKNOWN,
         "at_place": UNKNOWN if trigger is None else _share_at(place, found.box),
         "belongs": float(_belongs(o, found, names)),
-        "shrinks": float(_shrinks(o)),
         "sibling": float(_sibling(o)),
         "beyond": float(_is_beyond(o)),
         "other_action": float(
@@ -309,26 +286,11 @@ def _peers(o: Observation, element: Element) -> list[Element]:
     ]
 
 
-def _shrinks(o: Observation) -> bool:
-    """Return whether the element becomes smaller, and the reference's is drawn all around it."""
-    trigger, sides = o.theirs.trigger, ("left", "top", "right", "bottom")
-    if trigger is None or "size" not in {one.lower() for one in o.reference.visuals}:
-        return False
-    around = pixels.grown(trigger, 4 * const.FOCUS_RING, *o.theirs.size)
-    rings = [
-        replace(around, **{one: getattr(trigger, other)})
-        for one, other in zip(("right", "bottom", "left", "top"), sides, strict=True)
-    ]
-    if not all(pixels.count(o.theirs.changed, ring) >= const.SPECK for ring in rings):
-        return False
-    now = next((one for one in o.outcome.snapshot.elements if one.ref == o.found.ref), o.found)
-    return now.box.area < (1 - const.HARDLY) * o.found.box.area
-
-
 def _sibling(o: Observation) -> bool:
     """Return whether a thing of the element's kind changes as the element itself should."""
     found, theirs, mine = o.found, o.theirs, o.mine
-    peers = _peers(o, found)
+    stay = {one.ref for one in o.outcome.snapshot.elements}
+    peers = [one for one in _peers(o, found) if one.ref in stay]
     if not peers or theirs.trigger is None:
         return False
 
@@ -475,10 +437,6 @@ def _destination(o: Observation) -> str | None:
 # --- words
 
 
-def _numbers(words: Iterable[Word]) -> list[Word]:
-    return [one for one in words if has_digit(one.text)]
-
-
 def _masked(side: Side) -> Side:
     """Return a side on which all numbers are the same: nobody drags to the pixel."""
 
@@ -495,7 +453,6 @@ def _words(o: Observation) -> dict[str, float]:
         arrived = mine.came
     else:
         arrived = o.arrived
-    after = [*mine.kept, *mine.came, *(Word(one.text, one.after) for one in mine.moved)]
     before = [*mine.kept, *mine.went, *(Word(one.text, one.before) for one in mine.moved)]
     recall = found_letters(theirs.came, arrived)
     known = found_letters(theirs.went, before)
@@ -511,10 +468,6 @@ def _words(o: Observation) -> dict[str, float]:
         "came_recall": recall,
         "came_precision": found_letters(mine.came, theirs.came),
         "went_recall": found_letters(theirs.went, mine.went),
-        "number_recall": found_letters(_numbers(theirs.came), _numbers(arrived)),
-        "number_precision": found_letters(_numbers(mine.came), _numbers(theirs.came)),
-        "shown_after": found_letters(theirs.came, after),
-        "shown_before": found_letters(theirs.came, before),
         "relative": UNKNOWN if recall < 0 else min(1.0, recall / max(kept, 0.3)),
         "moved_recall": found_letters(theirs.moved, mine.moved),
     }
@@ -532,21 +485,9 @@ def _places(o: Observation) -> dict[str, float]:
         "area_recall": recall,
         "area_precision": precision,
         "context": _area_context(later, parts),
-        "parts": _pieces(o, later, parts[0]),
         "growth": _signed_log(growth),
         **_floating(o),
     }
-
-
-def _pieces(o: Observation, later: Layout, parts: Sequence[pixels.Cluster]) -> float:
-    """Return how many of the reference's pieces change here too."""
-    if not parts or not o.mine.elsewhere.any():
-        return 0.0 if parts else UNKNOWN
-    there = 0
-    for part in parts[: const.MOST_PARTS]:
-        place = pixels.grown(later.place(part.box), const.PART_GAP, *o.mine.size)
-        there += pixels.count(o.mine.changed, place) >= const.TRACE
-    return there / min(len(parts), const.MOST_PARTS)
 
 
 def _signed_log(value: float) -> float:
@@ -660,25 +601,22 @@ def _colours(o: Observation) -> dict[str, float]:
         mask = side.changed & side.own
         own.append(side.after[mask])
     return {
-        **_sameness(theirs, mine),
+        "same_after": _sameness(theirs, mine),
         "colour": pixels.same_colours(*sides),
         "own_colour": pixels.same_colours(*own),
     }
 
 
-def _sameness(theirs: Side, mine: Side) -> dict[str, float]:
-    """Return how much of what changes on either side looks the same on both."""
+def _sameness(theirs: Side, mine: Side) -> float:
+    """Return how much of what changes on either side looks the same on both afterwards."""
     width = min(theirs.size[0], mine.size[0])
     height = min(theirs.size[1], mine.size[1])
     either = theirs.elsewhere[:height, :width] | mine.elsewhere[:height, :width]
     total = int(either.sum())
     if not total:
-        return {"same_before": UNKNOWN, "same_after": UNKNOWN}
-    shares = []
-    for one, other in ((theirs.before, mine.before), (theirs.after, mine.after)):
-        cut = [np.ascontiguousarray(each[:height, :width]) for each in (one, other)]
-        shares.append(1 - int((pixels.differing(*cut) & either).sum()) / total)
-    return {"same_before": shares[0], "same_after": shares[1]}
+        return UNKNOWN
+    cut = [np.ascontiguousarray(one.after[:height, :width]) for one in (theirs, mine)]
+    return 1 - int((pixels.differing(*cut) & either).sum()) / total
 
 
 # --- kinds of change
@@ -687,16 +625,10 @@ def _sameness(theirs: Side, mine: Side) -> dict[str, float]:
 def _kinds(o: Observation) -> dict[str, float]:
     told, own = o.outcome.changes, o.found.ref
 
-    def count(pairs: Iterable[tuple[Element, Element]]) -> float:
-        return _log(len([1 for _, new in pairs if new.ref != own]))
-
     state = any(new.ref == own for _, new in (*told.restated, *told.retexted))
     return {
         "appeared": _log(len(told.appeared)),
         "vanished": _log(len(told.vanished)),
-        "retexted": count(told.retexted),
-        "recoloured": count(told.recoloured),
-        "resized": count(told.resized),
         "pushed": _log(told.pushed),
         "own_state": float(state),
     }
@@ -719,20 +651,12 @@ def _back(o: Observation) -> dict[str, float]:
 def _others(o: Observation) -> dict[str, float]:
     best = {"other_works": 0.0, "other_area": UNKNOWN, "other_belongs": UNKNOWN}
     best["other_same"] = UNKNOWN
-    for element, outcome in o.tries:
-        side = generated_side(
-            o.generated.before,
-            o.generated.snapshot,
-            outcome,
-            element,
-            o.generated.noise,
-            mute=o.reference.action.kind in ("type", "select"),
-        )
+    for one in o.tries:
+        side, there = one.side, one.shows
         mask = side.elsewhere
         if not pixels.clusters(mask):
             continue
-        same = _sameness(o.theirs, side)["same_after"]
-        there = found_letters(o.theirs.came, side.came)
+        same = _sameness(o.theirs, side)
         if there < 0:
             there = found_letters(o.theirs.went, side.went) if o.theirs.went else same
         score = 0.3 + max(there, 0.0)
@@ -740,7 +664,7 @@ def _others(o: Observation) -> dict[str, float]:
             best = {
                 "other_works": score,
                 "other_area": abs(_log(mask.sum()) - _log(o.theirs.elsewhere.sum())),
-                "other_belongs": float(_belongs(o, element, trigger_names(o))),
+                "other_belongs": float(_belongs(o, one.element, trigger_names(o))),
                 "other_same": same,
             }
     return best

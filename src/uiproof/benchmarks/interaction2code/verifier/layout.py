@@ -14,10 +14,10 @@ from math import hypot
 
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier.text_compare import (
-    is_readable,
     plain,
     similarity,
     size,
+    unreadable_letters,
 )
 from uiproof.browser.snapshots import Element, Snapshot
 from uiproof.geometry import PixelBox
@@ -138,16 +138,22 @@ def layout(
     )
 
 
-def readable(lines: Sequence[OcrLine], snapshot: Snapshot) -> Sequence[OcrLine]:
-    """Return lines as they were read; only numbers where the page is in a script unknown to OCR."""
-    if is_readable("".join(plain(one.text) for one in snapshot.elements)):
+def readable(lines: Sequence[OcrLine], *snapshots: Snapshot) -> Sequence[OcrLine]:
+    """Return lines as they were read; of a page with a script unknown to OCR, words that it shows.
+
+    What OCR makes of Hebrew or Cyrillic letters are other words, and numbers.
+    """
+    written = [one.text for snapshot in snapshots for one in snapshot.elements]
+    letters = [one for one in "".join(written) if one.isalpha()]
+    if unreadable_letters("".join(letters)) <= const.OTHER_SCRIPT * len(letters):
         return lines
-    numbers = []
-    for line in lines:
-        for word in line.words:
-            if word.text.strip(".,$€%") and all(one in "0123456789.,:$€%" for one in word.text):
-                numbers.append(OcrLine(word.text, word.box, line.confidence, (word,)))
-    return numbers
+    known = {plain(word) for text in written for word in text.split()}
+    return [
+        OcrLine(word.text, word.box, line.confidence, (word,))
+        for line in lines
+        for word in line.words
+        if plain(word.text) in known
+    ]
 
 
 def texts_of(snapshot: Snapshot, *, covered: bool = True) -> list[Text]:

@@ -133,8 +133,9 @@ def reference_side(
     elif (closed := pixels.in_front(last, first)) is not None:
         # A dialog that closes: what was behind it was there before.
         fresh &= pixels.filled([closed], (width, height))
-        kept = (*kept, *came, *(Word(one.text, one.after) for one in moved))
-        came = ()
+        behind = [one for one in came if closed.overlap(one.box)]
+        kept = (*kept, *behind, *(Word(one.text, one.after) for one in moved))
+        came = tuple(one for one in came if not closed.overlap(one.box))
         went = tuple(one for one in went if closed.contains(*one.box.centre))
         moved = ()
     return Side(first, last, changed, fresh, own, trigger, kept, came, went, moved, front)
@@ -166,6 +167,11 @@ def generated_side(
     seen = {one.ref: one.text for one in snapshot.elements if not _is_covered(one)}
     words = _written(snapshot, silent, {}), _written(outcome.snapshot, silent, seen)
     came, went, moved, kept = compare_words(*words)
+    if (closed := pixels.in_front(last, first)) is not None:
+        # A dialog that closes: what was behind it was there before.
+        old = {one.ref for one in snapshot.elements}
+        behind = [one for one in came if one.ref in old and closed.overlap(one.box)]
+        kept, came = (*kept, *behind), tuple(one for one in came if one not in behind)
 
     def is_noise(one: Word) -> bool:  # a clock that goes on, say, or nothing to compare it with
         return not is_readable(one.text) or pixels.count(restless, one.box) > pixels.count(

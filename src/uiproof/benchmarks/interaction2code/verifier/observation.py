@@ -33,10 +33,20 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
     reference_side,
 )
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity, size
-from uiproof.browser.snapshots import Element
+from uiproof.browser.snapshots import Action, Element
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 from uiproof.vision.ocr import OcrLine
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """What acting on another element does."""
+
+    element: Element
+    outcome: Outcome
+    side: Side
+    shows: float  # share of the reference's new words; -1 without any
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,7 @@ class Observation:
     mine: Side
     lines: tuple[Sequence[OcrLine], Sequence[OcrLine]]
     again: Outcome | None
-    tries: tuple[tuple[Element, Outcome], ...]
+    tries: tuple[Try, ...]
 
     @cached_property
     def later(self) -> Layout:
@@ -85,7 +95,8 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     lines: tuple[Sequence[OcrLine], Sequence[OcrLine]] = ((), ())
     if read is not None:
         first, last = (
-            readable(read(one), generated.snapshot) for one in (reference.before, reference.after)
+            readable(read(one), generated.snapshot, outcome.snapshot)
+            for one in (reference.before, reference.after)
         )
         lines = first, last
     mute = reference.action.kind in ("type", "select")
@@ -100,25 +111,31 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     mine = generated_side(
         generated.before, generated.snapshot, outcome, found, generated.noise, mute=mute
     )
-    mine = _with_drawn_words(theirs, mine)
+    mine = _with_options(_with_drawn_words(theirs, mine), found, reference.action)
     where = layout(
         lines[0], generated.snapshot, (reference.before.shape[1], reference.before.shape[0])
     )
     dead = not pixels.clusters(mine.elsewhere, least=const.TRACE)
     opened = outcome.events.dialogs or outcome.events.windows
-    tries: list[tuple[Element, Outcome]] = []
+    tries: list[Try] = []
     guess = generated.found_by != "id" and generated.score < const.GUESS
     # A guessed element with another effect is probably not the one that is meant.
     unlike = guess and 0 <= found_letters(theirs.came, mine.came) < const.HALF
     if (dead and not opened and not outcome.changes.new_page) or unlike:
         for other in generated.others:
-            tried = generated.attempt(other, reference.action)
-            if tried is not None:
-                tries.append((other, tried))
-    if tries and (better := _better(reference, generated, where, lines[0], theirs, tries)):
+            if (tried := generated.attempt(other, reference.action)) is None:
+                continue
+            side = generated_side(
+                generated.before, generated.snapshot, tried, other, generated.noise, mute=mute
+            )
+            tries.append(Try(other, tried, side, found_letters(theirs.came, side.came)))
+            if tries[-1].shows >= const.ALL_WORDS:
+                break  # it has the effect
+    if tries and (better := _better(reference, generated, where, lines[0], tries)):
         # The element was taken for another one: this one is more like it, and works.
-        other, tried = better
-        swapped = replace(generated, found=other, outcome=tried, found_by="text", others=())
+        swapped = replace(
+            generated, found=better.element, outcome=better.outcome, found_by="text", others=()
+        )
         return observe(reference, replace(swapped, again=lambda: None))
     again = None
     something = pixels.clusters(mine.changed, least=const.TRACE)
@@ -127,6 +144,17 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     return Observation(
         reference, generated, found, outcome, where, theirs, mine, lines, again, tuple(tries)
     )
+
+
+def _with_options(mine: Side, found: Element, action: Action) -> Side:
+    """Add the options of a native list that is clicked: the browser shows them, not the page."""
+    if found.tag != "select" or action.kind not in ("click", "hover"):
+        return mine
+    box, words = found.box, found.attributes.get("options", "").split()
+    below = PixelBox(box.left, box.bottom, box.right, box.bottom + box.height)
+    known = Counter(one.text for one in mine.came)
+    options = Counter(text for one in words if (text := plain(one))) - known
+    return replace(mine, came=(*mine.came, *(Word(one, below) for one in options.elements())))
 
 
 def _with_drawn_words(theirs: Side, mine: Side) -> Side:
@@ -167,9 +195,8 @@ def _better(
     generated: GeneratedEvidence,
     where: Layout,
     lines: Sequence[OcrLine],
-    theirs: Side,
-    tries: Sequence[tuple[Element, Outcome]],
-) -> tuple[Element, Outcome] | None:
+    tries: Sequence[Try],
+) -> Try | None:
     """Return an element that has the effect and is more like the reference's than the found one."""
     found = generated.found
     names = names_of(reference, lines)
@@ -184,7 +211,6 @@ def _better(
             near = 1 / (1 + away / 60)
         return reads + near + 0.4 * is_control(element)
 
-    mute = reference.action.kind in ("type", "select")
     alike = [
         one
         for one in generated.snapshot.elements
@@ -192,19 +218,18 @@ def _better(
     ]
     several = generated.found_by != "id" and len(alike) > 1
     guess = generated.found_by != "id" and generated.score < const.GUESS
-    for element, outcome in tries:
-        side = generated_side(
-            generated.before, generated.snapshot, outcome, element, generated.noise, mute=mute
+    for one in tries:
+        works = one.shows >= const.ALL_WORDS or (
+            one.shows < 0 and bool(pixels.clusters(one.side.elsewhere))
         )
-        shows = found_letters(theirs.came, side.came)
-        works = shows >= const.ALL_WORDS or (shows < 0 and bool(pixels.clusters(side.elsewhere)))
-        if works and like(element) > like(found) + const.MORE_ALIKE:
-            return element, outcome
-        if guess and (shows >= const.HALF or (works and shows < 0)):
-            return element, outcome
+        if works and like(one.element) > like(found) + const.MORE_ALIKE:
+            return one
+        if guess and (one.shows >= const.HALF or (works and one.shows < 0)):
+            return one
         # Of several with the same name it is the one that works.
-        if works and several and shows >= const.ALL_WORDS and likeness(names, element.label) > 0.6:
-            return element, outcome
+        same = several and likeness(names, one.element.label) > const.MOSTLY
+        if same and one.shows >= const.ALL_WORDS:
+            return one
     return None
 
 

@@ -12,8 +12,13 @@ _SIGNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
 def is_readable(text: str) -> bool:
     """Return whether OCR knows most letters of a text: Latin ones, and Chinese and its like."""
+    return 2 * unreadable_letters(text) <= len(text)
+
+
+def unreadable_letters(text: str) -> int:
+    """Return how many letters of a text are of a script unknown to OCR."""
     strange = [one for one in text if one.isalpha() and ord(one) >= 0x250]
-    return 2 * (len(strange) - len(_SIGNS.findall(text))) <= len(text)
+    return len(strange) - len(_SIGNS.findall(text))
 
 
 def size(text: str) -> int:
