@@ -28,6 +28,7 @@ STRIP = 3  # pixels on either side of an edge that are compared
 CELL = 4  # pixels; what is left over is looked for on a grid of such cells
 SMALLEST = 10  # cells of it
 CLOSE = (40, 28)  # pixels across and down between things that are missing together
+ICON = 8.0  # times the area of what is read in it
 MOST_SIBLINGS = 200  # whose order is compared
 
 Gray = npt.NDArray[np.uint8]
@@ -75,8 +76,11 @@ def _copy_structure(ours: Scene, theirs: Scene) -> None:
     pictures = [one.box for one in theirs.root.leaves() if one.kind == "image"]
     for node in loose:
         _, _, w, h = node.box
-        # What is read in a picture that both have is no text.
-        if all(overlap(node.box, one) < 0.7 * w * h for one in pictures):
+        # What is read in an icon that both have is no text.
+        if not any(
+            overlap(node.box, one) >= 0.7 * w * h and one[2] * one[3] <= ICON * w * h
+            for one in pictures
+        ):
             _put(theirs.root, node)
 
 
