@@ -201,8 +201,9 @@ def differing_rows(first: bytes, second: bytes) -> Iterator[tuple[npt.NDArray[np
                 if np.array_equal(above_a, above_b):
                     above_b = above_a
                 found = np.flatnonzero((a != b).any(axis=1))
-                pixels = np.stack((a[found], b[found])).reshape(2, -1, width, 3)
-                yield found + done, pixels[0], pixels[1]
+                if len(found):
+                    pixels = np.stack((a[found], b[found])).reshape(2, -1, width, 3)
+                    yield found + done, pixels[0], pixels[1]
             done += len(strip_a)
     except _OtherFormatError:
         pass
