@@ -41,6 +41,7 @@ from uiproof.benchmarks.design2code.scene import (
     by_parent,
     colour_of,
     drawn_box,
+    moving_with,
     not_on_surfaces,
     outermost,
     overlap,
@@ -73,7 +74,6 @@ READ_COLOUR = 6.0  # the same for letters of which only a picture is known
 SEEN_WIDTH = 0.035  # of the width of a text, by which letters of another font differ
 SEEN_PICTURE = 6.0  # mean levels of 0-255 by which the pixels of two pictures differ
 SEEN_SHARP = 40  # levels of single pixels, beyond what antialiasing does
-OUTER = 8.0  # times the area of a thing: what is larger is not marked for it
 THINNEST = 3.0  # pixels of letters whose colour can be told from a picture
 MOST_GROUND = 0.4  # of what is behind thin letters is mixed into their colour
 SEEN_WEIGHT = 0.16  # logarithm of the ink of two weights of a font
@@ -702,7 +702,7 @@ class _Comparison:
             area = max(area, area_of(node))
         impact = _bounded(severity * sqrt(area / self.total))
         box, reference_box, selector = node.box, other.box, node.selector
-        if first.kind != "resized" and (outer := _moving(node)) is not None:
+        if first.kind != "resized" and (outer := moving_with(node)) is not None:
             box, selector = outer.box, outer.selector
             reference_box = around(leaf.partner.box for leaf in outer.leaves() if leaf.partner)
         return Difference(
@@ -729,31 +729,6 @@ def _shift_key(shift: Shift) -> Any:
     if shift.kind == "resized":
         return shift.kind, node.kind, node.tag, round(shift.dx / 2), round(shift.dy / 2)
     return shift.kind, node.tag, round(shift.dx), round(shift.dy), id(_great_parent(node))
-
-
-def _moving(node: Node) -> Node | None:
-    """Return the element around a thing that is displaced as a whole, and begins with it."""
-    assert node.partner is not None
-    dx, dy = (node.partner.box[axis] - node.box[axis] for axis in (0, 1))
-    found = None
-    most = 0.0
-    for one in node.ancestors():
-        if one.is_drawn or one.tag in ("html", "body"):
-            break
-        area = one.box[2] * one.box[3]
-        most = most or max(OUTER * area, OUTER * node.box[2] * node.box[3])
-        displaced = (
-            (leaf.partner.box[0] - leaf.box[0], leaf.partner.box[1] - leaf.box[1])
-            if leaf.partner is not None
-            else (dx, dy)
-            for leaf in one.leaves()
-        )
-        if area > most or not all(abs(x - dx) <= 2 and abs(y - dy) <= 2 for x, y in displaced):
-            break
-        if min(leaf.box[1] for leaf in one.leaves()) < node.box[1] - 2:
-            break
-        found = one
-    return found
 
 
 def _great_parent(node: Node) -> Node | None:

@@ -17,6 +17,7 @@ _RGB = re.compile(r"rgba?\((\d+), (\d+), (\d+)(?:, ([\d.]+))?\)")
 _PICTURES = frozenset(
     ("img", "svg", "canvas", "video", "picture", "object", "embed", "iframe", "frame")
 )
+OUTER = 8.0  # times the area of a thing: what is larger is not marked for it
 _NO_FONT = "0px|400||normal|normal|normal|none|none|"
 _NO_PAINT = "rgba(0, 0, 0, 0)|none||0px|none|1"
 _NOT_PAINTED = "rgba(0, 0, 0, 0)|none||"
@@ -287,3 +288,28 @@ def runs_of(nodes: Sequence[Node]) -> list[list[Node]]:
                 continue
         runs.append([node])
     return runs
+
+
+def moving_with(node: Node) -> Node | None:
+    """Return the element around a thing that is displaced as a whole, and begins with it."""
+    assert node.partner is not None
+    dx, dy = (node.partner.box[axis] - node.box[axis] for axis in (0, 1))
+    found = None
+    most = 0.0
+    for one in node.ancestors():
+        if one.is_drawn or one.tag in ("html", "body"):
+            break
+        area = one.box[2] * one.box[3]
+        most = most or max(OUTER * area, OUTER * node.box[2] * node.box[3])
+        displaced = (
+            (leaf.partner.box[0] - leaf.box[0], leaf.partner.box[1] - leaf.box[1])
+            if leaf.partner is not None
+            else (dx, dy)
+            for leaf in one.leaves()
+        )
+        if area > most or not all(abs(x - dx) <= 2 and abs(y - dy) <= 2 for x, y in displaced):
+            break
+        if min(leaf.box[1] for leaf in one.leaves()) < node.box[1] - 2:
+            break
+        found = one
+    return found

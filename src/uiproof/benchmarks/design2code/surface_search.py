@@ -32,6 +32,7 @@ SAME_PICTURE = 0.9  # correlation of a picture with the place where it is
 EDGE_SAMPLES = 48  # pixels of a side that are looked at
 SHORTEST = 6  # pixels of a side that is looked for
 SEARCH = 90  # pixels that an edge of a thing may be displaced by
+MOST_SAMPLED = 10_000  # pixels of a surface, to tell whether it is plain
 PLAIN = 0.3  # of the free pixels of a surface have its plain colour
 
 LEFT, TOP, RIGHT, BOTTOM = range(4)
@@ -489,7 +490,8 @@ def _plain_colour(picture: Rgb, box: PixelRect, held: Iterable[PixelRect]) -> Co
         return None
     pixels = part[free]
     plain = np.array(commonest_colour(pixels[None]), np.int16)
-    if float((np.abs(pixels - plain).max(axis=1) <= EDGE).mean()) < PLAIN:
+    some = pixels[:: len(pixels) // MOST_SAMPLED + 1]
+    if float((np.abs(some - plain).max(axis=1) <= EDGE).mean()) < PLAIN:
         return None  # a gradient or a picture
     red, green, blue = plain.tolist()
     return red, green, blue
