@@ -91,7 +91,7 @@ def act(stage: Stage, query: TriggerQuery, steps: Sequence[TriggerQuery] = ()) -
     after, outcome = perform(stage, before, element, action)
     done = None if action == query.action else action
     if not _did_anything(outcome):
-        for target, other in _alternatives(element, query.action, before.snapshot):
+        for target, other in _alternatives(element, query, before.snapshot):
             after, outcome = perform(stage, before, target, other)
             done = other
             if _did_anything(outcome, besides=element.ref):
@@ -187,7 +187,7 @@ def perform(
 
 
 def _alternatives(
-    element: Element, action: Action, snapshot: Snapshot
+    element: Element, query: TriggerQuery, snapshot: Snapshot
 ) -> list[tuple[Element, Action]]:
     """Return what a person would do next to an element of another kind than expected.
 
@@ -195,13 +195,16 @@ def _alternatives(
     a list is written and confirmed, or clicked by its name; a field or a button that stands for a
     slider is filled in or clicked; a number is counted up.
     """
+    action = query.action
     written = element.tag == "input" and element.type not in _NOT_FILLED_IN
     if action.kind == "click" and element.type == "number":
         return [(element, Action("key", "ArrowUp"))]
     if action.kind == "type" and element.tag == "select":
         return [(element, Action("select", action.value)), (element, Action("select"))]
     if action.kind == "click" and element.tag == "select":
-        return [(element, Action("select"))]
+        options = map(plain, element.attributes.get("options", "").split("|"))
+        value = query.name if plain(query.name or "") in options else None
+        return [(element, Action("select", value))]
     if action.kind == "drag" and written:
         return [(element, Action("type"))]
     if action.kind == "drag" and (element.tag in _CLICKED or element.role == "button"):

@@ -441,6 +441,9 @@ class _Search:
         if not label.strip() or len(label) > 300:
             return 0.0
         shown = {label, element.text}  # a sign may have a name for screen readers, too
+        if self.query.action.kind in ("click", "hover"):
+            # A list of what should be tabs or tiles.
+            shown |= {*element.attributes.get("options", "").split("|")} - {""}
         return max((_alike(name, one) for name in self.names for one in shown), default=0.0)
 
     def _sign(self, element: Element) -> bool:

@@ -155,7 +155,7 @@ def _words(o: Observation) -> list[Expected]:
         place = o.layout.place(box)
         status = "present" if there else "different" if _changes_at(o, place) else "absent"
         found.append(Expected("goes", text, box, weight * size, status, place))
-    pushed = bool(theirs.came) or _is_pushed(o)
+    pushed = not _is_reordered(theirs.moved)
     if theirs.trigger is not None and o.reference.action.kind == "drag":
         box = theirs.trigger
         own = [one for one in theirs.moved if box.contains(*one.before.centre)]
@@ -165,7 +165,9 @@ def _words(o: Observation) -> list[Expected]:
         there = found_letters(group, mine.moved) >= const.MOSTLY
         place = o.later.place(box)
         status = "present" if there else "different" if _changes_at(o, place) else "absent"
-        if there and not pushed:
+        if there and _goes_back(group, theirs.moved, mine.moved):
+            status = "different"
+        elif there and not pushed:
             ends = [Word(one.text, one.after) for one in mine.moved]
             status, at = _placed(o, matched_words(group, ends, o.layout.place), moving=True)
             place = at or place
@@ -174,14 +176,27 @@ def _words(o: Observation) -> list[Expected]:
     return found
 
 
-def _is_pushed(o: Observation) -> bool:
-    """Return whether words only make room: they all go the same way, or the page becomes longer."""
-    ways = [one.way for one in o.theirs.moved]
-    together = len(ways) > 1 and all(
-        max(way[axis] for way in ways) - min(way[axis] for way in ways) <= const.STILL
-        for axis in (0, 1)
-    )
-    return together or o.reference.after.shape[0] != o.reference.before.shape[0]
+def _is_reordered(moved: Sequence[Motion]) -> bool:
+    """Return whether words change places: some go one way and some the other.
+
+    Words that make room for others go one way.
+    """
+    for axis in (0, 1):
+        forth = letters([one for one in moved if one.way[axis] > const.STILL])
+        back = letters([one for one in moved if one.way[axis] < -const.STILL])
+        if min(forth, back) > const.HARDLY * (forth + back):
+            return True
+    return False
+
+
+def _goes_back(group: Sequence[Word], theirs: Sequence[Motion], mine: Sequence[Motion]) -> bool:
+    """Return whether words go the other way than they should."""
+    texts = {one.text for one in group}
+    ways = [[one.way for one in side if one.text in texts] for side in (theirs, mine)]
+    if not all(ways):
+        return False
+    (x, y), (to_x, to_y) = ([median(way[axis] for way in some) for axis in (0, 1)] for some in ways)
+    return x * to_x + y * to_y < -(const.STILL**2)
 
 
 def _stays(o: Observation, box: PixelBox) -> bool:
@@ -297,7 +312,8 @@ def _placed(
     same_row = None if copy or moving else _in_same_row(o, want, at)
     if same_row is False:
         return "peer", at
-    if same_row or near(where.place) or (not copy and _same_neighbours(o, want, at)):
+    beside = not copy and not moving and _same_neighbours(o, want, at)
+    if same_row or near(where.place) or beside:
         return "present", at
     trigger = o.reference.trigger
     if trigger is not None and not moving:

@@ -25,7 +25,6 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
     Word,
     found_letters,
     letters,
-    matched_words,
 )
 from uiproof.benchmarks.interaction2code.verifier.observation import (
     Observation,
@@ -82,7 +81,6 @@ class Features:
     at_place: float  # share of its place that it is on
     belongs: float  # it is a text, heading or label, or reads like what is meant
     sibling: float  # a thing of its kind changes as it should
-    beyond: float  # new words are above its row and should be below it, or reversed
     other_action: float
     # the pages before
     shared: float
@@ -234,7 +232,6 @@ def _element(o: Observation) -> dict[str, float]:
         "at_place": UNKNOWN if trigger is None else _share_at(place, found.box),
         "belongs": float(_belongs(o, found, names)),
         "sibling": float(_sibling(o)),
-        "beyond": float(_is_beyond(o)),
         "other_action": float(
             o.generated.action is not None and o.generated.action.kind != o.reference.action.kind
         ),
@@ -310,29 +307,6 @@ def _sibling(o: Observation) -> bool:
         return False
     nearest = min(gap(one.box, new.box) for one in peers)
     return nearest <= const.BESIDE and nearest + const.PEER_SLACK < gap(found.box, new.box)
-
-
-def _is_beyond(o: Observation) -> bool:
-    """Return whether words that push others away come on the other side of the element's row."""
-    trigger = o.reference.trigger
-    pairs = matched_words(o.theirs.came, o.mine.came, o.later.place)
-    if trigger is None or not pairs or not (o.theirs.moved and o.mine.moved):
-        return False
-    want, at = (_around_words([pair[side] for pair in pairs]) for side in (0, 1))
-    if want is None or at is None:
-        return False
-    row = [
-        one
-        for one in o.later.anchors
-        if min(one.theirs.bottom, trigger.bottom) - max(one.theirs.top, trigger.top) > 0
-    ]
-    turned = 0
-    for one in row:
-        theirs = want.centre[1] - one.theirs.centre[1]
-        mine = at.centre[1] - one.mine.centre[1]
-        near = const.BESIDE < abs(mine) <= abs(theirs) + const.TEXT_AWAY
-        turned += theirs * mine < 0 and near
-    return bool(row) and turned > const.HALF * len(row)
 
 
 def _around_words(words: Sequence[Word]) -> PixelBox | None:

@@ -93,7 +93,7 @@ def _first(f: Features, share: float) -> Said:
         return element, element is not F.WRONG_ELEMENT or bool(f.belongs)
     # It should change, and does not.
     itself = f.reference_own > 0.05 and f.own < 0.02 and f.reference_came <= log1p(4)
-    if (f.sibling and (not complete or itself)) or f.beyond:
+    if f.sibling and (not complete or itself):
         return F.EFFECT_TARGET, False
     if _other_layer(f) and not _looks_the_same(f) and (complete or recall >= 0.6):
         return F.EFFECT_TYPE, True

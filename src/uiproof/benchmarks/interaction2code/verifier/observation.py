@@ -150,7 +150,7 @@ def _with_options(mine: Side, found: Element, action: Action) -> Side:
     """Add the options of a native list that is clicked: the browser shows them, not the page."""
     if found.tag != "select" or action.kind not in ("click", "hover"):
         return mine
-    box, words = found.box, found.attributes.get("options", "").split()
+    box, words = found.box, found.attributes.get("options", "").replace("|", " ").split()
     below = PixelBox(box.left, box.bottom, box.right, box.bottom + box.height)
     known = Counter(one.text for one in mine.came)
     options = Counter(text for one in words if (text := plain(one))) - known
@@ -224,6 +224,8 @@ def _better(
         )
         if works and like(one.element) > like(found) + const.MORE_ALIKE:
             return one
+        if works and not is_control(found) and one.element.box.encloses(found.box):
+            return one  # a text over the shape that it is on
         if guess and (one.shows >= const.HALF or (works and one.shows < 0)):
             return one
         # Of several with the same name it is the one that works.
