@@ -20,7 +20,7 @@ from uiproof.benchmarks.interaction2code.judging.triggers import (
 )
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Outcome, Target
 from uiproof.benchmarks.interaction2code.verifier.layout import Layout, gap
-from uiproof.benchmarks.interaction2code.verifier.observation import is_control
+from uiproof.benchmarks.interaction2code.verifier.observation import is_control, options_of
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain
 from uiproof.benchmarks.interaction2code.visible import without_unseen_texts
 from uiproof.browser import PageSource, Renderer
@@ -202,8 +202,8 @@ def _alternatives(
     if action.kind == "type" and element.tag == "select":
         return [(element, Action("select", action.value)), (element, Action("select"))]
     if action.kind == "click" and element.tag == "select":
-        options = map(plain, element.attributes.get("options", "").split("|"))
-        value = query.name if plain(query.name or "") in options else None
+        named = plain(query.name or "") in map(plain, options_of(element))
+        value = query.name if named else None
         return [(element, Action("select", value))]
     if action.kind == "drag" and written:
         return [(element, Action("type"))]

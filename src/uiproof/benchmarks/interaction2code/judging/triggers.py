@@ -36,6 +36,7 @@ from uiproof.benchmarks.interaction2code.verifier.layout import (
     readable,
     text_box,
 )
+from uiproof.benchmarks.interaction2code.verifier.observation import options_of
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity, size
 from uiproof.browser.snapshots import Action, Element, Snapshot
 from uiproof.geometry import PixelBox
@@ -443,7 +444,7 @@ class _Search:
         shown = {label, element.text}  # a sign may have a name for screen readers, too
         if self.query.action.kind in ("click", "hover"):
             # A list of what should be tabs or tiles.
-            shown |= {*element.attributes.get("options", "").split("|")} - {""}
+            shown |= {*options_of(element)}
         return max((_alike(name, one) for name in self.names for one in shown), default=0.0)
 
     def _sign(self, element: Element) -> bool:

@@ -30,6 +30,7 @@ from uiproof.benchmarks.interaction2code.verifier.observation import (
     Observation,
     is_control,
     likeness,
+    options_of,
     trigger_names,
 )
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain
@@ -200,7 +201,9 @@ def _element(o: Observation) -> dict[str, float]:
     names = trigger_names(o)
     # A switch without a text of its own has it beside it.
     lettered = any(map(str.isalnum, found.label))
-    reads = likeness(names, found.label) if names and lettered else UNKNOWN
+    reads = UNKNOWN
+    if names and lettered:
+        reads = max(likeness(names, one) for one in (found.label, *options_of(found)))
     fits = _kind_fits(o)
     offset = raw = look = place_look = UNKNOWN
     if trigger is not None:

@@ -72,7 +72,7 @@ def _first(f: Features, share: float) -> Said:
     recall = f.came_recall if f.reference_came > 0 else -1.0
     if nothing := _nothing(f, opened=opened, recall=recall):
         return nothing
-    if not f.visible and f.look >= 0:  # the reference's shows something
+    if not f.visible and f.look >= 0 and not f.drag:  # the reference's shows something
         return F.MISSING, False
     if f.click and f.approach > POINTED and not opened:
         return F.NO_INTERACTION, False
@@ -158,6 +158,9 @@ def _element(f: Features) -> Failure | None:
 
 def _displaced(f: Features, recall: float, share: float) -> Said | None:
     """Return a failure where the effect is there, at another place or on another thing."""
+    same_kind = f.vanished == 0 or f.reference_came == 0
+    if f.peer >= 0.25 and f.misplaced < 0.1 and f.appeared == 0 and f.present < 0.7 and same_kind:
+        return F.EFFECT_TARGET, False
     if share < 0.5 or f.present >= 0.6:
         return None
     if f.drag and f.misplaced + f.peer >= 0.4:
