@@ -202,9 +202,8 @@ def _alternatives(
     if action.kind == "type" and element.tag == "select":
         return [(element, Action("select", action.value)), (element, Action("select"))]
     if action.kind == "click" and element.tag == "select":
-        named = plain(query.name or "") in map(plain, options_of(element))
-        value = query.name if named else None
-        return [(element, Action("select", value))]
+        is_option = plain(query.name or "") in map(plain, options_of(element))
+        return [(element, Action("select", query.name if is_option else None))]
     if action.kind == "drag" and written:
         return [(element, Action("type"))]
     if action.kind == "drag" and (element.tag in _CLICKED or element.role == "button"):

@@ -33,7 +33,7 @@ from uiproof.benchmarks.interaction2code.verifier.observation import (
     options_of,
     trigger_names,
 )
-from uiproof.benchmarks.interaction2code.verifier.text_compare import plain
+from uiproof.benchmarks.interaction2code.verifier.text_compare import has_digit, plain
 from uiproof.browser.snapshots import Element
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
@@ -106,6 +106,8 @@ class Features:
     came_recall: float
     came_precision: float
     went_recall: float
+    number_recall: float
+    number_precision: float
     relative: float  # recall, as a share of the texts that the page has at all
     moved_recall: float
     # places
@@ -414,6 +416,10 @@ def _destination(o: Observation) -> str | None:
 # --- words
 
 
+def _numbers(words: Sequence[Word]) -> list[Word]:
+    return [one for one in words if has_digit(one.text)]
+
+
 def _masked(side: Side) -> Side:
     """Return a side on which all numbers are the same: nobody drags to the pixel."""
 
@@ -445,6 +451,8 @@ def _words(o: Observation) -> dict[str, float]:
         "came_recall": recall,
         "came_precision": found_letters(mine.came, theirs.came),
         "went_recall": found_letters(theirs.went, mine.went),
+        "number_recall": found_letters(_numbers(theirs.came), _numbers(arrived)),
+        "number_precision": found_letters(_numbers(mine.came), _numbers(theirs.came)),
         "relative": UNKNOWN if recall < 0 else min(1.0, recall / max(kept, 0.3)),
         "moved_recall": found_letters(theirs.moved, mine.moved),
     }

@@ -99,6 +99,8 @@ def _first(f: Features, share: float) -> Said:
         return F.EFFECT_TYPE, True
     if displaced := _displaced(f, recall, share):
         return displaced
+    if _other_numbers(f):
+        return F.WRONG_FUNCTION, False
     if complete:
         return _complete(f)
     return _incomplete(f, recall, share)
@@ -186,6 +188,16 @@ def _other_layer(f: Features) -> bool:
         return flows and (f.growth > log1p(20) or f.pushed > 0 or replaces)
     stays = f.reference_moved > log1p(12) and f.moved_recall < 0.3
     return bool(f.floating and (f.over or f.veil > VEIL or stays))
+
+
+def _other_numbers(f: Features) -> bool:
+    """Return whether texts change as they should, but for their numbers.
+
+    Only on near copies, where readings are reliable, and not in what appears: that may have a time.
+    """
+    other = 0 <= f.number_recall < 0.35 and 0 <= f.number_precision < 0.35
+    read = f.close >= NEAR_COPY and f.same_after < 0.99
+    return bool(other and read and not f.appeared and not f.drag)
 
 
 def _complete(f: Features) -> Said:
