@@ -30,7 +30,6 @@ from uiproof.browser.input import parse_offset
 from uiproof.browser.snapshots import Action, Element, Snapshot
 from uiproof.browser.stage import Stage
 from uiproof.errors import RenderError
-from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb, decode
 
 MOST_PROBES = 16  # pages that are opened to find out why an interaction does nothing
@@ -117,26 +116,18 @@ def aimed(
     if inside:
         scale = element.box.width / max(trigger.width, 1)
         return replace(action, value=f"{dx * scale:.0f},{dy:.0f}")
-    x, y = element.box.centre
-    quoted = re.findall(r"[\"“]([^\"”]+)[\"”]", query.sentence)[1:]
-    for name in quoted:
+    x, y = trigger.centre
+    to_x, to_y = where.point(x + dx, y + dy)
+    for name in re.findall(r"[\"“]([^\"”]+)[\"”]", query.sentence)[1:]:
         same = [one for one in snapshot.elements if plain(one.text) == plain(name)]
         if same:
-            to_x, to_y = where.point(*_end_of(trigger, dx, dy))
-            heading = min(same, key=lambda one: abs(one.box.centre[0] - to_x))
-            frame = _frame_of(heading, snapshot)
+            frame = _frame_of(min(same, key=lambda one: abs(one.box.centre[0] - to_x)), snapshot)
             # The middle of what is below the heading, unless the mapped place is in there as well.
-            if frame.box.contains(to_x, to_y):
-                break
-            to_x, to_y = frame.box.centre
-            return replace(action, value=f"{to_x - x:.0f},{to_y - y:.0f}")
-    to_x, to_y = where.point(*_end_of(trigger, dx, dy))
+            if not frame.box.contains(to_x, to_y):
+                to_x, to_y = frame.box.centre
+            break
+    x, y = element.box.centre
     return replace(action, value=f"{to_x - x:.0f},{to_y - y:.0f}")
-
-
-def _end_of(trigger: PixelBox, dx: float, dy: float) -> tuple[float, float]:
-    x, y = trigger.centre
-    return x + dx, y + dy
 
 
 def _frame_of(heading: Element, snapshot: Snapshot) -> Element:

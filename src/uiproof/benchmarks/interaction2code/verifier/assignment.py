@@ -18,7 +18,7 @@ from typing import Literal, get_args
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.evidence import Difference
-from uiproof.benchmarks.interaction2code.verifier.layout import gap, moved
+from uiproof.benchmarks.interaction2code.verifier.layout import around, gap, moved
 from uiproof.benchmarks.interaction2code.verifier.objects import (
     Motion,
     Side,
@@ -144,7 +144,7 @@ def _words(o: Observation) -> list[Expected]:
             other = _changes_at(o, place) and not _stays(o, box)
             status = "different" if other else "absent"
         found.append(replace(one, status=status, place=place))
-    new = _around([one.box for one in theirs.came])
+    new = around([one.box for one in theirs.came])
     veiled = float(theirs.changed.mean()) > const.PAGE_SHARE  # hard to read, not gone
     for group in _groups(theirs.went):
         text, box, size = _summary(group)
@@ -293,8 +293,8 @@ def _placed(
     """Return whether words that are there are at their place, and where they are."""
     if not pairs:
         return "present", None
-    at = _around([b.box for _, b in pairs])
-    want = _around([a.box for a, _ in pairs])
+    at = around([b.box for _, b in pairs])
+    want = around([a.box for a, _ in pairs])
     assert at is not None
     assert want is not None
     # What moves is a landmark of the page afterwards, but none for its own place.
@@ -424,17 +424,10 @@ def _groups(words: Iterable[Word]) -> list[list[Word]]:
 
 
 def _summary(group: Sequence[Word]) -> tuple[str, PixelBox, int]:
-    box = _around([one.box for one in group])
+    box = around([one.box for one in group])
     assert box is not None
     text = " ".join(one.text for one in group)
     return f"“{text[:57]}…”" if len(text) > 60 else f"“{text}”", box, letters(group)
-
-
-def _around(boxes: Sequence[PixelBox]) -> PixelBox | None:
-    box: PixelBox | None = None
-    for one in boxes:
-        box = one if box is None else box.union(one)
-    return box
 
 
 def _new_pixels(side: Side, box: PixelBox) -> Rgb:

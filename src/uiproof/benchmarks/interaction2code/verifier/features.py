@@ -19,7 +19,7 @@ from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.assignment import Assignment, in_line
 from uiproof.benchmarks.interaction2code.verifier.element import kind_fits, kinds_of, trigger_tags
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask
-from uiproof.benchmarks.interaction2code.verifier.layout import Layout, gap, shift
+from uiproof.benchmarks.interaction2code.verifier.layout import Layout, around, gap, shift
 from uiproof.benchmarks.interaction2code.verifier.objects import (
     Side,
     Word,
@@ -306,19 +306,12 @@ def _sibling(o: Observation) -> bool:
                 one.box.overlap(box) for box in wanted if box.area < 4 * one.box.area
             ):
                 return True
-    came = _around_words(theirs.came)
+    came = around(one.box for one in theirs.came)
     new = max(o.outcome.changes.appeared, key=lambda one: one.box.area, default=None)
     if came is None or new is None or gap(came, theirs.trigger) > const.BESIDE:
         return False
     nearest = min(gap(one.box, new.box) for one in peers)
     return nearest <= const.BESIDE and nearest + const.PEER_SLACK < gap(found.box, new.box)
-
-
-def _around_words(words: Sequence[Word]) -> PixelBox | None:
-    box: PixelBox | None = None
-    for one in words:
-        box = one.box if box is None else box.union(one.box)
-    return box
 
 
 def _kind_fits(o: Observation) -> bool:
