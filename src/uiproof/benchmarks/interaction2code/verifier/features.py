@@ -40,7 +40,7 @@ from uiproof.vision.images import Rgb
 
 UNKNOWN = -1.0
 # The same act once more, or leaving, leads back; not another control that does.
-_BACK = re.compile(
+PROMISES_BACK = re.compile(
     r"(?i)\b(?:again|once more|undo(?:es)?|toggl\w+|leaving|moving (?:away|out|off)"
     r"|(?:switch|turn)ing (?:it |them )?(?:off|back)|(?:untick|uncheck|deselect)\w*)\b"
 )
@@ -193,7 +193,9 @@ def _said(o: Observation) -> dict[str, float]:
         "says_page": float("new page" in visuals),
         "says_overlay": float(bool(_OVERLAY.search(text))),
         "says_back": float(
-            kind == "hover" or o.reference.reverts or bool(_BACK.search(o.reference.description))
+            kind == "hover"
+            or o.reference.reverts
+            or bool(PROMISES_BACK.search(o.reference.description))
         ),
     }
 
