@@ -307,7 +307,8 @@ class _Search:
                 for word in line.words
                 if query.trigger.contains(*word.box.centre)
             )
-            if read and len(read) <= 80:
+            # A sign that is read on it may be drawn here: it is no name.
+            if any(map(str.isalnum, read)) and len(read) <= 80:
                 names.append(read)
             place = where.place(query.trigger)
             if query.picture is not None:
