@@ -25,7 +25,7 @@ from typing import Any
 import uiproof
 from cpu import adopt_orphans, cpu_of_all, memory_mb
 from uiproof.benchmarks.design2code.cases import pages_in
-from uiproof.engine.machine import default_workers
+from uiproof.engine.executors import default_workers
 from uiproof.engine.progress import Progress
 from uiproof.engine.run import execute
 from uiproof.registry import benchmarks, resolve_dataset

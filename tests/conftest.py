@@ -46,7 +46,6 @@ LONG_FILES = (
     "faults/test_fault_pictures.py",
     "studio/test_studio_annotate_browser.py",
     "studio/test_studio_results_pages.py",
-    "studio/test_studio_whole.py",
     "serve/test_serve_ending.py",
     "design2code/test_oracle.py",
     "faults/test_fault_browser.py",
@@ -67,7 +66,6 @@ SLOW_FILES = (
     "serve/test_serve_ending.py",
     "studio/test_studio_annotate_browser.py",
     "studio/test_studio_results_pages.py",
-    "studio/test_studio_whole.py",
     "tests/test_inspect_tasks.py",
 )
 SLOW_FOLDERS = ("faults",)

@@ -20,7 +20,7 @@ from mcp import Client, StdioServerParameters
 from uiproof.errors import UiproofError
 from uiproof.integrations.mcp import Workshop, make_server, window_size
 
-# Each element has a style of its own, so that a fault has one place to be mended at.
+# Each element has a separate style, so that each fault can be fixed in one place.
 RIGHT = {
     "#title": {"color": "#111827", "font-size": "40px", "margin": "40px 40px 20px"},
     "#lead": {"color": "#374151", "font-size": "18px", "margin": "0 40px 30px"},

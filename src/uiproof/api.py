@@ -114,8 +114,8 @@ def run(
     - `cases`: only those with these ids
     - `samples`: how often each case is answered; the summary then has the best of them and pass@k,
       where an answer passes with a score of at least `pass_score` (default 0.9)
-    - `out`: the run's directory, which may be a URL; by default a folder of its own in `runs/`.
-      Running again continues what is there; failed cases are tried again with `retry_failed`
+    - `out`: the run's directory, which may be a URL; by default a new folder in `runs/`.
+      Calling again continues the run; failed cases are retried with `retry_failed`
     - `shard`: `"3/16"` does only the third of sixteen parts, for `merge` to join
     - `executor`: `processes`, `ray` (at `ray_address`, by default RAY_ADDRESS) or `inline`
     - `protocol`: the rules that a benchmark follows, where it has several
@@ -178,14 +178,12 @@ def run_matrix(
         uiproof.run_matrix("my/pages", ["openai/gpt-4o", "google/gemini-2.5-pro"],
                            prompts=["direct", "text-augmented"], out="runs/friday")
 
-    Each is a run of its own, in a folder of its own below `out`, and continues what is there.
+    Each is a separate run in a folder below `out`, and continues an unfinished one.
     A run that has to stop does not stop the others, unless the budget that they share is used up
     or the disk is full. The options are those of `run`.
     """
     benchmark, path = resolve_dataset(str(dataset))
-    replayed = {
-        name: judge_options.pop(name) for name in benchmark.replay_options if name in judge_options
-    }
+    replayed, judge = _split_options(benchmark, path, judge_options)
     how = Execution(
         limit=limit,
         cases=tuple(cases),
@@ -197,7 +195,7 @@ def run_matrix(
         ray_address=ray_address,
         retry_failed=retry_failed,
         quiet=quiet,
-        judge=judge_options_for(benchmark, path, **judge_options),
+        judge=judge,
     )
     # All methods are made before the first one runs: a wrong name is noticed at once.
     planned = planned_runs(
@@ -230,6 +228,14 @@ def run_matrix(
         ],
         quiet=quiet,
     )
+
+
+def _split_options(
+    benchmark: Benchmark, dataset: Path, options: dict[str, Any]
+) -> tuple[dict[str, Any], JudgeOptions]:
+    """Return the options for `Benchmark.replay`, and those of the judge."""
+    replayed = {name: options.pop(name) for name in benchmark.replay_options if name in options}
+    return replayed, judge_options_for(benchmark, dataset, **options)
 
 
 def _warn_about_equal_answers(planned: Sequence[PlannedRun]) -> None:
@@ -287,7 +293,7 @@ def score(
 
     A case without an answer is a failed case, never left out. Without `out` the run is made in a
     temporary directory that is removed when Python exits; an interrupted one is kept. With `out`,
-    calling again continues what is there; failed cases are tried again only with `retry_failed`.
+    calling again continues the run; failed cases are retried only with `retry_failed`.
     `cases` are the ids of those to score, by default all. Further options are those of the
     benchmark, such as `viewport="390x844"`.
     """
@@ -300,9 +306,7 @@ def score(
     path, given = dataset_of(dataset), local(answers)
     if not given.exists():
         raise InputError(f"There is no file or folder {given}.", remedy=path_suggestion(given))
-    replayed = {
-        name: judge_options[name] for name in chosen.replay_options if name in judge_options
-    }
+    replayed, judge = _split_options(chosen, path, judge_options)
     how = Execution(
         limit=limit,
         cases=tuple(cases),
@@ -311,11 +315,7 @@ def score(
         ray_address=ray_address,
         retry_failed=retry_failed,
         quiet=quiet,
-        judge=judge_options_for(
-            chosen,
-            path,
-            **{name: judge_options[name] for name in judge_options if name not in replayed},
-        ),
+        judge=judge,
     )
     method = chosen.replay(path, given, quiet=quiet, **replayed)
     return score_answers(chosen, path, method, how, name=str(dataset), out=out)
@@ -365,12 +365,12 @@ def compare_result_files(folder: str | Path | None = None, **options: Any) -> st
 def merge(
     runs: Sequence[str | Path | RunDirectory], out: str | Path, *, partial: bool = False
 ) -> RunDirectory:
-    """Join shards, or other runs of the same thing, into a new run in `out`.
+    """Join shards, or other runs with the same settings, into a new run in `out`.
 
         uiproof.merge(["shards/1", "shards/2"], "runs/blueprint")
 
-    Raises `RunMismatchError` that says what differs where they do not belong together. With
-    `partial`, shards may be missing or unfinished. The runs stay as they are. All may be URLs.
+    Raises `RunMismatchError` that names the difference where they do not belong together. With
+    `partial`, shards may be missing or unfinished. The runs are not changed. All may be URLs.
     """
     from uiproof.engine.shards import merge_runs
 

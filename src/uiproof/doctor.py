@@ -1,4 +1,4 @@
-"""Look for what this machine needs, and name the command that gets what is missing.
+"""Check this machine, and name the command that installs what is missing.
 
 for finding in examine():
     print(finding.name, finding.found, finding.detail, finding.remedy)
@@ -32,7 +32,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked for."""
+    """The result of one check."""
 
     name: str
     found: bool
@@ -42,9 +42,9 @@ class Finding:
 
 
 def examine(*, dev: bool = False) -> Iterator[Finding]:
-    """Look at this machine, one finding at a time; rendering a page takes a second or two.
+    """Check this machine, one finding at a time; rendering a page takes a second or two.
 
-    With `dev`, also for what is needed to work on uiproof itself.
+    With `dev`, also check for what is needed to work on uiproof itself.
     """
     yield _python()
     yield from _browser()
@@ -82,7 +82,7 @@ def _browser() -> Iterator[Finding]:
 
 
 def _isolation(chromium: Chromium) -> Finding:
-    """Look how far hostile pages are kept apart from this machine."""
+    """Check how well hostile pages are isolated."""
     from uiproof.browser.chromium import confinement
 
     found = confinement(chromium.path)
@@ -103,7 +103,7 @@ def _rendering() -> Finding:
         with Renderer() as renderer, renderer.open(PageSource.from_html(_PAGE)) as page:
             picture = page.screenshot()
     except UiproofError as error:
-        # What others say of a browser that does not work is to ask us.
+        # Other errors point to `uiproof doctor` itself.
         remedy = error.remedy if isinstance(error, MissingDependencyError) else _BROWSER
         return Finding("rendering", False, error.message, remedy, required=True)
     drawn = picture.startswith(_PNG)
@@ -155,12 +155,13 @@ def _families(pattern: str) -> set[str]:
 
 
 def _frozen_web() -> Finding:
-    """Look for the copies of what pages load from elsewhere."""
+    """Check the frozen copies of what pages load from elsewhere."""
     from uiproof.settings import Settings
-    from uiproof.web.frozen import FrozenWeb, packaged_lock
+    from uiproof.web.frozen import FrozenWeb
+    from uiproof.web.packages import Lock
 
     folder = Settings.from_environment().web_dir
-    web, lock = FrozenWeb(folder), packaged_lock()
+    web, lock = FrozenWeb(folder), Lock.packaged()
     here, wanted = len(web.packages), len(lock.packages)
     if not here:
         missing = "pages do without what they load from elsewhere"
@@ -197,7 +198,7 @@ def _clip_weights() -> Finding:
 
 
 def _servers() -> Iterator[Finding]:
-    """Look for the servers that single methods need."""
+    """Check the servers that some methods need."""
     from uiproof.settings import Settings
 
     settings = Settings.from_environment()

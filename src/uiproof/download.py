@@ -1,6 +1,6 @@
-"""Files from the network: resumed where they stopped, checked before they count.
+"""Downloads that resume where they stopped and are checked against digests.
 
-The hub's client library drops partial files when it is interrupted, so uiproof brings files itself.
+The hub's client library drops partial files when it is interrupted, so uiproof fetches them itself.
 """
 
 from __future__ import annotations
@@ -44,17 +44,20 @@ def download_all(
     *,
     progress: Progress | None = None,
 ) -> None:
-    """Bring files below an address into a folder; those that are there and intact stay.
+    """Download files below an address into a folder; intact ones are kept.
 
-    Raises `DownloadError`; what has arrived by then is kept for the next try.
+    Raise `DownloadError`; partial files are kept for the next try.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _check_room(folder, remote_files)
     _Transfer(client, address, folder, progress, remote_files).run()
 
 
-def shown_on(stream: TextIO) -> Progress:
-    """Return a progress that is shown in place on a terminal, else as a line every ten per cent."""
+def shown_on(stream: TextIO, unit: str = "MB") -> Progress:
+    """Return a progress that is shown in place on a terminal, else as a line every ten per cent.
+
+    It counts bytes, shown in `MB`, or anything else.
+    """
     terminal = stream.isatty()
     step = 1 if terminal else 10
     shown = -1
@@ -65,7 +68,7 @@ def shown_on(stream: TextIO) -> Progress:
         if percent // step == shown:
             return
         shown = percent // step
-        line = f"{percent:3d} % of {total / 1e6:.1f} MB"
+        line = f"{percent:3d} % of {f'{total / 1e6:.1f}' if unit == 'MB' else total} {unit}"
         end = "\n" if not terminal or here >= total else ""
         stream.write(f"\r{line}{end}" if terminal else f"{line}{end}")
         stream.flush()
@@ -87,7 +90,7 @@ def digest_matches(path: Path, digest: str) -> bool:
 
 
 def unreachable(what: str, error: Exception) -> DownloadError:
-    """Return what to tell a person when the network does not give what was asked for."""
+    """Return the error for something that could not be fetched from the hub."""
     return DownloadError(
         f"{what} could not be fetched from the Hugging Face hub ({type(error).__name__}: {error}).",
         remedy="Check the network and run the same command again: it continues where it stopped. "
@@ -101,13 +104,13 @@ def _check_room(folder: Path, remote_files: Sequence[RemoteFile]) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise DownloadError(
-            f"{needed / 1e6:.0f} MB are needed in {folder.parent} and {free / 1e6:.0f} MB free.",
+            f"{folder.parent} needs {needed / 1e6:.0f} MB and has {free / 1e6:.0f} MB free.",
             remedy="Make room, or set UIPROOF_CACHE to a larger disk.",
         )
 
 
 class _Transfer:
-    """Downloads files of one repository side by side into a folder."""
+    """Download files of one repository in parallel."""
 
     def __init__(
         self,
@@ -159,7 +162,7 @@ class _Transfer:
             part.unlink()
             raise DownloadError(
                 f"{file.path} arrived damaged: it does not have the digest that the hub announced.",
-                remedy="It was thrown away; run the same command again.",
+                remedy="It was deleted; run the same command again.",
             )
         part.replace(target)
 

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from uiproof.benchmark import BrokenCase
-from uiproof.engine.executors import Pool, make_pool
+from uiproof.engine.executors import Pool, gather, make_pool
 from uiproof.engine.progress import Progress, call_anywhere, make_progress
 from uiproof.engine.run_sync import run_url
 from uiproof.engine.rundir import RunDirectory
-from uiproof.engine.samples import chosen, sample_id
-from uiproof.engine.shards import AnyCase, Shard
+from uiproof.engine.shards import AnyCase, Shard, chosen, sample_id
 from uiproof.errors import (
     MissingDependencyError,
     StorageError,
@@ -45,7 +44,7 @@ ASSUMED_OUTPUT_TOKENS = 2_000
 
 
 class AsksAModel(Protocol):
-    """A method whose requests can be foreseen."""
+    """A method whose requests can be predicted."""
 
     @property
     def model(self) -> ChatModel:
@@ -182,18 +181,14 @@ async def _tally(
             progress.advance(failed=False)
 
     try:
-        async with asyncio.TaskGroup() as tasks:
-            for case, wanting in waiting:
-                tasks.create_task(look(case, wanting))
-    except BaseExceptionGroup as group:
-        raise group.exceptions[0] from None
+        await gather(look(case, wanting) for case, wanting in waiting)
     finally:
         await pool.close()
         progress.stop()
 
 
 class _Tally:
-    """Counts what one run will ask."""
+    """Count what one run will ask."""
 
     def __init__(
         self, run: PlannedRun, planned: set[tuple[str, Request]], retry_failed: bool, samples: int

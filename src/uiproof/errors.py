@@ -64,13 +64,13 @@ def needs_extra(what: str, extra: str) -> MissingDependencyError:
 
 
 class DownloadError(MissingDependencyError):
-    """Something from the network could not be had, or was not what it should be."""
+    """A download failed, or its content was wrong."""
 
     code = "download"
 
 
 class TrackingError(UiproofError):
-    """An experiment tracker did not take what it was given: no login, no server, no permission."""
+    """An experiment tracker refused a run: no login, no server, no permission."""
 
     code = "tracking"
     exit_code = 3
@@ -90,19 +90,19 @@ class RenderError(UiproofError):
 
 
 class BrowserDiedError(RenderError):
-    """The browser went away while it worked on a page."""
+    """The browser died while it rendered a page."""
 
     code = "browser_died"
 
 
 class PageTimeoutError(RenderError):
-    """A page used up its time and not even a partial picture could be taken."""
+    """A page timed out and not even a partial picture could be taken."""
 
     code = "page_timeout"
 
 
 class ReferenceRenderError(RenderError):
-    """The page to compare with could not be rendered properly: no score can be had from it."""
+    """The reference page could not be rendered properly, so there is no score."""
 
     code = "reference"
 
@@ -219,9 +219,9 @@ class RunMismatchError(UiproofError):
 
 
 def suggestion(given: str, known: Iterable[str], *, before: str = "", after: str = "") -> str:
-    """Return `Did you mean …?` for the known names that are most like the one given, if any are.
+    """Return `Did you mean …?` with the known names closest to the given one, if any.
 
-    They are shown with what stands before and after them.
+    Each is shown between `before` and `after`.
     """
     from difflib import get_close_matches
 

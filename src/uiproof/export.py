@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -33,8 +34,8 @@ def write_json(run: RunDirectory, target: str | Path | TextIO, **more: Any) -> N
     """Write `{"benchmark", "summary", "cases": [{"id", "status", "error", "scores", "flags"}]}`.
 
     Cases are streamed from the journal, so memory stays small however many there are. A file
-    appears only when it is whole; what was there before stays until then. `more` is written
-    beside the summary.
+    appears only when it is complete; an earlier one stays until then. `more` is written beside the
+    summary.
     """
     _write(_lines(run, more), target)
 
@@ -137,24 +138,11 @@ def _json(value: Any) -> str:
 FORMATS = (".jsonl", ".csv", ".parquet")
 # Known for every case; scores follow, by their paths, then the seconds of each stage.
 _COLUMNS = (
-    "run",
-    "benchmark",
-    "dataset",
-    "method",
-    "id",
-    "status",
-    "error",
-    "error_stage",
-    "error_message",
-    "flags",
-    "attempts",
-    "sample",
-    "input_tokens",
-    "output_tokens",
-    "cost",
+    *("run", "benchmark", "dataset", "method", "id", "status"),
+    *("error", "error_stage", "error_message", "flags"),
+    *("attempts", "sample", "input_tokens", "output_tokens", "cost"),
 )
-_NUMBERS = {"attempts": "int64", "sample": "int64", "input_tokens": "int64"}
-_NUMBERS |= {"output_tokens": "int64", "cost": "float64"}
+_NUMBERS = dict.fromkeys(_COLUMNS[10:14], "int64") | {"cost": "float64"}
 _BATCH = 4_096
 
 Row = dict[str, Any]
@@ -163,47 +151,49 @@ Row = dict[str, Any]
 def rows(runs: Iterable[RunDirectory | Path | str]) -> Iterator[Row]:
     """Yield every case of these runs, in the order of the runs and of their ids.
 
-    Scores are at their paths, such as `paper.text`; None is what was not measured, as tokens and
-    cost are where no model was asked. `cost` is in US dollars and what the answers cost when they
-    were made, those from the cache included. A `verdict` in
-    the details is there too, by its parts (`verdict.failure`) where it has some. All text is valid
-    Unicode: what is not, in names of files, is escaped.
+    Scores are at their paths, such as `paper.text`; None is what was not measured, and tokens and
+    cost where no model was asked. `cost` is in US dollars, as the answers cost when they were made,
+    also those from the cache. A `verdict` in the details has a column, or one for each of its parts
+    (`verdict.failure`). Text that is not valid Unicode, as in names of files, is escaped.
     """
     for run in _opened(runs):
         manifest = run.manifest
         about = {name: manifest.get(name) for name in ("benchmark", "dataset", "method")}
         for record in run.records():
             error, verdict = record.error, record.details.get("verdict")
-            yield _valid(
-                {
-                    "run": run.path.resolve().name,
-                    **about,
-                    "id": record.id,
-                    "status": record.status,
-                    "error": error.code if error else None,
-                    "error_stage": error.stage if error else None,
-                    "error_message": error.message if error else None,
-                    "flags": " ".join(record.flags),
-                    "attempts": record.attempts,
-                    "sample": record.sample,
-                    **_usage(record),
-                    **_beside_columns(_flat(record.scores)),
-                    **({"verdict": verdict} if isinstance(verdict, str) else {}),
-                    **_flat(verdict, "verdict."),
-                    **_flat(record.seconds, "seconds."),
-                }
-            )
+            row = {
+                "run": run.path.resolve().name,
+                **about,
+                "id": record.id,
+                "status": record.status,
+                "error": error.code if error else None,
+                "error_stage": error.stage if error else None,
+                "error_message": error.message if error else None,
+                "flags": " ".join(record.flags),
+                "attempts": record.attempts,
+                "sample": record.sample,
+                **_usage(record),
+                # A score may be called like a common column, such as `id`.
+                **{
+                    f"scores.{name}" if name in _COLUMNS else name: value
+                    for name, value in _flat(record.scores).items()
+                },
+                **({"verdict": verdict} if isinstance(verdict, str) else {}),
+                **_flat(verdict, "verdict."),
+                **_flat(record.seconds, "seconds."),
+            }
+            yield {
+                _unicode(name): _unicode(value) if isinstance(value, str) else value
+                for name, value in row.items()
+            }
 
 
 def _usage(record: Record) -> Row:
     """Return the tokens and the cost of a case; None where no model was asked."""
     totals = UsageTotals()
     totals.add(record)
-    used = totals.as_json()
-    if used is None:
-        return dict.fromkeys(("input_tokens", "output_tokens", "cost"))
-    tokens = {name: int(used[name]) for name in ("input_tokens", "output_tokens")}
-    return {**tokens, "cost": used["cost"]}
+    used = totals.as_json() or {}
+    return {name: used.get(name) for name in ("input_tokens", "output_tokens", "cost")}
 
 
 def write_table(runs: Sequence[RunDirectory | Path | str], target: str | Path) -> Path:
@@ -224,25 +214,17 @@ def write_table(runs: Sequence[RunDirectory | Path | str], target: str | Path) -
             for row in rows(runs):
                 stream.write(json.dumps(row, allow_nan=False) + "\n")
     elif path.suffix == ".csv":
-        wanted = columns(runs)
+        wanted, line = columns(runs), io.StringIO()
+        writer = csv.writer(line)  # with \r\n, else it leaves carriage returns unquoted
         with replacing(path) as stream:
-            writer = csv.writer(_Lines(stream))
-            writer.writerow(map(_cell, wanted))
-            for row in rows(runs):
+            for row in chain([{name: name for name in wanted}], rows(runs)):
                 writer.writerow(_cell(row.get(name)) for name in wanted)
+                stream.write(line.getvalue().removesuffix("\r\n") + "\n")
+                line.seek(0)
+                line.truncate()
     else:
         _write_parquet(runs, path)
     return path
-
-
-class _Lines:
-    """Lines that end in a line feed; where they do, Python leaves carriage returns unquoted."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, line: str) -> int:
-        return self._stream.write(line.removesuffix("\r\n") + "\n")
 
 
 def dataframe(
@@ -265,7 +247,7 @@ def dataframe(
 
 
 def _opened(runs: Iterable[RunDirectory | Path | str]) -> list[RunDirectory]:
-    """Open runs once, not for each look: a run at a URL may go on meanwhile."""
+    """Open runs once: a run at a URL may change between two reads."""
     return [RunDirectory.of(run, pictures=False) for run in runs]
 
 
@@ -309,21 +291,9 @@ def _text(value: Any) -> str | None:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _valid(row: Row) -> Row:
-    """Return a row whose text is valid UTF-8, which names of files need not be."""
-    return {
-        _unicode(name): _unicode(value) if isinstance(value, str) else value
-        for name, value in row.items()
-    }
-
-
 def _unicode(text: str) -> str:
+    """Return text as valid UTF-8, which names of files need not be."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def _beside_columns(scores: Row) -> Row:
-    """Rename scores that are called like a common column, such as `id`."""
-    return {f"scores.{name}" if name in _COLUMNS else name: scores[name] for name in scores}
 
 
 def _kind(value: Any) -> str:

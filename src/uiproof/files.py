@@ -15,14 +15,14 @@ from uuid import uuid4
 
 from uiproof.errors import InputError, StorageError, UiproofError, suggestion
 
-_OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")  # open already: they stay the files they are
+_OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")  # already open: not to be replaced
 _SCANS = 20  # how often a folder is scanned while as much is written as it may hold
 _TARGET = 0.9  # of the allowed size, after eviction
 _BLOCK = 4096  # the least that a file takes on disk
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
-    """Write a file so that readers see all of it or nothing; text is written as UTF-8."""
+    """Write a file atomically; text is written as UTF-8."""
     partial = path.with_name(f".{path.name[:80]}.{uuid4().hex[:12]}")
     try:
         partial.write_bytes(data.encode() if isinstance(data, str) else data)
@@ -143,7 +143,7 @@ def storage_fault(error: BaseException) -> StorageError | None:
 
 @contextmanager
 def access(path: Path, done: str) -> Iterator[None]:
-    """Turn what the system refuses into a typed error: `with access(path, "read"): ...`."""
+    """Turn an `OSError` into a typed error: `with access(path, "read"): ...`."""
     try:
         yield
     except OSError as error:
@@ -175,7 +175,7 @@ def has_more_values(text: bytes, most: int) -> bool:
 
 @contextmanager
 def replacing(target: str | Path, *, makes_folders: bool = False) -> Iterator[TextIO]:
-    """Open a text file that takes its place only when the block ends well.
+    """Open a text file that replaces the target only if the block succeeds.
 
     Behind a symbolic link the file is replaced, not the link. Devices and pipes are written to.
     """
@@ -195,7 +195,7 @@ def replacing(target: str | Path, *, makes_folders: bool = False) -> Iterator[Te
 
 @contextmanager
 def replacing_file(target: str | Path, *, makes_folders: bool = False) -> Iterator[Path]:
-    """Yield where to write a file that takes its place only when the block ends well."""
+    """Yield a path to write to; it replaces the target only if the block succeeds."""
     try:
         place = Path(os.path.realpath(target))
         if makes_folders:

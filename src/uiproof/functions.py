@@ -27,7 +27,7 @@ _NAME = re.compile(r"([A-Za-z_][\w.]*|.+\.py):([A-Za-z_]\w*)")
 
 
 class FunctionMethod(Method[Any, Any]):
-    """Answers with a function, plain or async, that is given a question and returns an answer.
+    """A method that calls a function, plain or async, with a question for its answer.
 
     With a parameter called `context`, it is given the `Context` of the case, too. Plain functions
     are called in threads; `concurrency`, an attribute of the function, says how many at once.
@@ -38,7 +38,7 @@ class FunctionMethod(Method[Any, Any]):
     ) -> None:
         if not callable(function):
             raise UsageError(
-                f"{function!r} is no method.", remedy="Give a name, a function or a `Method`."
+                f"{function!r} is not a method.", remedy="Give a name, a function or a `Method`."
             )
         self._benchmark, self._function = benchmark, function
         self._name = name or _function_name(function)

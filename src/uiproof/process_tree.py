@@ -1,4 +1,4 @@
-"""Processes and what descends from them."""
+"""Process trees: descendants, their memory, killing them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-
-_THOROUGH_EVERY = 8  # scans of a tree, of which one asks every thread of every process
 
 
 def descendants(root: int) -> list[int]:
@@ -28,47 +26,25 @@ def descendants(root: int) -> list[int]:
     return found
 
 
-class ProcessTree:
-    """The living processes below a process, for looking at them again and again.
-
-    It asks the kernel's own lists, which is cheap on machines with many processes, and most of the
-    time only for the threads that had children before: browsers have hundreds of threads and start
-    processes from a few. It may miss a process that is just starting or ending; good enough for
-    looking, not for killing.
-    """
-
-    def __init__(self, root: int) -> None:
-        self._root = root
-        self._looks = 0
-        self._parents: dict[int, list[str]] = {}  # by process: its threads that have children
-        self._listed = Path("/proc/self/task", str(os.getpid()), "children").exists()
-
-    def members(self) -> list[int]:
-        """Return the processes below, as far as they are known now."""
-        if not self._listed:
-            return descendants(self._root)
-        thorough = self._looks % _THOROUGH_EVERY == 0
-        self._looks += 1
-        found: list[int] = []
-        todo = [self._root]
-        parents: dict[int, list[str]] = {}
-        while todo:
-            pid = todo.pop()
-            threads = None if thorough else self._parents.get(pid)
-            below = parents[pid] = []
-            for thread in _threads_of(pid) if threads is None else threads:
-                children = _read(f"/proc/{pid}/task/{thread}/children").split()
-                if children or thread == str(pid):
-                    below.append(thread)
-                found += map(int, children)
-                todo += map(int, children)
-        self._parents = parents
-        return found
-
-
 def known_descendants(root: int) -> list[int]:
-    """Return the processes below a process as a `ProcessTree` finds them, for a single look."""
-    return ProcessTree(root).members()
+    """Return the living processes below a process from the kernel's lists, for polling.
+
+    Much cheaper than `descendants` on machines with many processes. It may miss a process that is
+    just starting or ending, so it is not for killing.
+    """
+    if not Path("/proc/self/task", str(os.getpid()), "children").exists():
+        return descendants(root)
+    found: list[int] = []
+    todo = [root]
+    while todo:
+        pid = todo.pop()
+        for thread in _threads_of(pid):
+            children = [
+                int(child) for child in _read(f"/proc/{pid}/task/{thread}/children").split()
+            ]
+            found += children
+            todo += children
+    return found
 
 
 def _threads_of(pid: int) -> list[str]:
@@ -112,7 +88,7 @@ def kill_tree(root: int) -> None:
 
 
 def resident_mb(pid: int) -> int:
-    """Megabytes of memory that a process holds; 0 where this system does not tell."""
+    """Return the resident memory of a process in MB; 0 if unknown."""
     numbers = _read(f"/proc/{pid}/statm").split()
     return int(numbers[1]) * os.sysconf("SC_PAGE_SIZE") >> 20 if len(numbers) > 1 else 0
 

@@ -1,4 +1,4 @@
-"""Prompts of the user: text files with named slots, such as `{screenshot}`."""
+"""User prompts: text files with named slots, such as `{screenshot}`."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def planned_runs(
     """Return every model with every prompt (or the default one) and every other method once.
 
     With `out`, a path or a URL, one run alone is in that directory, and of several each in a folder
-    below it. Without it, a shard has a folder of its own, and so have chosen cases. `replay` makes
+    below it. Without it, shards and chosen cases have separate folders. `replay` makes
     the methods `replay:PATH` where options for these are given.
     """
     from uiproof.engine.run_sync import holds_run, run_place

@@ -14,7 +14,6 @@ SIMILAR = 0.8  # the ratio from which two chunks count as the same
 REPEATS = 5  # so many similar chunks make a page repetitive
 READABLE = 0.5  # how much of such a chunk must be there to read
 MAX_CHUNKS = 4_000  # how far into a page repetition is looked for: 400,000 characters of text
-_MAX_DECIDING = 500  # in larger pages, finding out which chunks decide is work of its own
 
 # Elements whose text is not displayed, with the tags that end them.
 _UNREAD = re.compile(r"<(?:(style|script|title)\b|!--)", re.IGNORECASE)
@@ -33,7 +32,7 @@ def cut_repetition(html: str, reference: str = "") -> str:
     0.8 or more to the first of them make the page repetitive, and it ends where the first of them
     begins. The reference implementation also takes style sheets, scripts and indentation for text
     and so cuts most ordinary pages; here at least half of each of the five must be there to read.
-    What the reference page repeats as well is no repetition.
+    What the reference page also repeats does not count.
 
     The reference implementation finds the place in the HTML by matching characters greedily, also
     inside tags, and so may cut too early. Its place is kept where something to read is left, so
@@ -161,8 +160,8 @@ def _greedy_position(text: str, html: str, index: int) -> int:
 def _readable_kinds(chunks: list[str], readable: NDArray[np.bool_]) -> dict[int, list[int]]:
     """Return groups of similar readable chunks, by the number of the first one.
 
-    A chunk is of the first kind whose first chunk it is similar to. Only kinds of which five or
-    more chunks can be read are told, so only chunks that decide about these are compared.
+    A chunk is of the first kind whose first chunk it is similar to. Kinds of which fewer than
+    five chunks can be read are left out.
     """
     if np.count_nonzero(readable) < REPEATS:
         return {}
@@ -170,8 +169,7 @@ def _readable_kinds(chunks: list[str], readable: NDArray[np.bool_]) -> dict[int,
     counts = _character_counts(chunks)
     kinds: dict[int, list[int]] = {}
     exact: dict[str, int] = {}
-    for number in _deciding(counts, readable):
-        chunk = chunks[number]
+    for number, chunk in enumerate(chunks):
         kind = exact.get(chunk)
         if kinds:
             # An earlier kind may be similar too and then goes before the equal one.
@@ -187,27 +185,6 @@ def _readable_kinds(chunks: list[str], readable: NDArray[np.bool_]) -> dict[int,
         kinds.setdefault(number if kind is None else kind, []).append(number)
     read = {first: [n for n in members if readable[n]] for first, members in kinds.items()}
     return {first: members for first, members in read.items() if len(members) >= REPEATS}
-
-
-def _deciding(counts: NDArray[np.uint8], readable: NDArray[np.bool_]) -> list[int]:
-    """Return the chunks that may repeat readably often, and those they depend on.
-
-    The kind of a chunk depends on the earlier chunks that it may be similar to, and on theirs.
-    """
-    size = len(readable)
-    if size > _MAX_DECIDING:
-        return list(range(size))
-    # near[a, b]: whether chunk a may be of the kind of chunk b, which comes before it.
-    near = np.zeros((size, size), np.bool_)
-    for number in range(size):
-        before = counts[:, : number + 1]
-        near[number, : number + 1] = _may_be_similar(before, counts[:, number])
-    enough = near[readable].sum(axis=0) >= REPEATS
-    needed = readable & near[:, enough].any(axis=1)
-    for number in range(size - 1, -1, -1):
-        if needed[number]:
-            needed |= near[number]
-    return np.flatnonzero(needed).tolist()
 
 
 def _may_be_similar(some: NDArray[np.uint8], one: NDArray[np.uint8]) -> NDArray[np.bool_]:

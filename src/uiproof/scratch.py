@@ -1,11 +1,11 @@
-"""Temporary folders that do not outlive their owner, however that ends.
+"""Temporary folders that are removed with their owner, even after `kill -9`.
 
     with ScratchFolder() as folder:
         (folder / "notes.txt").write_text("…")
 
-The owner holds a lock on the folder. The kernel releases it when the owner is gone, also after
-`kill -9`, so a folder that is not locked has no owner: `sweep` removes it. That is called by the
-next process that makes such a folder, and by those who see that another one was killed.
+The owner holds a lock on the folder, which the kernel releases when the owner dies, so a folder
+that is not locked has no owner: `sweep` removes it. The next process that makes such a folder
+calls it, and so does a process that notices the death of another.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def listen(host: str, port: int, *, who: str) -> socket.socket:
-    """Return a listening socket; clients that connect at once wait instead of being refused."""
+    """Return a listening socket with a long backlog."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -35,7 +35,7 @@ def listen(host: str, port: int, *, who: str) -> socket.socket:
 
 
 def address(host: str, listener: socket.socket) -> str:
-    """Return what to open in a browser on this machine."""
+    """Return the URL to open on this machine."""
     if host in _EVERYWHERE:
         host = "127.0.0.1"
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
@@ -62,7 +62,7 @@ class HostNames:
         return cls(frozenset({*names, f"[{host}]" if ":" in host else host.lower()}))
 
     def know(self, header: str) -> bool:
-        """Tell whether a `Host` header names this server."""
+        """Return whether a `Host` header names this server."""
         name, bracket, port = header.lower().partition("]" if header.startswith("[") else ":")
         if header.startswith("["):
             name, port = name + bracket, port.removeprefix(":")

@@ -60,10 +60,10 @@ def console(tables: Iterable[Table], *, width: int | None = None) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
-def markdown(tables: Iterable[Table], *, by_strangers: bool = False) -> str:
-    """Return tables as markdown, in which cells and titles are nothing but text.
+def markdown(tables: Iterable[Table], *, untrusted: bool = False) -> str:
+    """Return tables as markdown, with cells and titles as plain text.
 
-    Texts of strangers cannot even become links or mentions where a server makes such of text.
+    With `untrusted`, text cannot become links or mentions on servers that create them either.
     """
 
     def escaped(text: str) -> str:
@@ -72,7 +72,7 @@ def markdown(tables: Iterable[Table], *, by_strangers: bool = False) -> str:
         if _NUMBERS.fullmatch(text):
             return text
         text = _MARKDOWN.sub(r"\\\g<0>", text)
-        return _LINKS.sub(r"\\\g<0>", text) if by_strangers else text
+        return _LINKS.sub(r"\\\g<0>", text) if untrusted else text
 
     parts = []
     for table in tables:
@@ -91,7 +91,7 @@ def markdown(tables: Iterable[Table], *, by_strangers: bool = False) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text without control characters, which could come from a file of a stranger."""
+    """Return text without control characters, which untrusted files may hold."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 

@@ -1,4 +1,4 @@
-"""Everything the hostile corpus needs around the renderer: traps, secrets and witnesses."""
+"""The harness of the hostile corpus: traps, secrets and witnesses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as a change between two moments of a page, and what only gave way."""
+"""Which elements changed between two snapshots, and which only moved out of the way."""
 
 from __future__ import annotations
 

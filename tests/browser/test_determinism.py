@@ -102,12 +102,6 @@ def test_another_process_gives_the_same_bytes(renderer: Renderer) -> None:
     assert printed.stdout.split() == [digest(shot(renderer, page)[0]) for page in pages]
 
 
-def test_a_new_browser_gives_the_same_bytes(renderer: Renderer) -> None:
-    first, _ = shot(renderer, RESTLESS)
-    renderer.close()
-    assert digest(shot(renderer, RESTLESS)[0]) == digest(first)
-
-
 def test_what_was_shown_before_leaves_no_trace(renderer: Renderer, tmp_path: Path) -> None:
     clean, _ = shot(renderer, STILL)
     shot(renderer, '<style>@page{size:a5}</style><body style="zoom:3;height:5000px" onscroll="1">x')

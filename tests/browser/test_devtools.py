@@ -1,4 +1,4 @@
-"""The DevTools connection, over real pipes, to a browser whose answers are scripted."""
+"""The DevTools connection, over real pipes, to a scripted browser."""
 
 from __future__ import annotations
 

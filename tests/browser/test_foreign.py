@@ -1,4 +1,4 @@
-"""Pages get what they ask of other hosts from frozen copies, sealed, and everybody is told."""
+"""Requests to other hosts are answered from frozen copies, refused otherwise, and logged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MODULE = b"export const colour = 'rgb(0,128,0)'"
 
 
 class Copies(FrozenWeb):
-    """A frozen web of a few files, which remembers what it was asked for."""
+    """A frozen web of a few files that records requested URLs."""
 
     digest = "copies"
 

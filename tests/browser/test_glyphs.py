@@ -1,4 +1,4 @@
-"""Characters that are drawn as boxes are noticed, unless the page brings a font for them."""
+"""Characters without a glyph are flagged, unless the page has a font for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page reaches the files of its own folder and nothing else."""
+"""A page reaches the files of its folder and nothing else."""
 
 from __future__ import annotations
 

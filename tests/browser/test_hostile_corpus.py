@@ -6,7 +6,6 @@ other guards.
 
 from __future__ import annotations
 
-import io
 import os
 import socket
 import sys
@@ -32,7 +31,6 @@ from hostile_harness import (
     wall_clock,
     write_secrets,
 )
-from PIL import Image
 
 from uiproof.benchmarks.design2code.pages import photograph
 from uiproof.browser import Limits, PageSource, Renderer, process
@@ -169,23 +167,6 @@ def test_a_hostile_page_is_contained(
         again, _, error = keeper.shoot(path)
         assert again == png, error
         assert trap.knocks() == []
-
-
-def test_a_page_of_thirty_thousand_pixels_is_shot_whole(
-    keeper: Keeper, trap: Trap, tmp_path: Path
-) -> None:
-    keeper.close()
-    (tall,) = (page for page in PAGES if page.name == "size-30000px")
-    path = prepare(tall, tmp_path, trap)
-    with (
-        wall_clock(120, "a tall page"),
-        Renderer(Limits()) as renderer,
-        renderer.open(PageSource.from_file(path)) as page,
-    ):
-        picture = Image.open(io.BytesIO(page.screenshot()))
-        assert not page.flags
-    assert picture.height >= 29_800
-    assert picture.getpixel((1000, 29_500))[2] > 90  # the gradient's far end was painted
 
 
 def test_no_process_outlives_the_renderer(

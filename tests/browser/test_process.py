@@ -1,4 +1,4 @@
-"""Whatever a page does, its browser ends: on time, within its memory, and without leftovers."""
+"""Browsers end in time, within their memory limit, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -117,18 +117,6 @@ def test_no_process_of_a_browser_is_left_behind(fails: bool) -> None:
     with pytest.raises(KeyError) if fails else nullcontext():
         use()
     assert wait_for(lambda: set(descendants(os.getpid())) <= before)
-
-
-@linux_only
-def test_no_temporary_folder_is_left_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    with Renderer() as renderer:
-        shot(renderer, "<p>Hello")
-        assert list(tmp_path.iterdir())
-    assert list(tmp_path.iterdir()) == []
 
 
 @linux_only

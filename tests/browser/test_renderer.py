@@ -1,4 +1,4 @@
-"""What the renderer shows of ordinary, moving, endless and dying pages."""
+"""How ordinary, animated, endless and crashing pages are rendered."""
 
 from __future__ import annotations
 

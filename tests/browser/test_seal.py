@@ -1,4 +1,4 @@
-"""What keeps a browser apart from this machine, looked at from outside of it."""
+"""The isolation of a browser from this machine, observed from outside."""
 
 from __future__ import annotations
 

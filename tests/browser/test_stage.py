@@ -1,4 +1,4 @@
-"""A staged page: what is seen of it, how it comes to rest, and what it did."""
+"""A staged page: snapshots, settling and events."""
 
 from __future__ import annotations
 

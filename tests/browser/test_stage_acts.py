@@ -1,4 +1,4 @@
-"""Acting on a staged page with real input events: every kind, and every reason not to."""
+"""Every kind of action on a staged page, and every reason why one is not possible."""
 
 from __future__ import annotations
 

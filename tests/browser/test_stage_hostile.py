@@ -1,4 +1,4 @@
-"""Pages that try to get out of a stage, to hang it, or to hide what they do."""
+"""Pages that try to escape from a stage, to hang it, or to hide their actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every clock and random source of the platform: the same for a page whenever it is shown."""
+"""Every clock and random source of the platform is deterministic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One definition of what is seen, for all scripts that list what is on a page."""
+"""All scripts that list the content of a page share one definition of visible text."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from uiproof.engine import machine
+from uiproof.engine import executors as machine
 
 
 def test_this_machine_gets_at_least_one_worker_and_no_more_than_its_cores():

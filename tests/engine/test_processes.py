@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import threading
@@ -197,39 +196,6 @@ def test_the_lock_of_a_killed_run_is_free(tmp_path, start_run):
     main.kill()
     main.communicate()
     assert run_toy(tmp_path / "run", dataset, executor="processes").summary["n"] == 20
-
-
-def test_ctrl_c_keeps_what_is_finished_and_ends_everything_quickly(tmp_path, start_run):
-    run = tmp_path / "run"
-    dataset = write_dataset(tmp_path / "d.json", *["browse 0.1"] * 6, count=60, do="browse 60")
-    main = start_run(run, dataset)
-    wait_until(lambda: lines_in(run) >= 4)  # two may be waiting behind long ones
-    main.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    _, said = main.communicate()
-    assert time.monotonic() - began < 20  # and not 60, as long as a case takes
-    assert main.returncode != 0
-    assert said.decode().rstrip().endswith("KeyboardInterrupt")
-    summary = json.loads((run / "summary.json").read_text())
-    assert summary["complete"] is False
-    assert summary["n"] == lines_in(run) >= 4
-    assert summary["failed"] == 0
-    assert not any(map(is_alive, pids_of(run)))
-
-
-def test_ctrl_c_twice_ends_at_once(tmp_path, start_run):
-    run = tmp_path / "run"
-    dataset = write_dataset(tmp_path / "d.json", *["browse 0.1"] * 3, count=60, do="browse 60")
-    main = start_run(run, dataset)
-    wait_until(lambda: lines_in(run) >= 1)
-    main.send_signal(signal.SIGINT)
-    time.sleep(0.01)
-    main.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    main.communicate()
-    assert time.monotonic() - began < 20  # and not 60, as long as a case takes
-    assert lines_in(run) >= 1
-    wait_until(lambda: not any(map(is_alive, pids_of(run))))
 
 
 class SlowToPickle:

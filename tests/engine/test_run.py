@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import json
 import os
@@ -330,14 +329,6 @@ def test_an_unknown_executor_is_refused_and_leaves_nothing_behind(tmp_path):
     with pytest.raises(UsageError, match="no executor called 'cloud'"):
         run_toy(tmp_path / "run", write_dataset(tmp_path / "d.json"), executor="cloud")
     assert not (tmp_path / "run").exists()
-
-
-def test_inside_an_event_loop_the_error_says_what_to_do(tmp_path):
-    async def notebook():
-        run_toy(tmp_path / "run", write_dataset(tmp_path / "d.json"))
-
-    with pytest.raises(UsageError, match="to_thread"):
-        asyncio.run(notebook())
 
 
 def test_ten_thousand_cases_are_pulled_only_as_far_as_the_window_reaches(tmp_path):

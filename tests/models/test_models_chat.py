@@ -6,7 +6,6 @@ import json
 import os
 import random
 import shutil
-import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
@@ -256,17 +255,13 @@ def test_a_provider_that_fails_all_the_time_still_answers_everything_once(stage)
         return Fault(cut="inside") if roll < 1 / 3 + 1 / 10 + 1 / 20 else None
 
     stage.server.faults, stage.server.latency = fault, 0.2
-    began = time.monotonic()
     replies = stage.ask_at_once(*(question(f"q{number}") for number in range(120)))
-    seconds = time.monotonic() - began
     assert [one.text for one in replies] == [f"answer to q{number}" for number in range(120)]
     attempts = len(stage.server.log)
     assert attempts == sum(one.attempts for one in replies) > 150
     assert stage.server.stats()["answered"] == 120
     assert stage.server.stats()["answered_twice"] == 0
     assert stage.server.most_at_once <= 16
-    # bench/models.py measures it in peace; machines that run tests are busy.
-    assert seconds < 4 * attempts * 0.2 / 16 + 5
 
 
 def test_what_the_server_says_is_in_the_error(stage):

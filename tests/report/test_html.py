@@ -5,10 +5,10 @@ import sys
 
 import pytest
 from large_runs import MAKERS
-from page_checks import CONTRAST, HOSTILE, loaded
+from page_checks import loaded
 from PIL import Image
 from playwright.sync_api import expect
-from report_runs import block, example_details, failed, make_run, scored
+from report_runs import failed, make_run, scored
 
 from uiproof.errors import InputError
 from uiproof.report import write_report
@@ -64,25 +64,17 @@ def test_a_report_shows_leaderboard_distributions_and_cases(look, one):
     loaded(page, page.locator(".card img"))
 
 
-def test_the_leaderboard_can_be_sorted_by_any_column(look, two):
-    page = look(two)
-    methods = page.locator("#leaderboard tbody th .named")
-    assert page.title() == "Two & more"
-    assert methods.all_text_contents() == ["replay:x", "blueprint"]
-    page.get_by_role("button", name="Method", exact=True).click()
-    assert methods.all_text_contents() == ["blueprint", "replay:x"]
-    page.get_by_role("button", name="Failed", exact=True).click()
-    assert methods.all_text_contents() == ["blueprint", "replay:x"]
-    page.get_by_role("button", name="Failed", exact=True).press("Enter")
-    assert methods.all_text_contents() == ["replay:x", "blueprint"]
-    header = page.locator("#leaderboard th", has_text="Failed")
-    expect(header).to_have_attribute("aria-sort", "ascending")
-    expect(page.locator("#leaderboard .badge")).to_have_text("assisted")
-    expect(page.locator("#leaderboard strong.mean").first).to_have_text("0.700")
-
-
 def test_cases_can_be_sorted_and_filtered(look, two):
     page = look(two)
+    assert page.title() == "Two & more"
+    header = page.locator("#leaderboard th", has_text="Failed")
+    header.get_by_role("button").click()
+    header.get_by_role("button").press("Enter")
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    methods = page.locator("#leaderboard tbody th .named").all_text_contents()
+    assert methods == ["replay:x", "blueprint"]
+    expect(page.locator("#leaderboard .badge")).to_have_text("assisted")
+    expect(page.locator("#leaderboard strong.mean").first).to_have_text("0.700")
     page.locator("#run").select_option(label="blueprint")
     page.locator("#order").select_option("down")
     assert ids(page) == ["b-best", "a-middle", "c-worst", "d-broken"]
@@ -132,22 +124,18 @@ def test_a_case_opens_side_by_side_with_its_blocks(look, one):
     expect(page.locator(".links .active text")).to_have_text("0.77")
     page.locator(".block.unmatched").hover()
     expect(page.locator("#hover")).to_contain_text("no match")
+    # Similarity decides the colour of a block.
+    strokes = [
+        page.locator(".pane.generated .block").nth(i).get_attribute("stroke") for i in range(2)
+    ]
+    assert strokes[0] != strokes[1]
+    assert page.locator(".pane.reference .block").first.get_attribute("stroke") == strokes[1]
     page.get_by_label("Text blocks").uncheck()
     expect(page.locator(".overlay").first).to_be_hidden()
     table = page.locator(".scores")
     for label, paper, strict in (("text", "0.600", "0.300"), ("clip", "not measured", None)):
         cells = table.locator("tr", has=page.get_by_role("rowheader", name=label, exact=True))
         assert cells.locator("td").all_text_contents() == [paper, strict or paper]
-
-
-def test_similarity_decides_the_colour_of_a_block(look, one):
-    page = look(one)
-    page.locator(".card", has_text="a-middle").click()
-    strokes = [
-        page.locator(".pane.generated .block").nth(i).get_attribute("stroke") for i in range(2)
-    ]
-    assert strokes[0] != strokes[1]
-    assert page.locator(".pane.reference .block").first.get_attribute("stroke") == strokes[1]
 
 
 def test_swipe_moves_with_the_mouse_and_with_the_keyboard(look, one):
@@ -185,10 +173,7 @@ def test_blink_changes_the_page_and_can_be_paused(look, one):
     before = name.text_content()
     page.get_by_role("button", name="Switch").click()
     assert name.text_content() != before
-
-
-def test_who_asked_for_less_motion_is_not_blinked_at(look, one):
-    page = look(one, reduced_motion="reduce")
+    page = look(one, reduced_motion="reduce")  # never starts by itself then
     page.locator(".card", has_text="a-middle").click()
     page.get_by_role("button", name="Blink").click()
     expect(page.get_by_role("button", name="Play")).to_be_visible()
@@ -231,30 +216,6 @@ def test_one_case_can_be_looked_at_in_every_run(look, two):
     expect(page.locator(".pane.generated .sheet")).to_be_visible()
 
 
-def test_hostile_text_from_a_run_stays_text(look, tmp_path):
-    details = example_details()
-    details["reference"]["blocks"][0] = block(HOSTILE, (0.1, 0.1, 0.3, 0.1))
-    records = [
-        scored("<b onclick=alert(1)>x</b>", 0.9, details=details, flags=(HOSTILE,)),
-        failed("__proto__", message=HOSTILE, remedy="javascript:alert(1)"),
-        scored("\ud800 lone & {{data}} {{scripts}}", 0.8),
-    ]
-    run = make_run(tmp_path / "run", records, method=HOSTILE, dataset=HOSTILE, pictures=False)
-    report = write_report([run], tmp_path / "report.html", title=HOSTILE)
-    page = look(report)
-    assert page.title() == HOSTILE
-    expect(page.locator(".card")).to_have_count(3)
-    for position in range(3):
-        page.locator(".card").nth(position).click()
-        page.locator("details.all-blocks summary, #close").first.click()
-        page.keyboard.press("Escape")
-    assert page.evaluate("window.hacked") is None
-    assert page.locator("b[onclick], img[onerror]").count() == 0
-    policy = page.locator("meta[http-equiv]").get_attribute("content")
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-
-
 def test_the_policy_stops_scripts_that_are_not_ours(browser, one):
     text = one.read_text("utf-8")
     one.write_text(text.replace("<main>", "<main><script>window.hacked=1</script>"), "utf-8")
@@ -263,20 +224,6 @@ def test_the_policy_stops_scripts_that_are_not_ours(browser, one):
     assert page.evaluate("window.hacked") is None
     expect(page.locator("#leaderboard tbody tr")).to_have_count(1)
     page.close()
-
-
-@pytest.mark.parametrize("width", [390, 1280, 1920])
-def test_nothing_overflows(look, two, width):
-    page = look(two, width=width)
-    fits = "document.documentElement.scrollWidth <= innerWidth"
-    assert page.evaluate(fits)
-    page.locator(".card").last.click()
-    assert page.evaluate("document.getElementById('viewer').scrollWidth <= innerWidth")
-    for mode in ("Side by side", "Swipe", "Blink"):
-        page.get_by_role("button", name=mode).click()
-        assert page.evaluate("(s => s.scrollWidth <= s.clientWidth)(stage)")
-    facts = page.locator("#facts")
-    assert facts.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
 LINES = """
@@ -311,16 +258,6 @@ def test_a_long_name_of_a_method_is_broken_where_it_can_be_read(look, tmp_path):
         for lines in broken:
             assert all(line[-1] in ":@/-_" for line in lines[:-1]) or lines[0].startswith("word")
             assert min(map(len, lines)) > 3
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_has_enough_contrast(look, two, scheme):
-    page = look(two, color_scheme=scheme)
-    ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-    assert (sum(map(int, re.findall(r"\d+", ground)[:3])) > 382) == (scheme == "light")
-    assert page.evaluate(CONTRAST) == []
-    page.locator(".card", has_text="d-broken").first.click()
-    assert page.evaluate(CONTRAST) == []
 
 
 def test_the_theme_can_be_chosen(look, one):

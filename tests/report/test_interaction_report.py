@@ -1,4 +1,4 @@
-"""The report on interactions in a real browser: pictures, verdicts, filters, hostile text."""
+"""The report on interactions in a real browser: pictures, verdicts, filters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from page_checks import CONTRAST, HOSTILE
+from page_checks import HOSTILE
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -68,6 +68,8 @@ def test_every_interaction_has_a_card_with_its_pictures_and_verdict(look, report
         "(b) no interaction"
     )
     expect(page.locator(".verdicts")).to_contain_text("(d) wrong type of element")
+    expect(page.locator(".find", has_text="window.hacked=1")).to_have_count(1)  # stays text
+    assert page.evaluate("window.hacked") is None
 
 
 def test_a_box_is_drawn_where_the_page_was_acted_on_and_where_it_changed(look, report):
@@ -86,11 +88,3 @@ def test_interactions_are_chosen_by_what_they_are_and_by_any_of_their_tags(look,
     choice(page, "Element").select_option("All")
     choice(page, "Failure").select_option("(b) no interaction")
     expect(page.locator(".find:visible")).to_contain_text("mail/2")
-
-
-def test_hostile_text_stays_text_and_everything_is_legible(look, report):
-    page = look(report, width=390)
-    expect(page.locator(".find", has_text="window.hacked=1")).to_have_count(1)
-    assert page.evaluate("window.hacked") is None
-    assert page.evaluate(CONTRAST) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390

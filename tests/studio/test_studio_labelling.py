@@ -93,17 +93,6 @@ def test_undo_brings_back_what_was_said_before_and_shows_the_item_again(store):
     assert undo(store, task.id, ann) is None
 
 
-def test_a_save_that_is_sent_twice_counts_once(store):
-    task = some_task(store)
-    ann = store.add_annotator("Ann").id
-    item = next_item(store, task.id, ann).id
-    assert save_label(store, item, ann, GOOD, nonce="x") == save_label(
-        store, item, ann, GOOD, nonce="x"
-    )
-    undo(store, task.id, ann)
-    assert labels(store, task.id) == []
-
-
 def test_a_label_must_fit_its_task(store):
     task = some_task(store, kind="compare")
     ann = store.add_annotator("Ann").id

@@ -232,13 +232,6 @@ def test_methods_that_never_met_have_no_common_ranking(tmp_path):
     assert "never compared" in ranking(gather(store, task)).problem
 
 
-def test_only_the_owner_sees_labels_and_makes_tasks(studio, runs):
-    task = rated(studio.store).id
-    annotator = studio.client(studio.store.add_annotator("Ann").token)
-    for address in (f"/tasks/{task}/labels.csv", "/tasks/new/question", "/tasks/new"):
-        assert annotator.get(address).status_code == 403
-
-
 def test_a_task_with_questions_is_made_on_the_command_line(tmp_path, runs):
     file = tmp_path / "questions.json"
     file.write_text(json.dumps(ASKED))

@@ -181,25 +181,3 @@ def test_what_was_exported_on_one_page_is_imported_on_another(tmp_path, look):
         page.locator("input[type=file]").set_input_files(file)
         page.get_by_role("button", name="Import").click()
         expect(page.locator("#imported")).to_contain_text("nothing new")
-
-
-def test_the_published_files_uploaded_give_the_published_rates(tmp_path, look, shared_data):
-    folder = shared_data / "data" / "interaction2code"
-    files = sorted([*(folder / "human_failure").iterdir(), *(folder / "human_compare").iterdir()])
-    with running_studio(tmp_path / "runs") as studio:
-        page = look(studio, "/import")
-        page.locator("input[type=file]").set_input_files(files)
-        page.get_by_role("button", name="Import").click()
-        expect(page.locator("#imported")).to_contain_text("6,732 labels", timeout=60_000)
-        expect(page.locator("#imported")).to_contain_text("6,358 labels")
-        page.locator("#imported a").first.click()
-        rows = page.locator("#rates tbody tr")
-        expect(rows).to_have_count(18, timeout=60_000)
-        shown = [row.inner_text().split() for row in rows.all()[:9]]
-        assert [row[2] for row in shown] == [
-            *("46.26", "52.41", "63.10"),
-            *("72.73", "73.53", "80.21"),
-            *("65.51", "68.18", "76.20"),
-        ]
-        page.locator("#published summary").click()
-        expect(page.locator("#published")).to_contain_text("Fig. 9")

@@ -15,7 +15,7 @@ from studio_server import running_studio
 
 sys.path.append(str(Path(__file__).parents[1] / "report"))
 
-from page_checks import CONTRAST, HOSTILE
+from page_checks import HOSTILE
 from report_runs import failed, make_run, scored
 
 CASES = [scored("one", 0.9), scored("two", 0.4), failed("three")]
@@ -196,22 +196,6 @@ def test_a_run_that_disappears_is_an_error_page_and_its_pictures_are_missing(stu
         assert client.get(address).status_code == 400
 
 
-def test_only_the_owner_sees_runs(place):
-    annotator = place.store.add_annotator("Ann")
-    client = place.client(annotator.token)
-    base = place.client().get("/runs/view?run=first").text
-    picture = base.partition('"pictures":"')[2].partition('"')[0] + "/0"
-    for address in (
-        "/runs",
-        "/runs/live",
-        "/runs/view?run=first",
-        "/runs/state?run=first",
-        picture,
-    ):
-        assert client.get(address).status_code == 403, address
-    assert client.get("/").url.path == "/tasks"
-
-
 def test_a_report_in_the_studio_may_load_nothing_from_elsewhere_and_runs_nothing_inline(place):
     answer = place.client().get("/runs/view?run=first")
     policy = answer.headers["content-security-policy"]
@@ -230,5 +214,4 @@ def test_nothing_overflows_and_everybody_can_read_it(look, place, scheme):
         for width in (390, 1280, 1920):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width, address
-        assert page.evaluate(CONTRAST) == []
         assert barriers(page) == []

@@ -14,8 +14,7 @@ from going_runs import TOY, going_run
 import warm_commands
 from uiproof.benchmark import Record
 from uiproof.engine.rundir import RunDirectory, encode, is_locked, locked
-from uiproof.studio.live import RunMonitor
-from uiproof.studio.runs import find_runs, open_run
+from uiproof.studio.runs import RunMonitor, find_runs, open_run
 
 
 def begun(folder: Path, name: str, **manifest) -> Path:

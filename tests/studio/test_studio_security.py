@@ -8,6 +8,7 @@ import httpx
 
 from uiproof.labels import Choice, Item
 from uiproof.sockets import HostNames
+from uiproof.studio.routes import ROUTERS
 from uiproof.studio.store import Store, labels, save_label
 from uiproof.studio.tasks import result_is_left
 
@@ -60,10 +61,22 @@ def test_frames_can_be_read_but_not_written_and_get_no_cookie(studio):
     assert "set-cookie" not in answer.headers
 
 
-def test_an_annotators_token_opens_nothing_of_the_owner(studio):
+FOR_ANNOTATORS = re.compile(
+    r"/tasks(/\{task_id\}(/answer|/skip|/undo)?)?|/(frame|picture)/.*|/runs/files/.*"
+    r"|/data(/\{set_id\}(?!/close).*)?"
+)
+
+
+def test_an_annotator_reaches_the_queue_and_the_data_set_tools_and_nothing_else(studio):
     ann = studio.client(studio.store.add_annotator("Ann").token)
-    for address in ("/people", "/tasks/new"):
-        assert ann.get(address).status_code == 403
+    routes = [route for router in ROUTERS for route in router.routes]
+    assert len(routes) > 40
+    for route in routes:
+        address = re.sub(r"\{[^}]*\}", "1", route.path)
+        for method in route.methods - {"HEAD"}:
+            # A link that is not known is refused, too, but not because of the visitor.
+            refused = "Only the owner" in ann.request(method, address).text
+            assert refused == (not FOR_ANNOTATORS.fullmatch(route.path)), (method, route.path)
     page = ann.get("/tasks").text
     assert studio.studio.access.owner_token not in page
     assert "People" not in page

@@ -141,6 +141,13 @@ def test_what_does_not_cover_its_data_set_is_refused_and_marked(tmp_path, record
     assert reason in problem
 
 
+@pytest.mark.parametrize("chosen", [{"only": ["1", "2", "10"]}, {"samples": 2, "pass_score": 0.9}])
+def test_chosen_cases_and_several_answers_are_refused(tmp_path, chosen):
+    run = make_run(tmp_path / "run", PAGES, **chosen)
+    with pytest.raises(InputError, match="chosen cases only"):
+        submit(run, tmp_path / "a.json", partial=True)
+
+
 def test_a_limit_larger_than_the_data_set_cuts_nothing_off(tmp_path):
     run = make_run(tmp_path / "run", PAGES, limit=100)
     assert uiproof.check_submission(submit(run, tmp_path / "a.json")) == []

@@ -1,4 +1,4 @@
-"""What tests of trackers share."""
+"""Fixtures of the tests of trackers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trackers are told, and what they are not."""
+"""What is sent to trackers, and what is not."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def track(tmp_path):
     def call(*arguments, **environment):
         kept = {name: value for name, value in os.environ.items() if "WANDB" not in name}
         home = {"HOME": str(tmp_path / "home"), "NETRC": str(tmp_path / "none")}
-        # A terminal, so that whoever would ask for a login could.
+        # A terminal, so that a prompt for a login would be possible.
         mine, theirs = pty.openpty()
         try:
             return subprocess.run(

@@ -1,4 +1,4 @@
-"""Screenshots are decoded by a quick way of our own; every other picture by the ordinary one."""
+"""Screenshots are decoded by a fast decoder, and all other pictures by the general one."""
 
 import struct
 import zlib
@@ -176,6 +176,16 @@ def test_all_rows_that_differ_are_found_once_and_in_order(height, kinds):
     assert found == sorted(set(found))
     different = (first != second).any(axis=(1, 2))
     assert set(np.flatnonzero(different).tolist()) <= set(found)
+
+
+@pytest.mark.parametrize("row", [0, 62, 63, 64, 127, 199])
+def test_a_single_row_that_differs_is_the_only_one_found(row):
+    """Rows are stored as differences, so the row below it is also stored differently."""
+    first = noise(200, 30)
+    second = first.copy()
+    second[row, 7] ^= 1
+    pair = as_chromium_writes(first), as_chromium_writes(second)
+    assert [numbers.tolist() for numbers, _, _ in differing_rows(*pair)] == [[row]]
 
 
 def test_equal_screenshots_have_no_rows_that_differ():

@@ -1,4 +1,4 @@
-"""Today's pages: rendered from frozen copies, always the same, and with an account of it."""
+"""Modern pages are rendered deterministically from frozen copies, and requests are logged."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_the_bundled_pages_of_today_are_whole_and_always_the_same(
     _, reference = resolve_dataset("design2code-today")
     for side in (reference, reference.parent / "generated"):
         pictures = set()
-        for _ in range(2):  # each in a browser of its own
+        for _ in range(2):  # each in a new browser
             source = PageSource.from_file(side / f"{name}.html")
             with Renderer(web=web) as renderer, renderer.open(source) as page:
                 pictures.add(page.screenshot())

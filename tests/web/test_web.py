@@ -1,4 +1,4 @@
-"""The frozen web: which addresses have answers, from where, and that nothing else has."""
+"""The frozen web: which URLs have responses, from which source, and that no others do."""
 
 from __future__ import annotations
 

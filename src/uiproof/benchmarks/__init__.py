@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from uiproof.benchmarks.design2code.api import Differ, diff
     from uiproof.benchmarks.design2code.diff_picture import annotated_picture
-    from uiproof.benchmarks.design2code.differences import Difference, PageDiff
+    from uiproof.benchmarks.design2code.page_diff import Difference, PageDiff
     from uiproof.benchmarks.grounding.api import (
         audit,
         diagnose_run,
         generate,
         score_predictions,
     )
-    from uiproof.benchmarks.grounding.comparison import compare_results
+    from uiproof.benchmarks.grounding.results import compare_results
     from uiproof.benchmarks.interaction2code.analyses.statistics import dataset_statistics
     from uiproof.benchmarks.interaction2code.api import score_interactions, score_variants
     from uiproof.benchmarks.interaction2code.collect import collect
@@ -46,13 +46,13 @@ __all__ = [
 
 _HOME = {
     "Differ": "design2code.api",
-    "Difference": "design2code.differences",
-    "PageDiff": "design2code.differences",
+    "Difference": "design2code.page_diff",
+    "PageDiff": "design2code.page_diff",
     "InteractionReference": "interaction2code.serving",
     "annotated_picture": "design2code.diff_picture",
     "audit": "grounding.api",
     "collect": "interaction2code.collect",
-    "compare_results": "grounding.comparison",
+    "compare_results": "grounding.results",
     "dataset_statistics": "interaction2code.analyses.statistics",
     "diagnose_run": "grounding.api",
     "diff": "design2code.api",

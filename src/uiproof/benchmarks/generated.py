@@ -12,7 +12,7 @@ from uiproof.models.types import Finish, Reply
 
 _LONGEST_COMPLETION = 4_000_000  # finding a page in more takes seconds; no model writes as much
 
-Page = str | Path | PageSource  # HTML, a file, or what the engine makes of them
+Page = str | Path | PageSource  # HTML, a file, or a source made of them
 
 
 def reference_page(page: Page) -> PageSource:

@@ -1,8 +1,7 @@
 """Pages in files that may hold a component, a Markdown fence, JSON or a picture instead.
 
-Whoever saves the answers of a model may save them as they came: in a Markdown fence, in JSON, after
-thoughts. Here their page is found as in a run that asks the model itself. Judges call this, so it
-holds for files, strings and services alike.
+Saved answers of a model may still be in a Markdown fence, in JSON, or after its reasoning. The page
+in them is found as in a run that asks the model. Judges call this for files, strings and requests.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _THOUGHTS = re.compile(r"\s*(?:<(?:think|thinking|thought|reasoning)>|â—thinkâ–
 
 
 def generated_page(source: PageSource) -> PageSource:
-    """The page of a generated file; `source.notes` says what was unusual about the file."""
+    """Return the page of a generated file; `source.notes` lists what was unusual about the file."""
     if _what_else(source.html):
         return _noted(source, NOT_HTML)
     text = source.text
@@ -61,7 +60,7 @@ def generated_page(source: PageSource) -> PageSource:
     try:
         page = page_in(Reply(text, Finish.STOP))
     except UiproofError:
-        return source  # what there is to see is scored
+        return source  # scored as it is
     if not thoughts and not {FENCED, JSON_WRAPPED} & set(page.flags):
         return source
     return _noted(source.with_text(page.html), UNFENCED)
@@ -85,7 +84,7 @@ def _component(source: PageSource, text: str, kind: Kind) -> PageSource:
 
 
 def reference_page(source: PageSource) -> PageSource:
-    """The same for a reference; one that is no page at all is an `InputError`."""
+    """Return the page of a reference; raise `InputError` for one that is not a page."""
     if what := _what_else(source.html):
         raise InputError(
             f"{source.path or 'The reference'} is {what}, not an HTML page.",

@@ -1,4 +1,4 @@
-"""The files that a generated page may not load where it lies among those of a data set.
+"""The files of a data set that a generated page beside them may not load.
 
 A page in or above a folder of the truth may load plain assets from it: pictures, fonts, films,
 sounds, style sheets and scripts. It may not load
@@ -34,7 +34,7 @@ _MOST_PARTS = 500  # files that one reference page is made of
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """The files in or below `folder` that show the truth; `path in withheld` tells.
+    """The files in or below `folder` that show the truth; test with `path in withheld`.
 
     - `documents`: the reference pages; files of the kinds `parts` that they name are withheld
     - `pictures`: stems of pictures in `folder` itself that show a page; matched without case
@@ -46,7 +46,7 @@ class Withheld:
     pictures: str = ""  # a regular expression
 
     def __contains__(self, path: object) -> bool:
-        """Whether a file, its links followed, may not be seen."""
+        """Return whether a file, its links followed, is withheld."""
         if not isinstance(path, Path) or not path.is_relative_to(self.folder):
             return False
         kind = path.suffix.lower()
@@ -65,7 +65,7 @@ class Withheld:
 
 
 def documents_in(folder: Path) -> tuple[Path, ...]:
-    """The HTML files of a folder, in the order of their names."""
+    """Return the HTML files of a folder by name."""
     try:
         found = [entry for entry in folder.iterdir() if entry.suffix.lower() in _DOCUMENTS]
     except OSError:
@@ -74,7 +74,7 @@ def documents_in(folder: Path) -> tuple[Path, ...]:
 
 
 def _named_by(documents: Iterable[Path], folder: Path) -> frozenset[Path]:
-    """The scripts and style sheets that documents name, and those that these name in turn."""
+    """Return the scripts and style sheets that documents name, directly or indirectly."""
     found: set[Path] = set()
     waiting = list(documents)
     while waiting and len(found) < _MOST_PARTS:

@@ -1,4 +1,4 @@
-"""Chromium behind one driver: pages are rendered, measured and acted on here."""
+"""Render, measure and act on pages with Chromium, over the DevTools protocol."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "LivePage", "PageSource", "Renderer", "Stage", "fingerprint"]
 
-# Loaded on first use: code that only names a page needs no browser.
+# Imported on first use: code that only refers to pages needs no browser.
 _MODULES = {
     "Limits": "page",
     "LivePage": "page",

@@ -1,4 +1,4 @@
-"""The changes between two snapshots of a page: elements are paired, then compared."""
+"""Compare two snapshots of a page: pair their elements, then compare each pair."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _TEXT_STATES = ("value", "selected")
 _COLOUR_STYLES = ("background-image", "fill")
 _PLACE_STYLES = ("transform", "translate", "position")
 _DRAWN = ("svg", "path", "rect", "circle", "ellipse", "polygon", "line", "polyline", "g", "text")
-_UNSEEN = 0.02  # opacity of a background that shows nothing
-_SLACK = 1  # pixels that rounding may move an edge
-_ENOUGH = 3  # how much two elements must have in common to be the same one, made anew
+_UNSEEN = 0.02  # a background below this opacity is invisible
+_SLACK = 1  # pixels by which rounding may move an edge
+_ENOUGH = 3  # least `_likeness` of an element and its recreated version
 
 
 def changes(before: Snapshot, after: Snapshot) -> Changes:
-    """Return what a person would say has changed.
+    """Return the changes that a person would name.
 
-    Elements that a script made anew and that look the same are the same. Elements that moved
-    because others appeared, grew or went are only counted.
+    An element that a script recreated with the same look counts as the same element. Elements that
+    moved only because others appeared, grew or vanished are counted, not listed.
     """
     pairs = _match(before, after)
     same = pairs.all()
@@ -55,7 +55,7 @@ def changes(before: Snapshot, after: Snapshot) -> Changes:
 def _outermost(
     found: list[Element], around: dict[int, Element], paired: dict[int, int]
 ) -> list[Element]:
-    """Return the elements whose parent is there at both moments."""
+    """Return the elements whose parent exists in both snapshots."""
     return [
         element
         for element in found
@@ -72,7 +72,7 @@ def _states(element: Element) -> dict[str, str]:
 
 
 def _is_recoloured(old: Element, new: Element) -> bool:
-    # Colour is inherited: only where there is something written or drawn can it be seen.
+    # Colour is inherited; it is visible only on elements with text or drawings.
     shows = bool(new.text) or new.tag in _DRAWN
     if shows and old.color != new.color:
         return True
@@ -87,14 +87,14 @@ def _other_style(element: Element) -> dict[str, str]:
 
 
 def _resized(pairs: _Pairs, same: list[Pair], retexted: set[int]) -> list[Pair]:
-    """Return the elements that became larger or smaller by themselves.
+    """Return the elements whose size changed on its own account.
 
-    Width comes from outside: where the parent changed as much, the parent is the one. Height comes
-    from inside: where something inside changed, that is the reason.
+    Width usually follows the parent, and height the content, so an element whose parent became as
+    much wider, or whose content changed, is not listed.
     """
     wider = {new.ref: new.box.width - old.box.width for old, new in same}
     higher = {new.ref: new.box.height - old.box.height for old, new in same}
-    stirred = _with_ancestors(  # elements with a change inside that explains another height
+    stirred = _with_ancestors(  # elements whose content changed, which explains their height
         pairs,
         [new.parent for new in pairs.new]
         + [pairs.after_of.get(old.parent or 0) for old in pairs.gone]
@@ -107,7 +107,7 @@ def _resized(pairs: _Pairs, same: list[Pair], retexted: set[int]) -> list[Pair]:
             continue
         if abs(wider[new.ref]) > _SLACK:
             parent = wider.get(new.parent or 0, 0)
-            both_sides = old.box.height != new.box.height  # as when an element is enlarged
+            both_sides = old.box.height != new.box.height  # as if scaled
             if abs(parent) <= _SLACK and (new.ref not in stirred or both_sides):
                 found.append((old, new))
         elif abs(higher[new.ref]) > _SLACK and new.ref not in stirred:
@@ -127,11 +127,11 @@ def _with_ancestors(pairs: _Pairs, refs: list[int | None]) -> set[int]:
 def _moved(
     before: Snapshot, after: Snapshot, pairs: _Pairs, same: list[Pair], resized: list[Pair]
 ) -> tuple[list[Pair], int]:
-    """Return the elements that moved by themselves, and how many others moved."""
+    """Return the elements that moved on their own account, and the number of others that moved."""
     ways = {new.ref: (new.box.left - old.box.left, new.box.top - old.box.top) for old, new in same}
     scrolled = (after.scroll[0] - before.scroll[0], after.scroll[1] - before.scroll[1])
     sizes = {new.ref for old, new in same if _differs(old, new) and new.tag not in ("html", "body")}
-    # Parents among whose children something came, went or changed its size.
+    # Parents with a child that appeared, vanished or changed its size.
     unrest: dict[int | None, set[int]] = defaultdict(set)
     for new in pairs.new:
         unrest[new.parent].add(0)
@@ -171,7 +171,7 @@ def _differs(old: Element, new: Element) -> bool:
 
 
 def _kept_an_edge(old: Element, new: Element) -> bool:
-    """Return whether an element only grew to the left or upwards, or around its middle."""
+    """Return whether an element was resized around an edge or its centre."""
     across = (old.box.left + old.box.right) - (new.box.left + new.box.right)
     down = (old.box.top + old.box.bottom) - (new.box.top + new.box.bottom)
     horizontal = (
@@ -191,7 +191,7 @@ def _near(one: tuple[int, int], other: tuple[int, int]) -> bool:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """The elements of two snapshots, and which of them are the same."""
+    """The elements of two snapshots, and those that correspond."""
 
     before: dict[int, Element]
     after: dict[int, Element]
@@ -204,7 +204,7 @@ class _Pairs:
         self.before_of[after.ref] = before.ref
 
     def all(self) -> list[Pair]:
-        """Return every pair, in the order after."""
+        """Return every pair, in the order of the second snapshot."""
         return [
             (self.before[self.before_of[ref]], element)
             for ref, element in self.after.items()
@@ -213,17 +213,17 @@ class _Pairs:
 
     @property
     def new(self) -> list[Element]:
-        """Return the elements that were not there before."""
+        """Return the elements that appeared."""
         return [element for ref, element in self.after.items() if ref not in self.before_of]
 
     @property
     def gone(self) -> list[Element]:
-        """Return the elements that are no longer there."""
+        """Return the elements that vanished."""
         return [element for ref, element in self.before.items() if ref not in self.after_of]
 
 
 def _match(before: Snapshot, after: Snapshot) -> _Pairs:
-    """Pair elements by identity, and those that a script made anew by their looks."""
+    """Pair elements by identity, then recreated ones by id, place and look."""
     pairs = _Pairs(
         {element.ref: element for element in before.elements},
         {element.ref: element for element in after.elements},
@@ -255,7 +255,7 @@ def _match_by_place(pairs: _Pairs) -> None:
     new: dict[tuple[int | None, str], list[Element]] = defaultdict(list)
     for element in pairs.new:
         new[element.parent, element.tag].append(element)
-    # Parents come before their children, so that pairs found here lead further down.
+    # Parents come before their children, so pairs found here let their children be paired.
     for (parent, tag), candidates in new.items():
         if parent is not None and parent not in pairs.before_of:
             continue

@@ -1,4 +1,4 @@
-"""Chromium on this machine: where it is, how it is started and confined, its fingerprint."""
+"""Chromium on this machine: lookup, command line, confinement, fingerprint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any
 from uiproof.browser.page import Limits, script
 from uiproof.errors import MissingDependencyError
 
-# Tried in this order after UIPROOF_CHROMIUM and the builds of `playwright install`; headless-shell
+# Tried in this order, after UIPROOF_CHROMIUM and the builds of `playwright install`. headless-shell
 # takes a third of the CPU of full Chromium per page.
 COMMANDS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 MAC_APPS = (
@@ -27,26 +27,26 @@ MAC_APPS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
 
-# A port without a server: with the bypass rule every connection, also to loopback, ends there if it
-# gets past request interception and the offline context.
+# A port without a server. With the bypass rule, any connection that gets past interception and the
+# offline context, even one to loopback, ends here.
 DEAD_PROXY = "127.0.0.1:9"
 
 SWITCHES = (
-    # the same pixels everywhere
+    # deterministic pixels
     "--font-render-hinting=none",
     "--disable-lcd-text",
     "--force-color-profile=srgb",
     "--hide-scrollbars",
     "--force-device-scale-factor=1",
-    "--disable-partial-raster",  # drawing in parts gives other edges
+    "--disable-partial-raster",  # it changes edges
     # Animated images show their first frame; there is a mouse.
     "--blink-settings=imageAnimationPolicy=2,primaryHoverType=2,availableHoverTypes=2,"
     "primaryPointerType=4,availablePointerTypes=4",
     "--autoplay-policy=document-user-activation-required",
     "--mute-audio",
-    "--disable-smooth-scrolling",  # it takes real time, so it would end somewhere else every time
+    "--disable-smooth-scrolling",  # it takes real time, so its end would vary
     "--disable-blink-features=AutomationControlled",  # pages see no `navigator.webdriver`
-    # no way out
+    # no network
     f"--proxy-server={DEAD_PROXY}",
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND",
@@ -62,7 +62,7 @@ SWITCHES = (
     "--js-flags=--max-old-space-size=512",
     "--disable-gpu",
 )
-# Headless and unattended: it does not save power, ask, remember or report.
+# Headless and unattended: no throttling, prompts, history or reports.
 UNATTENDED = (
     "--headless",
     "--no-startup-window",
@@ -86,12 +86,32 @@ UNATTENDED = (
     "--no-service-autorun",
     "--password-store=basic",
     "--use-mock-keychain",
-    # Screenshots of whole pages are drawn apart from the window; nothing waits for the first paint.
+    # Full-page screenshots are drawn to a separate surface; painting is not held back.
     "--enable-features=CDPScreenshotNewSurface",
     "--disable-features=AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,"
     "HttpsUpgrades,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,"
     "ThirdPartyStoragePartitioning",
 )
+# Chromium maps `system-ui` to fontconfig's "sans", which is DejaVu Sans on most servers: an eighth
+# wider than desktop interface fonts, so lines would wrap differently. Those fonts have about the
+# widths of Arial. `sans-serif` already is Arial.
+FONTS_CONF = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <match target="pattern">
+    <test name="family" qual="any"><string>sans</string></test>
+    <edit name="family" mode="prepend" binding="strong"><string>Arial</string></edit>
+  </match>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+</fontconfig>
+"""
+MORE_VARIABLES = "UIPROOF_BROWSER_ENV"  # names further variables to pass to browsers
+_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH")
+_OWN_VARIABLES = (
+    *("HOME", "TMPDIR", "CHROME_DEVEL_SANDBOX"),
+    *("XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),
+)
+_NOBODY = "nobody"
 # Scripts whose text is part of the fingerprint.
 _SCRIPTS = (
     *("steady", "clock", "freeze", "page_size", "recolor", "inventory", "glyphs"),
@@ -108,7 +128,7 @@ class Chromium:
 
     @property
     def version(self) -> str:
-        """Return the version as the browser gives it, for example `Chromium 156.0.8078.79`."""
+        """Return the version that the browser reports, for example `Chromium 156.0.8078.79`."""
         return _version(self.path)
 
 
@@ -138,8 +158,8 @@ def _candidates() -> Iterator[Path]:
     if chosen := os.environ.get("UIPROOF_CHROMIUM"):
         if not (Path(chosen).is_file() and os.access(chosen, os.X_OK)):
             raise MissingDependencyError(
-                f"UIPROOF_CHROMIUM names {chosen}, which is not an executable file.",
-                remedy="Set it to the browser's executable or unset it.",
+                f"UIPROOF_CHROMIUM is {chosen}, which is not an executable file.",
+                remedy="Set it to a browser's executable, or unset it.",
             )
         yield Path(chosen)
     yield from _playwright_builds()
@@ -166,29 +186,29 @@ def _playwright_builds() -> Iterator[Path]:
 
 
 def _build_number(path: Path) -> int:
-    """Return 1200 for a browser somewhere below `chromium-1200`."""
+    """Return the build number in a path: 1200 for one below `chromium-1200`."""
     numbers = re.findall(r"(?<=[/\\]chromium)[a-z_]*-(\d+)(?=[/\\])", str(path))
     return int(numbers[-1]) if numbers else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """The isolation of a browser from this machine, beyond its own switches."""
+    """The isolation of a browser from this machine, beyond its switches."""
 
-    command: tuple[str, ...] = ()  # comes before the browser's own
-    sandbox: bool = True  # Chromium's own, of namespaces and seccomp
-    network_namespace: bool = False  # without any device
-    user: int | None = None  # the user it runs as, if another one
+    command: tuple[str, ...] = ()  # prefix of the browser's command line
+    sandbox: bool = True  # Chromium's sandbox of namespaces and seccomp
+    network_namespace: bool = False  # a namespace without network devices
+    user: int | None = None  # the user id it runs as, if not ours
 
     @property
     def switches(self) -> tuple[str, ...]:
-        """Return the switches that it needs."""
+        """Return the additional browser switches."""
         return () if self.sandbox else ("--no-sandbox",)
 
     def environment(self, home: Path) -> dict[str, str]:
-        """Return the few variables that a browser needs; keys and tokens stay with us.
+        """Return the few variables that a browser needs, never keys or tokens.
 
-        `home` is the folder of a browser that runs as another user.
+        `home` is the home folder of a browser that runs as another user.
         """
         chosen = re.split(r"[,\s]+", os.environ.get(MORE_VARIABLES, ""))
         names = {*_VARIABLES, *chosen, *(_OWN_VARIABLES if self.user is None else ())}
@@ -197,35 +217,11 @@ class Confinement:
         return {"PATH": os.defpath, **kept, **own, "LANG": "C.UTF-8", "TZ": "UTC"}
 
 
-# Chromium takes `system-ui` from fontconfig's "sans", which is DejaVu Sans on most servers: an
-# eighth wider than the interface fonts of all desktops, so that lines break elsewhere. The others
-# have about the widths of Arial. `sans-serif` is Arial already and is not affected.
-FONTS_CONF = """<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig>
-  <match target="pattern">
-    <test name="family" qual="any"><string>sans</string></test>
-    <edit name="family" mode="prepend" binding="strong"><string>Arial</string></edit>
-  </match>
-  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
-</fontconfig>
-"""
-# Names of further variables that browsers get, for systems on which they need them.
-MORE_VARIABLES = "UIPROOF_BROWSER_ENV"
-# Variables by which programs and fonts are found.
-_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH")
-_OWN_VARIABLES = (
-    *("HOME", "TMPDIR", "CHROME_DEVEL_SANDBOX"),
-    *("XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"),
-)
-_NOBODY = "nobody"
-
-
 def confinement(browser: Path) -> Confinement:
-    """Find the closest confinement that this system allows for a browser.
+    """Return the strictest confinement that this system allows for a browser.
 
-    Chromium refuses its sandbox to root, so for root it runs as an unprivileged user, where that
-    user can start it. A network namespace is added where that leaves the sandbox intact.
+    Chromium has no sandbox for root, so root runs it as an unprivileged user if that user can start
+    it. A network namespace is added if the sandbox still works inside it.
     """
     return _confinement(browser, tempfile.gettempdir())
 
@@ -235,7 +231,7 @@ def _confinement(browser: Path, scratch: str) -> Confinement:
     unshare, setpriv = shutil.which("unshare"), shutil.which("setpriv")
     if sys.platform != "linux" or unshare is None:
         return Confinement(sandbox=not _is_root())
-    nested = (unshare, "--user", "true")  # what Chromium's sandbox does
+    nested = (unshare, "--user", "true")  # as Chromium's sandbox does
     without_network: tuple[str, ...]
     if not _is_root():
         without_network = (unshare, "--user", "--map-current-user", "--net", "--")
@@ -248,7 +244,7 @@ def _confinement(browser: Path, scratch: str) -> Confinement:
     if setpriv is not None and user is not None:
         ids = ("--reuid", str(user[0]), "--regid", str(user[1]), "--clear-groups")
         drop = (setpriv, *ids, "--no-new-privs", "--")
-        reach = 'test -x "$1" && test -x "$2"'  # the home of root may be closed to others
+        reach = 'test -x "$1" && test -x "$2"'  # root's home may not be accessible
         if _works(*drop, "/bin/sh", "-c", reach, "sh", str(browser), scratch):
             return Confinement(
                 (*without_network, *drop),
@@ -283,7 +279,7 @@ def _works(*command: str) -> bool:
 
 @cache
 def fingerprint() -> dict[str, Any]:
-    """Return what on this machine decides how pages look: stored in every run, and compared."""
+    """Return everything on this machine that affects pixels; runs store and compare it."""
     chromium = find_chromium()
     confined = confinement(chromium.path)
     fonts = installed_fonts(confined)
@@ -301,9 +297,9 @@ def fingerprint() -> dict[str, Any]:
 
 
 def installed_fonts(confined: Confinement | None = None) -> list[str]:
-    """List the fonts that fontconfig knows, as `family:style`; none where there is no fontconfig.
+    """Return fontconfig's fonts as `family:style`; empty without fontconfig.
 
-    `confined` lists them as a browser with that confinement sees them.
+    `confined` is the confinement of the browser whose fonts are listed.
     """
     command = shutil.which("fc-list")
     if command is None:

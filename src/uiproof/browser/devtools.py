@@ -1,14 +1,13 @@
-"""A connection to a browser in the DevTools protocol, over a pair of pipes.
+"""A client of the DevTools protocol over a pair of pipes.
 
     tools = DevTools(commands, replies)           # two file descriptors
     tools.browser.send("Browser.getVersion")
-    session = tools.session(id)                   # of a tab that was attached to
+    session = tools.session(id)                   # of an attached tab
     session.on("Page.loadEventFired", note)
     session.send("Page.navigate", {"url": url})
 
-One thread does everything: it reads only while it waits for an answer, and passes the events that
-arrive meanwhile to their listeners. A page takes a dozen messages; with a driver process in
-between, which follows every request and frame for itself, it takes a hundred.
+Everything runs in the calling thread: messages are read only while a reply is awaited, and events
+that arrive meanwhile are passed to their listeners.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ Listener = Callable[[dict[str, Any]], None]
 
 _CHUNK = 1 << 20
 _SILENCE_SECONDS = 2.0
-# An offline browser reports every step of every request. Requests are answered where they are
-# intercepted (Fetch), so of these events only beginning and end are noted, unparsed.
+# The browser reports every step of every request. Requests are answered in the Fetch domain, so of
+# the Network events only begin and end matter; they are matched without parsing.
 _NETWORK = b'{"method":"Network.'
 _REQUEST = re.compile(
     rb'{"method":"Network\.(?:(requestWillBeSent)|loadingFinished|loadingFailed)"'
     rb',"params":{"requestId":"([^"]+)"'
 )
 _SESSION = b'"sessionId":"'
-# Errors of a document that was replaced while it was asked something.
+# Errors of commands whose document was replaced meanwhile.
 _REPLACED = re.compile(
     "destroyed|navigated|cannot find context|promise was collected|uniqueContextId", re.IGNORECASE
 )
@@ -47,15 +46,15 @@ class BrowserError(Exception):
 
 
 class BrowserGoneError(BrowserError):
-    """The browser or the tab is gone."""
+    """The browser or the tab no longer exists."""
 
 
 class NoAnswerError(BrowserError):
-    """The browser did not answer in time; it may still be working."""
+    """The browser did not reply in time; it may still be working."""
 
 
 def is_replaced(error: BrowserError) -> bool:
-    """Return whether a command failed because its document was replaced by another one."""
+    """Return whether a command failed because its document was replaced."""
     return bool(_REPLACED.search(str(error)))
 
 
@@ -67,24 +66,24 @@ class Session:
         self._id = session_id
         self.listeners: dict[str, Listener] = {}
         self.lost: str | None = None  # why the session ended
-        self.in_flight: set[bytes] = set()  # requests that have begun and not ended
+        self.in_flight: set[bytes] = set()  # ids of network requests
 
     def on(self, event: str, listener: Listener) -> None:
-        """Call a listener for every such event that arrives while an answer is awaited."""
+        """Call a listener for each such event; it runs while a reply is awaited."""
         self.listeners[event] = listener
 
     def send(
         self, command: str, parameters: Parameters | None = None, *, until: float | None = None
     ) -> dict[str, Any]:
-        """Return the answer to a command, or raise `BrowserError`; `until` is on `monotonic()`."""
+        """Send a command and return its result; `until` is a deadline on `time.monotonic()`."""
         return self.answer(self.ask(command, parameters), until=until)
 
     def send_all(self, commands: Iterable[tuple[str, Parameters]]) -> list[dict[str, Any]]:
-        """Return the answers to commands that do not depend on each other."""
+        """Send independent commands at once and return their results."""
         return [self.answer(number) for number in [self.ask(*one) for one in commands]]
 
     def post(self, command: str, parameters: Parameters | None = None) -> None:
-        """Send a command and ignore its answer."""
+        """Send a command and ignore its result."""
         self._tools.write(command, parameters, self._id)
 
     def ask(self, command: str, parameters: Parameters | None = None) -> int:
@@ -100,7 +99,7 @@ class Session:
         until: float | None = None,
         unless: Callable[[], bool] = lambda: False,
     ) -> dict[str, Any]:
-        """Return the answer to an earlier `ask`; nothing as soon as `unless` holds."""
+        """Return the result of an earlier `ask`, or nothing once `unless` is true."""
         try:
             self.wait(lambda: number in self._tools.answers or unless(), until=until)
         finally:
@@ -112,17 +111,17 @@ class Session:
         return result
 
     def wait(self, done: Callable[[], bool], *, until: float | None = None) -> None:
-        """Pass on events until `done` holds."""
+        """Process messages until `done` is true."""
         while not done():
             if self.lost is not None:
                 raise BrowserGoneError(self.lost)
             if until is not None and time.monotonic() > until:
-                raise NoAnswerError("It takes too long.")
+                raise NoAnswerError("It took too long.")
             self._tools.receive(until)
 
 
 class DevTools:
-    """One connection to one browser; not thread-safe."""
+    """The connection to one browser; not thread-safe."""
 
     def __init__(self, commands: int, replies: int) -> None:
         self._commands, self._replies = commands, replies
@@ -130,23 +129,23 @@ class DevTools:
         self._poll.register(replies, select.POLLIN)
         self._last = 0
         self._sessions: dict[str | None, Session] = {}
-        self._parts: list[bytes] = []  # of a message that is not whole yet
+        self._parts: list[bytes] = []  # of an incomplete message
         self._messages: deque[bytes] = deque()
         self.awaited: set[int] = set()
         self.answers: dict[int, dict[str, Any]] = {}
-        self._attached: dict[str, str] = {}  # new tabs with the ids of their sessions
-        self.on_silence: Callable[[], None] | None = None  # called while nothing arrives for long
-        self.identity: Parameters = {"userAgent": ""}  # of the browser, as pages see it
+        self._attached: dict[str, str] = {}  # session ids of new tabs
+        self.on_silence: Callable[[], None] | None = None  # called if nothing arrives for a while
+        self.identity: Parameters = {"userAgent": ""}  # user agent that pages see
         self.browser = self.session(None)
         self.browser.on("Target.attachedToTarget", self._note_tab)
 
     @property
     def connected(self) -> bool:
-        """Return whether the browser was there at the last command."""
+        """Return whether the browser was still connected at the last command."""
         return self.browser.lost is None
 
     def session(self, session_id: str | None) -> Session:
-        """Return the session with an id of the browser; None is the browser itself."""
+        """Return the session with this id; None is the browser itself."""
         if session_id not in self._sessions:
             session = self._sessions[session_id] = Session(self, session_id)
             session.on("Inspector.targetCrashed", lambda _: self._lose(session_id, "It crashed."))
@@ -154,16 +153,16 @@ class DevTools:
         return self._sessions[session_id]
 
     def start(self, *, until: float) -> None:
-        """Make every new tab wait until it is set up, and ask for the version."""
+        """Pause every new tab until it is set up, and query the version."""
         new_tabs = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
         self.browser.send("Target.setAutoAttach", new_tabs, until=until)
         version = self.browser.send("Browser.getVersion", until=until)
         self.identity = _identity(version["userAgent"])
 
     def new_tab(self, context: str, size: tuple[int, int] = (1280, 720)) -> tuple[str, Session]:
-        """Open a tab that waits for `Runtime.runIfWaitingForDebugger`; return id and session."""
-        # The browser believes the pointer to be at (0, 0) of the screen and sends pages its events,
-        # so the window does not cover that point.
+        """Open a tab, paused until `Runtime.runIfWaitingForDebugger`; return id and session."""
+        # The browser assumes the pointer at (0, 0) of the screen and sends its events to pages, so
+        # the window must not cover that point.
         width, height = size
         place = {"left": 32, "top": 32, "width": width, "height": height, "newWindow": True}
         blank = {"url": "about:blank", "browserContextId": context, **place}
@@ -172,14 +171,14 @@ class DevTools:
         return target, self.session(self._attached.pop(target))
 
     def close(self) -> None:
-        """Close both pipes, upon which the browser ends."""
+        """Close both pipes, which makes the browser exit."""
         self.browser.lost = self.browser.lost or "It was closed."
         for end in (self._commands, self._replies):
             with suppress(OSError):
                 os.close(end)
 
     def write(self, command: str, parameters: Parameters | None, session_id: str | None) -> int:
-        """Send a command and return its number."""
+        """Write a command and return its number."""
         if self.browser.lost is not None:
             raise BrowserGoneError(self.browser.lost)
         self._last += 1
@@ -195,7 +194,7 @@ class DevTools:
         return self._last
 
     def receive(self, until: float | None) -> None:
-        """Wait for one message and pass it on."""
+        """Wait for one message and process it."""
         while not self._messages:
             self._read(until)
         message = self._messages.popleft()
@@ -230,7 +229,7 @@ class DevTools:
                 self.on_silence()
                 return
         elif left is not None and not self._poll.poll(left * 1000):
-            raise NoAnswerError("It takes too long.")
+            raise NoAnswerError("It took too long.")
         try:
             chunk = os.read(self._replies, _CHUNK)
         except OSError as error:
@@ -252,8 +251,8 @@ class DevTools:
     def _note_tab(self, event: dict[str, Any]) -> None:
         target = event["targetInfo"]["targetId"]
         if event["targetInfo"].get("openerId"):
-            # A page opened it and waits for it. Its requests stay unanswered. It has to run before
-            # it can be closed, or the page may wait for ever.
+            # A popup, whose opener waits for it. It has to run before it can be closed, or the
+            # opener may wait forever. Its requests are never answered.
             opened = self.session(event["sessionId"])
             opened.post("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
             opened.post("Runtime.runIfWaitingForDebugger")
@@ -271,7 +270,7 @@ class DevTools:
 
 
 def _identity(user_agent: str) -> Parameters:
-    """Return the user agent of a browser with a window, as DevTools takes it."""
+    """Return the user agent of a browser with a window, as DevTools parameters."""
     found = re.search(r"Chrome/(\d+)", user_agent)
     major = found[1] if found else "0"
     system = re.search(r"\(([^;)]+)", user_agent)

@@ -1,4 +1,4 @@
-"""The requests of a page: its own document, the files of its own folder, and frozen copies."""
+"""Request interception: a page gets its document, files of its folder and frozen copies."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
-from uiproof.browser.foreign import SVG, WebLog, kind_of, still_svg
+from uiproof.browser.foreign import SVG, WebLog, kind_of, still_svg, without_wrong_hashes
 from uiproof.browser.source import PageSource
 
 if TYPE_CHECKING:
     from uiproof.browser.devtools import Session
-    from uiproof.browser.foreign import Copy, WebCopies
+    from uiproof.web import FrozenWeb
 
 MAX_ASSET_BYTES = 32 * 1024 * 1024
 
-# The document may run its scripts, but opens no windows, shows no dialogs, starts no downloads and
-# submits no forms; and it has no workers, which would have a clock of their own. A page on disk may
-# use addresses without encryption, which a page with this origin may not: they are upgraded.
+# The document may run scripts, but not open windows, show dialogs, start downloads or submit forms.
+# Workers are refused because their clock cannot be controlled. Plain HTTP is upgraded: a page on
+# disk may use it, a page with an https origin may not.
 _NO_WORKERS = "worker-src 'none'; upgrade-insecure-requests"
 DOCUMENT_POLICY = f"sandbox allow-scripts allow-same-origin; {_NO_WORKERS}"
-# A page that is acted on may also submit forms and begin downloads: both are intercepted here.
+# A page on a stage may also submit forms and start downloads; both are intercepted.
 STAGE_POLICY = f"sandbox allow-scripts allow-same-origin allow-forms allow-downloads; {_NO_WORKERS}"
-MAX_DOCUMENTS = 20  # that one page may navigate to
-MAX_ADDRESS = 300  # characters of an address that are recorded
+MAX_DOCUMENTS = 20  # navigations of one page
+MAX_ADDRESS = 300  # characters of a URL that are recorded
+MAX_URL = 8_192  # characters of a URL that is looked up
 LAST_MODIFIED = "Tue, 18 Mar 2025 10:24:37 GMT"
 _SHARED_SITE = "pages.com"
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 class Request:
-    """A request that the browser holds back until it is fulfilled or refused."""
+    """An intercepted request, paused until it is fulfilled or refused."""
 
     def __init__(self, session: Session, event: dict[str, Any], *, main_frame: str) -> None:
         self._session, self._event = session, event
@@ -41,31 +42,19 @@ class Request:
         self.method: str = event["request"]["method"]
         self.body: str = event["request"].get("postData", "")
         self.kind = kind_of(event["resourceType"], self.url)
-        # Whether it would become a document: that of the page itself, or of a frame.
-        self.is_document = event["resourceType"] == "Document"
+        self.is_document = event["resourceType"] == "Document"  # of the page or of a frame
         self.is_for_the_page = self.is_document and event.get("frameId") == main_frame
 
     def fulfill(self, body: bytes, headers: Mapping[str, str], status: int = 200) -> None:
-        """Answer with content."""
-        length = {"content-length": str(len(body))}
-        self._fulfill(b64encode(body).decode(), {**headers, **length}, status)
-
-    def fulfill_copy(self, copy: Copy, headers: Mapping[str, str]) -> None:
-        """Answer with a copy of the frozen web, which every origin may use."""
-        answer = copy.answer
-        shared = {"access-control-allow-origin": "*", **answer.headers}
-        length = {"content-length": str(len(answer.body))}
-        self._fulfill(copy.body, {**shared, **headers, **length}, answer.status)
-
-    def _fulfill(self, body: str, headers: Mapping[str, str], status: int) -> None:
-        answer = {**headers, **self._cors_headers()}
+        """Respond with content."""
+        headers = {**headers, "content-length": str(len(body)), **self._cors_headers()}
         self._session.post(
             "Fetch.fulfillRequest",
             {
                 "requestId": self._event["requestId"],
                 "responseCode": status,
-                "responseHeaders": [{"name": name, "value": answer[name]} for name in answer],
-                "body": body,
+                "responseHeaders": [{"name": name, "value": headers[name]} for name in headers],
+                "body": b64encode(body).decode(),
             },
         )
 
@@ -76,9 +65,9 @@ class Request:
         self._session.post("Fetch.failRequest", refusal)
 
     def _cors_headers(self) -> Mapping[str, str]:
-        """Return what lets sandboxed frames, which have no origin, use the files of the page."""
-        asking = self._event["request"]["headers"]
-        origin = asking.get("Origin") or asking.get("origin")
+        """Return the headers that let sandboxed frames, whose origin is null, load page files."""
+        sent = self._event["request"]["headers"]
+        origin = sent.get("Origin") or sent.get("origin")
         own = urlsplit(self.url)
         if not origin or origin == f"{own.scheme}://{own.netloc}":
             return {}
@@ -86,16 +75,16 @@ class Request:
 
 
 class Guard:
-    """Answers the requests of one page, and writes down those that it refuses.
+    """Answer the requests of one page and record those that are refused.
 
-    Own files come from the folder of the page, those of other hosts from the frozen web. Pages that
-    share a tab are numbered, so that none gets the files of another from a cache.
+    Local files come from the folder of the page, foreign ones from the frozen web. Pages that share
+    a tab are numbered, so that no page gets a file of another one from a cache.
     """
 
     policy = DOCUMENT_POLICY
 
     def __init__(
-        self, source: PageSource, web: WebCopies | None = None, *, number: int | None = None
+        self, source: PageSource, web: FrozenWeb | None = None, *, number: int | None = None
     ) -> None:
         self._source = source
         self._web = web
@@ -103,9 +92,9 @@ class Guard:
         self._root = "/" if number is None else f"/{number}/"
         self.page_url = f"{self._origin}{self._root}index.html"
         self._served = False
-        self.log = WebLog()  # of requests to anywhere but the page's own folder
-        self.missing = 0  # files that the page's own folder does not have
-        self.left = False  # the page tried to become another page
+        self.log = WebLog()  # of foreign requests
+        self.missing = 0  # requested files that the page's folder does not have
+        self.left = False  # whether the page tried to navigate away
 
     def handle(self, request: Request) -> None:
         """Answer one intercepted request."""
@@ -113,7 +102,7 @@ class Guard:
         if request.is_for_the_page:
             self._navigate(request)
         elif not self._is_shown:
-            request.refuse()  # of the page that the tab has shown before
+            request.refuse()  # from the page that the tab showed before
         elif not self._is_own(url):
             self._answer_foreign(request)
         elif (found := self._asset(url.path)) is None:
@@ -123,37 +112,36 @@ class Guard:
             self._fulfill(request, *found)
 
     def flags(self) -> set[str]:
-        """Return the flags for what was refused so far."""
+        """Return the flags for requests refused so far."""
         raised = {"navigation_blocked": self.left, "files_missing": self.missing}
         return {flag for flag, is_raised in raised.items() if is_raised} | self.log.flags()
 
     @property
     def _is_shown(self) -> bool:
-        """Return whether the document of this page was served."""
+        """Return whether the document of this page has been served."""
         return self._served
 
     def _answer_foreign(self, request: Request) -> None:
-        """Answer from the frozen web; documents, and anything that sends something, are refused."""
+        """Answer from the frozen web; refuse documents and methods other than GET."""
         if request.is_document or request.method != "GET" or not _is_plain(request.url):
             self.log.add("refused", request.kind, request.url)
             request.refuse()
             return
-        copy = None if self._web is None else self._web.get(request.url)
-        if copy is None:
+        is_short = len(request.url) <= MAX_URL
+        answer = self._web.answer(request.url) if self._web and is_short else None
+        if answer is None:
             self.log.add("missing", request.kind, request.url)
             request.refuse()
             return
-        answer = copy.answer
-        self.log.add(
-            answer.source if answer.status < 400 else "missing",
-            request.kind,
-            request.url,
-            answer.note,
-        )
-        request.fulfill_copy(copy, self._headers(answer.content_type))
+        outcome = answer.source if answer.status < 400 else "missing"
+        self.log.add(outcome, request.kind, request.url, answer.note)
+        is_svg = answer.content_type.startswith(SVG)
+        shared = {"access-control-allow-origin": "*", **answer.headers}
+        headers = {**shared, **self._headers(answer.content_type)}
+        request.fulfill(still_svg(answer.body) if is_svg else answer.body, headers, answer.status)
 
     def _navigate(self, request: Request) -> None:
-        """Serve the page once; refuse to let it become another one."""
+        """Serve the page once, and refuse later navigations."""
         if self._served:
             self.left = True
             request.refuse(keep_page=True)
@@ -165,7 +153,7 @@ class Guard:
         charset = f"; charset={source.charset}" if source.charset else ""
         page = source.html
         if self._web is not None and b"integrity" in page.lower():
-            page, mismatch = self._web.loadable(page)
+            page, mismatch = without_wrong_hashes(page, self._web)
             if mismatch:
                 self.log.note_mismatch()
         request.fulfill(page, self._headers(f"text/html{charset}"))
@@ -177,7 +165,7 @@ class Guard:
         request.fulfill(content, self._headers(kind))
 
     def _asset(self, url_path: str) -> tuple[str, bytes] | None:
-        """Return name and content of the regular file inside the page's folder, if it has one."""
+        """Return name and content of a file in the page's folder; None if it may not be used."""
         path = self._source.own_file(unquote(url_path.removeprefix(self._root)).lstrip("/"))
         try:
             if path is None or path.stat().st_size > MAX_ASSET_BYTES:
@@ -190,7 +178,7 @@ class Guard:
         return f"{url.scheme}://{url.netloc}" == self._origin
 
     def _headers(self, content_type: str) -> dict[str, str]:
-        """Return the headers of every file, since a frame may show any of them as a document."""
+        """Return the headers of a response; a frame may show any file as a document."""
         return {
             "content-type": content_type,
             "content-security-policy": self.policy,
@@ -200,12 +188,11 @@ class Guard:
 
 
 def origin_of(source: PageSource, *, shared: bool = False) -> str:
-    """Return the made-up origin of a page, which looks ordinary and is always the same.
+    """Return the made-up origin of a page, which looks ordinary and is the same for every load.
 
-    It is a digest of the page's text, or of the reference that the page is compared with, so no
-    page can be written that knows its own origin and behaves differently there. Random numbers
-    follow from it. Pages that share a tab are hosts of one site: the browser starts a process for
-    every new site.
+    It is derived from a digest of the page, or of the reference that the page is compared with, so
+    a page cannot be written to recognise it. It also seeds random numbers. Pages that share a tab
+    are hosts of one site, because the browser starts a process for every new site.
     """
     digest = hashlib.sha256(b"origin:" + (source.seed or source.html)).digest()
     syllables = (_CONSONANTS[byte % 14] + _VOWELS[byte // 14 % 5] for byte in digest[:8])
@@ -214,7 +201,7 @@ def origin_of(source: PageSource, *, shared: bool = False) -> str:
 
 
 def _is_plain(address: str) -> bool:
-    """Return whether an address has neither credentials nor a port: none that pages load has."""
+    """Return whether a URL is https without credentials or a port."""
     try:
         url = urlsplit(address)
         port = url.port
@@ -224,18 +211,18 @@ def _is_plain(address: str) -> bool:
 
 
 class StageGuard(Guard):
-    """Lets a page navigate within its own folder, and records where it goes."""
+    """Let a page navigate within its folder, and record its navigations."""
 
     policy = STAGE_POLICY
 
-    def __init__(self, source: PageSource, web: WebCopies | None = None) -> None:
+    def __init__(self, source: PageSource, web: FrozenWeb | None = None) -> None:
         super().__init__(source, web)
-        if source.path is not None:  # its links to itself are links to this name
+        if source.path is not None:  # the page links to itself by this name
             self.page_url = f"{self._origin}{self._root}{quote(source.path.name)}"
-        self.navigations: list[str] = []  # addresses that the page went to or wanted to go to
-        self.documents = 0  # that were shown
-        self.answered = 0  # requests
-        self.loading = False  # whether a document is on its way
+        self.navigations: list[str] = []  # URLs, including refused ones
+        self.documents = 0  # documents shown
+        self.answered = 0  # requests answered
+        self.loading = False  # whether a document is being loaded
         self.scripts_off = False
         self._shown = source
 
@@ -245,11 +232,11 @@ class StageGuard(Guard):
         super().handle(request)
 
     def flags(self) -> set[str]:
-        """Return the flags for what was refused so far."""
+        """Return the flags for requests refused so far."""
         return super().flags() | ({"scripts_off"} if self.scripts_off else set())
 
     def short(self, address: str) -> str:
-        """Return an address as the page would write it: relative within the page's own folder."""
+        """Return a URL as the page would write it, relative if it is in the page's folder."""
         return address.removeprefix(f"{self._origin}{self._root}")[:MAX_ADDRESS] or "./"
 
     @property
@@ -273,9 +260,9 @@ class StageGuard(Guard):
             self._fulfill(request, *found)
 
     def _refuse(self, request: Request) -> None:
-        """Keep the page; one that leaves before it is loaded is shown again without scripts.
+        """Keep the page; if it leaves before it has loaded, show it again without scripts.
 
-        A navigation stops the loading even if it is refused, and the rest cannot be shown.
+        A navigation stops the loading even if it is refused, so the rest would be missing.
         """
         self.left = True
         if self.loading and not self.scripts_off:
@@ -287,7 +274,7 @@ class StageGuard(Guard):
             request.refuse(keep_page=True)
 
     def _document(self, address: str) -> PageSource | tuple[str, bytes] | None:
-        """Return the page, or another file, of the own folder that an address means."""
+        """Return the page or other file of the page's folder that a URL names."""
         url = urlsplit(address)
         if not self._is_own(url):
             return None

@@ -1,4 +1,4 @@
-"""Acting on a live page as a person would: mouse, keyboard, and the acts made of them."""
+"""Input to a live page: mouse, keyboard, and the actions made of them."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ DEFAULT_TEXTS = {
     "range": "75",
 }
 DEFAULT_TEXT = "Hello"
-LONGEST_TYPED = 500  # characters; what is longer is inserted in one go
+LONGEST_TYPED = 500  # characters; the rest is inserted at once
 
-_DRAG_SECONDS = 2.0  # until the browser has reported what is dragged
-_FAR = 1_000_000  # pixels: beyond the end of any page
+_DRAG_SECONDS = 2.0  # to wait until the browser reports what is dragged
+_FAR = 1_000_000  # pixels, beyond the end of any page
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 _DIRECTIONS = {"right": (1, 0), "left": (-1, 0), "down": (0, 1), "up": (0, -1)}
 
 _MODIFIERS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
-_KEY_CODES = {  # of the keys that have a name; Enter alone writes something
+_KEY_CODES = {  # of named keys; of these, only Enter writes a character
     **{"Backspace": 8, "Tab": 9, "Enter": 13, "Shift": 16, "Control": 17, "Alt": 18, "Meta": 91},
     **{"Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36},
     **{"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40},
     **{"Insert": 45, "Delete": 46},
     **{f"F{number}": 111 + number for number in range(1, 13)},
 }
-# Signs of a US keyboard: the key that writes them, plain and with Shift.
+# Keys of a US keyboard with the characters that they write, plain and with Shift.
 _SIGNS = {
     "Backquote": (192, "`~"),
     "Minus": (189, "-_"),
@@ -57,7 +57,7 @@ _SIGNS = {
     "Space": (32, " "),
     **{f"Digit{digit}": (48 + digit, f"{digit}{sign}") for digit, sign in enumerate(")!@#$%^&*(")},
 }
-# Names of keys as people write them, in lower case.
+# Other names of keys, in lower case.
 _KEY_NAMES = {
     **{name.lower(): name for name in (*_KEY_CODES, "Space")},
     **{way: f"Arrow{way.title()}" for way in _DIRECTIONS},
@@ -67,11 +67,11 @@ _KEY_NAMES = {
 
 
 class Mouse:
-    """A pointer with a left button and a wheel; it is nowhere until it is first moved."""
+    """A pointer with a left button and a wheel; it sends no events until it is first moved."""
 
     def __init__(self, session: Session, drags: Callable[[], bool]) -> None:
         self._session = session
-        self._drags = drags  # whether the page began to drag something itself
+        self._drags = drags  # whether the page started a drag operation
         self._at = (0.0, 0.0)
         self._pressed = False
         self._dragged: dict[str, Any] | None = None  # as the browser reported it
@@ -110,7 +110,7 @@ class Mouse:
         self._session.send("Input.setInterceptDrags", {"enabled": False})
 
     def wheel(self, dx: float, dy: float) -> None:
-        """Turn the wheel where the pointer is."""
+        """Turn the wheel at the pointer's position."""
         self._send("mouseWheel", *self._at, deltaX=dx, deltaY=dy)
 
     def _send(self, kind: str, x: float, y: float, **more: Any) -> None:
@@ -148,7 +148,7 @@ class Keyboard:
         return True
 
     def type(self, text: str) -> None:
-        """Write a text one key after the other; a character without a key is inserted."""
+        """Type text key by key; insert characters that have no key."""
         for character in text:
             if describe_key(character) is None:
                 self.insert(character)
@@ -156,12 +156,12 @@ class Keyboard:
                 self.press(character)
 
     def insert(self, text: str) -> None:
-        """Insert a text without keys."""
+        """Insert text without key events."""
         self._session.send("Input.insertText", {"text": text})
 
     def _down(self, key: Parameters) -> None:
         self._modifiers |= _MODIFIERS.get(key["key"], 0)
-        # With a modifier other than Shift, a key is a command and writes nothing.
+        # With a modifier other than Shift, a key is a shortcut and writes nothing.
         text = "" if self._modifiers & ~_MODIFIERS["Shift"] else key["text"]
         written = {"text": text, "unmodifiedText": text} if text else {"text": ""}
         self._send("keyDown" if text else "rawKeyDown", {**key, **written})
@@ -176,9 +176,9 @@ class Keyboard:
 
 
 def describe_key(key: str) -> Parameters | None:
-    """Return the fields of a key event for a key: a name such as `Enter`, or a character.
+    """Return the key event fields of a named key, such as `Enter`, or of a character.
 
-    None for a name or character that no key of a US keyboard has.
+    Return None if a US keyboard has no such key.
     """
     key = {"Space": " ", "\n": "Enter", "\r": "Enter"}.get(key, key)
     text = key
@@ -196,7 +196,7 @@ def describe_key(key: str) -> Parameters | None:
 
 
 class Actor:
-    """Carries out acts on the elements of one page."""
+    """Perform actions on the elements of one page."""
 
     def __init__(
         self,
@@ -210,11 +210,11 @@ class Actor:
         self._mouse, self._keyboard = mouse, keyboard
         self._run = run
         self._settle = settle
-        self._hold = hold  # lets as much time pass as a finger stays on a button
+        self._hold = hold  # waits for the time between pressing and releasing a button
         self._viewport = viewport
 
     def act(self, element: Element | tuple[float, float], action: Action) -> str | None:
-        """Do one act; return None when it was done, else the reason why not."""
+        """Perform an action; return None if it was performed, or the reason why not."""
         acts: dict[ActionKind, Callable[[dict[str, Any], str | None], str | None]] = {
             "click": self._click,
             "hover": self._hover,
@@ -230,14 +230,14 @@ class Actor:
         return acts[action.kind](place, action.value)
 
     def reach(self, element: Element | tuple[float, float], kind: ActionKind) -> dict[str, Any]:
-        """Scroll to an element; return where a pointer reaches it, or the `problem`."""
+        """Scroll to an element; return where the pointer can reach it, or the `problem`."""
         if isinstance(element, Element):
             return self._reach(element.ref, kind)
         found: dict[str, Any] = self._run("reach", {"ref": 0, "point": element, "kind": kind})
         return found
 
     def _place(self, element: Element | tuple[float, float], kind: ActionKind) -> dict[str, Any]:
-        """Return where to act; keys need no pointer, so nothing can cover their element."""
+        """Return where to act; keys need no pointer, so their element may be covered."""
         if isinstance(element, Element):
             if kind == "key":
                 return {"ref": element.ref}
@@ -268,16 +268,16 @@ class Actor:
         self._hold()
         self._mouse.up()
         self._hold()
-        self._mouse.move(place["x"] + 1, place["y"])  # no hand stays quite still
+        self._mouse.move(place["x"] + 1, place["y"])  # as a hand would
         return None
 
     def _approach(self, place: dict[str, Any], kind: ActionKind) -> str | None:
-        """Move the pointer to an element, and after it if it moves away."""
+        """Move the pointer to an element, and follow it if it moves."""
         for _ in range(3):
             self._move_to(place)
             if not place.get("is_element"):
                 return None
-            # A menu that was open under the pointer may have closed, and moved everything.
+            # A menu under the pointer may have closed and shifted the layout.
             found = self._reach(place["ref"], kind)
             if problem := found.get("problem"):
                 return str(problem)
@@ -288,7 +288,7 @@ class Actor:
         return None
 
     def _move_to(self, place: dict[str, Any]) -> None:
-        """Move the pointer a little on the element before it rests, as a hand does."""
+        """Move the pointer across the element before it stops, as a hand does."""
         x, y = place["x"], place["y"]
         left, top, *_ = place.get("rect") or (x, y)
         for share in (0.5, 0.25, 0.1):
@@ -298,7 +298,7 @@ class Actor:
     def _hover(self, place: dict[str, Any], _: str | None) -> str | None:
         left, top, right, bottom = place["rect"]
         width, height = self._viewport
-        # From just outside, so that entering it is an event also if the pointer was on it.
+        # Start just outside, so that the pointer enters even if it was on the element before.
         beside = (
             (left - 3, place["y"]),
             (right + 3, place["y"]),
@@ -330,7 +330,7 @@ class Actor:
             self._keyboard.press("Backspace")
         for character in text[:LONGEST_TYPED]:
             self._keyboard.type(character)
-            self._hold()  # nobody presses the next key at the same moment
+            self._hold()
         if rest := text[LONGEST_TYPED:]:
             self._keyboard.insert(rest)
         self._field(0, "changed")
@@ -350,12 +350,12 @@ class Actor:
         return self._select_of_page(place, value)
 
     def _select_of_page(self, place: dict[str, Any], value: str | None) -> str | None:
-        """Open a list that the page made itself, and click the option."""
+        """Open a custom list and click the option."""
         before = self._field(place["ref"], "options", value)["refs"]
         self._click(place)
         self._settle()
         after = self._field(place["ref"], "options", value)
-        if "problem" in after:  # clicking already was the choice
+        if "problem" in after:  # the click itself made the choice
             return None
         for ref in [one for one in after["refs"] if one not in before] or after["refs"]:
             reached = self._reach(ref, "click")
@@ -375,7 +375,7 @@ class Actor:
             to_x, to_y = x + offset[0], y + offset[1]
         elif not slider:
             to_x, to_y = x + width / 2, y
-        else:  # it is taken by its handle
+        else:  # drag the handle
             margin = min(8.0, width / 4, height / 2)  # half of the handle
             if slider["upright"]:
                 low, room = bottom - margin, height - 2 * margin
@@ -400,13 +400,13 @@ class Actor:
             and len(_NUMBER.findall(value)) == 1
             and not re.search("left|right", value.lower())
         ):
-            offset = (0.0, offset[0] or offset[1])  # a number alone scrolls down
+            offset = (0.0, offset[0] or offset[1])  # a single number scrolls down
         self._mouse.move(moved.get("x", place["x"]), moved.get("y", place["y"]))
         self._mouse.wheel(*offset)
         return None
 
     def _key(self, place: dict[str, Any], value: str | None) -> str | None:
-        if "x" in place:  # a point: keys go to whatever a click there leaves with the focus
+        if "x" in place:  # a point: keys go to the element that a click there focuses
             self._click(place)
         elif problem := self._field(place["ref"], "focus").get("problem"):
             return str(problem)
@@ -417,7 +417,7 @@ class Actor:
 
 
 def parse_keys(value: str) -> list[str]:
-    """Return keys as the keyboard knows them: `ctrl+k` is `Control+k`, `down down` two presses.
+    """Return the keys to press: `ctrl+k` becomes `Control+k`, `down down` two presses.
 
     ```python
     parse_keys("esc")          # ["Escape"]
@@ -436,10 +436,10 @@ def parse_keys(value: str) -> list[str]:
 
 
 def parse_offset(value: str, size: tuple[float, float]) -> tuple[float, float] | None:
-    """Return how far to drag or scroll, in pixels; None where the words do not say.
+    """Return how far to drag or scroll, in pixels, or None if the text does not say.
 
-    Understood are `dx,dy`, a single number (to the right; `scroll` takes it as down), `left`,
-    `right`, `up`, `down` with or without a number, percentages of `size`, and `top` and `bottom`.
+    Accepts `dx,dy`, a single number (to the right; `scroll` takes it as down), `left`, `right`,
+    `up`, `down` with or without a number, percentages of `size`, and `top` and `bottom`.
 
     ```python
     parse_offset("30, -5", (200, 100))    # (30.0, -5.0)

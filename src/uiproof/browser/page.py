@@ -1,4 +1,4 @@
-"""A loaded page: pictures, measuring scripts, the places of its text, missing glyphs."""
+"""A loaded page: screenshots, measuring scripts, text positions, missing glyphs."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The screen that a page is shown on, and its limits of time, size and memory.
+    """The screen that a page is shown on, and limits of time, size and memory.
 
-    - `viewport`: the window in CSS pixels; `scale`: device pixels for each of them
-    - `dark`: whether the page is told that its reader prefers dark colours
-    - `load_seconds`: until its scripts are stopped and the page is taken as far as it came
-    - `step_seconds`: for every single command, for example a screenshot
-    - `max_width`, `max_height`, `max_pixels`: of the picture, in device pixels; the rest is cut
-      off, and flagged
-    - `memory_mb`: of any process of the browser; beyond it the process is ended
+    - `viewport`: the window in CSS pixels; `scale`: device pixels per CSS pixel
+    - `dark`: whether the page is told to prefer dark colours
+    - `load_seconds`: after this, scripts are stopped and the page is used as far as it has loaded
+    - `step_seconds`: timeout of a single command, for example a screenshot
+    - `max_width`, `max_height`, `max_pixels`: of the picture, in device pixels; larger pages are
+      cut off and flagged
+    - `memory_mb`: of a browser process; a larger one is killed
     """
 
     viewport: tuple[int, int] = (1280, 720)
@@ -47,39 +47,38 @@ class Limits:
     memory_mb: int = 2_000
 
 
-# Flags of pages that the browser could not show as they are. The machine may be at fault as well
-# as the page, so these results must not be cached.
+# Flags of failures that may be the machine's fault; results with them must not be cached.
 FAULT_FLAGS = frozenset({"crashed", "timeout", "load_timeout"})
 MISSING_GLYPHS = "missing_glyphs"
-WORLD = "uiproof"  # the isolated world of our scripts; pages cannot see it
+WORLD = "uiproof"  # the isolated world of our scripts, which pages cannot see
 _CAPTURE_ATTEMPTS = 4
 _COMMENT_LINE = re.compile(r"^ *//.*\n", re.MULTILINE)
 # Scripts that use `seen`, defined in seen.js.
 _LISTING = frozenset({"check", "inventory", "linger", "snapshot"})
 
 POOL = 4096  # colours that one pair of pictures can tell apart
-SHIFT = 50  # what each channel moves by between the two pictures of a pair
-MAX_PAIRS = 4  # pages with more than 4 x 4096 text elements lose the rest, and are flagged
+SHIFT = 50  # by which each channel changes between the two pictures of a pair
+MAX_PAIRS = 4  # more than 4 x 4096 text elements are cut off and flagged
 FIRST_SPARE = MAX_PAIRS * POOL  # the numbers of spare colours follow those of all pools
 SPARE_REDS = (30, 220)  # the red of spare colours in the first and in the second picture
 SPARE_START, SPARE_STEP = 2, 16  # their green and blue, the same in both: 2, 18, ... 242
 
-GLYPH_PACKAGES = {  # of Debian, with what they have glyphs for
+GLYPH_PACKAGES = {  # Debian packages and the scripts that they cover
     "fonts-noto-cjk": "Chinese, Japanese, Korean",
     "fonts-noto-color-emoji": "emoji",
     "fonts-noto-core": "other scripts",
 }
-_FIRST_RARE = "\u0250"  # every font with Latin letters has the characters before
-_MAX_GLYPHS = 500  # characters that are looked up for one page
+_FIRST_RARE = "\u0250"  # every Latin font has the characters before this one
+_MAX_GLYPHS = 500  # characters looked up per page
 _NOT_DRAWN = frozenset("ZC")  # categories: blanks, controls, private and unassigned characters
 _MARKS = frozenset({"Mn", "Me"})  # drawn on the character before them, or not at all
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-_known_glyphs: set[str] = set()  # characters that a font of this machine has
+_known_glyphs: set[str] = set()  # characters that an installed font has
 
 
 @cache
 def script(name: str) -> str:
-    """Return one of our scripts in `browser/js/`, without comments: these change no fingerprint."""
+    """Return a script of `browser/js/` without comments, which must not change the fingerprint."""
     text = (files("uiproof.browser") / "js" / f"{name}.js").read_text("utf-8")
     text = _COMMENT_LINE.sub("", text)
     return f"((seen) => {text})({script('seen')})" if name in _LISTING else text
@@ -87,20 +86,18 @@ def script(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fleeting:
-    """The parts of a page that soon are gone."""
+    """The parts of a page that soon disappear."""
 
-    texts: frozenset[int] = frozenset()  # by their index in the inventory
-    boxes: tuple[tuple[float, float, float, float], ...] = ()  # of the elements that go with them
-    others: int = 0  # texts that come instead
+    texts: frozenset[int] = frozenset()  # indices in the inventory
+    boxes: tuple[tuple[float, float, float, float], ...] = ()  # of elements that disappear too
+    others: int = 0  # texts that replace them
 
 
 class LivePage:
-    """A loaded page whose own scripts no longer run.
+    """A loaded page whose own scripts have stopped.
 
-    `flags` names what was unusual: `load_timeout`, `cut_height`, `cut_width`, `navigation_blocked`,
-    `requests_blocked`, `incomplete`, `fonts_missing`, `integrity_mismatch`, `script_errors`,
-    `files_missing`, `left_document`, `crashed`, `timeout`, `scripts_off`, `text_cut`; see
-    `docs/rendering.md`. `web` says what it asked of other hosts.
+    `flags` names anything unusual, for example `load_timeout` or `cut_height`; see
+    `docs/rendering.md` for all of them. `web` logs requests to other hosts and script errors.
     """
 
     def __init__(
@@ -114,23 +111,23 @@ class LivePage:
         draw: Callable[[tuple[int, int] | None], None] = lambda _: None,
     ) -> None:
         self.flags: set[str] = set() if flags is None else flags
-        self.web = WebLog()  # the foreign addresses that it asked for, and its script errors
+        self.web = WebLog()
         self._session = session
         self._limits = limits
         self._watchdog = watchdog
         self._url = url
-        self._draw = draw  # makes room for pictures of a page that stands still
+        self._draw = draw  # sets the size of the drawing surface of a frozen page
         self._had_scripts = False
 
     # --- pictures
 
     def screenshot(self) -> bytes:
-        """Return the whole page as PNG, from the top left to the limits."""
+        """Return the whole page, within the limits, as PNG."""
         for attempt in range(_CAPTURE_ATTEMPTS):
             try:
                 return self._capture()
             except BrowserError as error:
-                # A busy browser refuses now and then, and does it when asked again.
+                # A busy browser sometimes fails to capture; trying again works.
                 if "Unable to capture" not in str(error) or attempt == _CAPTURE_ATTEMPTS - 1:
                     raise
                 time.sleep(0.1 * (attempt + 1))
@@ -153,11 +150,11 @@ class LivePage:
 
     @cached_property
     def size(self) -> tuple[int, int]:
-        """Return width and height of the whole page in CSS pixels, within the limits."""
+        """Return the width and height of the whole page in CSS pixels, within the limits."""
         return self._within_limits(self.run_script("page_size"))
 
     def forget_size(self) -> None:
-        """Measure the page again when its size is next needed."""
+        """Drop the cached size."""
         self.__dict__.pop("size", None)
 
     def _within_limits(self, found: dict[str, int]) -> tuple[int, int]:
@@ -176,19 +173,19 @@ class LivePage:
     # --- scripts
 
     def run_script(self, name: str, argument: Any = None) -> Any:
-        """Run one of our scripts in a world that the page's own scripts cannot touch.
+        """Run one of our scripts in an isolated world, which the page's scripts cannot touch.
 
-        The script is a function of one argument; its result, or promised result, must fit JSON.
+        The script is a function of one argument that returns JSON, or a promise of it.
         """
         return self.evaluate(f"({script(name)})({json.dumps(argument)})", name=name)
 
     def run_listing(self, name: str, argument: Any = None) -> Any:
-        """Run a script with a large, immediate result, which is transferred as one text."""
+        """Run a synchronous script with a large result, which is transferred as one string."""
         listed = f"JSON.stringify(({script(name)})({json.dumps(argument)}))"
         return json.loads(self.evaluate(listed, name=name))
 
     def evaluate(self, expression: str, *, name: str = "") -> Any:
-        """Return the value of a JavaScript expression in our own world."""
+        """Evaluate a JavaScript expression in our isolated world."""
         answer = self.send(
             "Runtime.evaluate",
             expression=expression,
@@ -200,7 +197,7 @@ class LivePage:
         return self._value(answer, name)
 
     def call(self, function: str, handles: list[str | None]) -> Any:
-        """Call a function of our own world with the objects of some handles."""
+        """Call a function in our isolated world with the objects of some handles."""
         answer = self.send(
             "Runtime.callFunctionOn",
             functionDeclaration=function,
@@ -211,13 +208,13 @@ class LivePage:
         return self._value(answer, "")
 
     def handle(self, expression: str, *, group: str, main: bool = False) -> str:
-        """Return a handle to an object of our own world, or of the page's with `main`."""
+        """Return a handle to an object of our isolated world, or of the page's with `main`."""
         world = {} if main else {"contextId": self._world}
         answer = self.send("Runtime.evaluate", expression=expression, objectGroup=group, **world)
         return str(answer["result"]["objectId"])
 
     def resolve(self, node: int, *, group: str) -> str | None:
-        """Return a handle, in our own world, to a node with an id of the browser."""
+        """Return a handle, in our isolated world, to a node; None if it was removed."""
         try:
             answer = self.send(
                 "DOM.resolveNode",
@@ -228,7 +225,7 @@ class LivePage:
         except BrowserError as error:
             if "node" not in str(error).lower():
                 raise
-            return None  # it was just removed
+            return None
         return str(answer["object"]["objectId"])
 
     def _value(self, answer: dict[str, Any], name: str) -> Any:
@@ -246,13 +243,13 @@ class LivePage:
 
     @property
     def is_itself(self) -> bool:
-        """Return whether the page still is the document that was served."""
-        # A page may rewrite the rest of its address (history.pushState) without leaving; whatever
-        # else would have this origin was refused by the guard.
+        """Return whether the page still is the served document."""
+        # history.pushState changes the URL, but not the origin, without leaving the document. The
+        # guard refuses every other document of this origin.
         return bool(urlsplit(self._frame["url"]).netloc == urlsplit(self._url).netloc)
 
     def freeze(self, *, scripts_running: bool) -> None:
-        """Stop the page's scripts for good, then all movement; the size stays from here on."""
+        """Stop the page's scripts permanently, then all movement, and fix its size."""
         self._had_scripts = scripts_running
         if scripts_running:
             self.send("Emulation.setScriptExecutionDisabled", value=True)
@@ -260,23 +257,37 @@ class LivePage:
         self.__dict__["size"] = self._within_limits(self.evaluate(both, name="freeze"))
 
     def fleeting(self) -> Fleeting:
-        """Return what of the inventory is gone when a reader waits or scrolls.
+        """Return the parts of the inventory that disappear when a reader acts, waits or scrolls.
 
-        The page's scripts run again for this: nothing can be measured after it.
+        This runs the page's scripts again, so nothing can be measured afterwards.
         """
         if not self._had_scripts:
             return Fleeting()
         try:
             self._draw(None)
             self.send("Emulation.setScriptExecutionDisabled", value=False)
-            found = self.run_script("linger")
+            self.run_script("linger", {"begins": True})
+            self._touch()
+            found = self.run_script("linger", {"begins": False})
         except (BrowserError, RenderError):
-            return Fleeting()  # it was shown properly up to now, which counts
+            return Fleeting()  # the page was shown properly before, which is what counts
         boxes = tuple((x, y, w, h) for x, y, w, h in found["boxes"])
         return Fleeting(frozenset(found["gone"]), boxes, found["others"])
 
+    def _touch(self) -> None:
+        """Send input that no reader can avoid: pointer and wheel movement, and a key."""
+        width, height = self._limits.viewport
+        self.send("Input.setIgnoreInputEvents", ignore=False)
+        middle = {"x": width / 2, "y": height / 2}
+        self.send("Input.dispatchMouseEvent", type="mouseMoved", **middle)
+        self.send("Input.dispatchMouseEvent", type="mouseWheel", deltaX=0, deltaY=1, **middle)
+        for kind in ("keyDown", "keyUp"):
+            self.send("Input.dispatchKeyEvent", type=kind, key="Shift", code="ShiftLeft")
+        # Move the pointer away from hover effects.
+        self.send("Input.dispatchMouseEvent", type="mouseMoved", x=width - 1, y=height - 1)
+
     def stop_scripts(self) -> None:
-        """Terminate any running script, also an endless loop."""
+        """Terminate any running script, even an endless loop."""
         self.send("Emulation.setScriptExecutionDisabled", value=True)
         self.send("Runtime.terminateExecution")
 
@@ -287,34 +298,34 @@ class LivePage:
 
     @cached_property
     def _world(self) -> int:
-        # The browser makes the page's own world, and runs our first scripts, when it is needed.
+        # Evaluating makes the browser create the main world, in which our init scripts run.
         self.send("Runtime.evaluate", expression="0")
         made = self.send("Page.createIsolatedWorld", frameId=self._frame["id"], worldName=WORLD)
         return int(made["executionContextId"])
 
     def send(self, command: str, **parameters: Any) -> dict[str, Any]:
-        """Send a command of the DevTools protocol, within the time limit of a step."""
+        """Send a DevTools command, with the timeout of a step."""
         with self._watchdog.limit(self._limits.step_seconds):
             return self._session.send(command, parameters)
 
 
 @dataclass(frozen=True, slots=True)
 class TextNode:
-    """A piece of text of the page, and the number of the colour that it was given."""
+    """A text node and the number of the colour that it was given."""
 
     text: str
-    color_number: int | None  # None: it has no colour of its own and cannot be found
-    listed_as: int | None = None  # its index among the inventory's texts; None: not listed
+    color_number: int | None  # None if it could not be recoloured, and so cannot be found
+    listed_as: int | None = None  # its index among the inventory's texts
 
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """The place and the given colour of a text of the inventory.
+    """The position and the given colour of a text of the inventory.
 
-    A text that is not a text node has no lines: the browser does not report them.
+    The browser reports lines only for text nodes.
     """
 
-    color_number: int  # from `FIRST_SPARE` on it is a spare colour
+    color_number: int  # a spare colour from `FIRST_SPARE` on
     kind: Literal["node", "pseudo", "element"]
     font_size: float
     lines: tuple[tuple[float, float, float, float], ...]  # x, y, width, height in page pixels
@@ -322,20 +333,20 @@ class TextPlace:
 
 @dataclass(frozen=True, slots=True)
 class TextCapture:
-    """Pairs of PNG pictures with known text colours; pair k holds colour numbers from k * POOL.
+    """Pairs of PNG pictures with known text colours; pair k has colour numbers from k * POOL on.
 
     Spare colours are in the first pair.
     """
 
     nodes: tuple[TextNode, ...]
     pairs: tuple[tuple[bytes, bytes], ...]
-    places: tuple[TextPlace, ...] = ()  # one for each text of the inventory that was taken before
+    places: tuple[TextPlace, ...] = ()  # one for each text of the inventory
 
 
 def capture_text(page: LivePage) -> TextCapture:
-    """Recolour the text of a page twice and take a picture each time, to find text without OCR.
+    """Recolour the text of a page twice and photograph it each time, to find text without OCR.
 
-    The page keeps the last colours: take its ordinary screenshot and its inventory before.
+    The page keeps the colours: take its ordinary screenshot and its inventory first.
     """
     found = page.run_listing("recolor", {"offset": 0, "group": 0, "list": True})
     nodes = tuple(
@@ -362,10 +373,10 @@ def capture_text(page: LivePage) -> TextCapture:
 
 
 def missing_glyphs(run_script: Callable[[str, Any], Any], texts: Iterable[str]) -> str:
-    """Return the characters of texts for which neither this machine nor the page has a font.
+    """Return the characters of texts that no font of this machine or of the page has.
 
-    They are drawn as boxes that all look the same, so pictures of different texts look the same.
-    `run_script` is that of the page.
+    All of them are drawn as the same box, so different texts look the same. `run_script` is that
+    of the page.
     """
     found = (one for text in texts for one in text if one >= _FIRST_RARE)
     asked = [one for one in dict.fromkeys(found) if one not in _known_glyphs and _is_drawn(one)]

@@ -1,4 +1,4 @@
-"""A running Chromium: its process, the connection to it, and the watchdog that ends it."""
+"""A running Chromium: its process, its connection and its watchdog."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from uiproof.browser.chromium import (
 )
 from uiproof.browser.devtools import BrowserError, DevTools
 from uiproof.errors import MissingDependencyError
-from uiproof.process_tree import ProcessTree, kill_tree, resident_mb
+from uiproof.process_tree import kill_tree, known_descendants, resident_mb
 from uiproof.scratch import ScratchFolder
 
 _START_SECONDS = 60
 _END_SECONDS = 3
 _WATCH_SECONDS = 0.25
-_STDERR_BYTES = 4_096  # that are kept
-# Processes of the browser share pictures in memory where there is enough, else in files, which cost
-# a tenth more. Containers often have 64 MB.
+_STDERR_BYTES = 4_096  # bytes kept
+# Browser processes exchange pictures through shared memory if there is enough, otherwise through
+# files, which cost a tenth more. Containers often have 64 MB.
 _SHARED_MEMORY = Path("/dev/shm")
 _ENOUGH_BYTES = 2_000_000_000
 
 
 class RunningBrowser:
-    """A headless Chromium that is driven over pipes; `close` leaves nothing of it behind."""
+    """A headless Chromium driven over pipes; `close` leaves no process or file behind."""
 
     def __init__(self, memory_mb: int) -> None:
         chromium = find_chromium()
@@ -68,16 +68,16 @@ class RunningBrowser:
 
     @property
     def alive(self) -> bool:
-        """Return whether the process runs and the connection stands."""
+        """Return whether the process is running and connected."""
         running = self._process is not None and self._process.poll() is None
         return running and self.tools.connected
 
     def close(self) -> None:
-        """End the browser with all its processes and remove its files."""
+        """Kill all processes of the browser and remove its files."""
         if self._watchdog is not None:
             self._watchdog.stop()
         if self._process is not None:
-            if self._kind == "chromium":  # it has files outside of its folder, and removes them
+            if self._kind == "chromium":  # it removes its files outside of our folder on exit
                 with suppress(BrowserError, subprocess.TimeoutExpired):
                     self.tools.browser.post("Browser.close")
                     self._process.wait(_END_SECONDS)
@@ -87,7 +87,7 @@ class RunningBrowser:
         self._scratch.remove()
 
     def _start(self, path: Path, commands: int, replies: int) -> subprocess.Popen[bytes]:
-        # The browser reads from descriptor 3 and writes to 4; a shell can put them there.
+        # The browser reads from descriptor 3 and writes to 4, which a shell can set up.
         shell = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh")
         profile = f"--user-data-dir={self._folder / 'profile'}"
         switches = (
@@ -97,10 +97,10 @@ class RunningBrowser:
             *self._confinement.switches,
             profile,
         )
-        # Whoever has a configuration of their own has chosen their fonts.
+        # A FONTCONFIG_FILE of the user overrides this one.
         fonts = {"FONTCONFIG_FILE": str(self._folder / "fonts.conf")}
         stderr, errors = os.pipe()
-        # Pages can make a browser write a lot: all of it is read, and only the end is kept.
+        # Pages can make a browser write a lot, so everything is read and only the end is kept.
         self._reader = threading.Thread(target=self._read_stderr, args=(stderr,), daemon=True)
         self._reader.start()
         try:
@@ -116,14 +116,14 @@ class RunningBrowser:
             os.close(errors)
 
     def _connect(self, chromium: Chromium) -> None:
-        """Open the connection; raise `MissingDependencyError` where the browser does not start."""
+        """Open the connection; raise `MissingDependencyError` if the browser does not start."""
         try:
             self.tools.start(until=time.monotonic() + _START_SECONDS)
         except BrowserError as error:
             raise MissingDependencyError(
                 f"{chromium.path} does not start: {self._last_line() or error}",
-                remedy="Install another browser, or name one in UIPROOF_CHROMIUM. If it says that "
-                "there is no usable sandbox, allow user namespaces to this user, or run as root.",
+                remedy="Install another browser or set UIPROOF_CHROMIUM. If it says that there is "
+                "no usable sandbox, allow user namespaces for this user, or run as root.",
             ) from error
 
     def _read_stderr(self, stderr: int) -> None:
@@ -138,11 +138,11 @@ class RunningBrowser:
 
 
 class Watchdog:
-    """A thread that ends a browser that takes too long or too much memory.
+    """A thread that kills a browser that takes too long or too much memory.
 
-    - within `limit(seconds)` the browser is killed when the time is up, so that no call waits for
-      ever; `timed_out` says that this happened
-    - a process of the browser that holds more than `memory_mb` is killed; its page crashes
+    - within `limit(seconds)`, the browser is killed when the time is up, so no call waits forever;
+      `timed_out` tells that this happened
+    - a browser process that exceeds `memory_mb` is killed, which crashes its page
     """
 
     def __init__(self, pid: int, memory_mb: int) -> None:
@@ -155,7 +155,7 @@ class Watchdog:
 
     @contextmanager
     def limit(self, seconds: float) -> Iterator[None]:
-        """Allow the browser so many seconds for the block; an outer limit stays in force."""
+        """Limit the time that the block may take; an outer limit stays in force."""
         outer = self._deadline
         deadline = time.monotonic() + seconds
         self._deadline = deadline if outer is None else min(outer, deadline)
@@ -169,14 +169,13 @@ class Watchdog:
         self._stopped.set()
 
     def _watch(self) -> None:
-        processes = ProcessTree(self._pid)
         while not self._stopped.wait(_WATCH_SECONDS):
             deadline = self._deadline
             if deadline is not None and time.monotonic() > deadline:
                 self.timed_out = True
                 kill_tree(self._pid)
                 return
-            for pid in processes.members():
+            for pid in known_descendants(self._pid):
                 if resident_mb(pid) > self._memory_mb:
                     kill_tree(pid)
 
@@ -190,7 +189,7 @@ def _memory_switches() -> tuple[str, ...]:
 
 
 def _widen(pipe: int) -> None:
-    """Let a pipe hold a whole screenshot where the system has such pipes."""
+    """Enlarge a pipe so that it holds a whole screenshot, if the system can do that."""
     import fcntl
 
     with suppress(AttributeError, OSError):

@@ -1,4 +1,4 @@
-"""The renderer: hostile HTML in, a frozen page to photograph and measure, or a stage, out."""
+"""Open untrusted pages in Chromium: frozen, to photograph and measure them, or live on a stage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from uiproof.browser.devtools import BrowserError
-from uiproof.browser.foreign import WebCopies
 from uiproof.browser.page import Limits, LivePage
 from uiproof.browser.process import RunningBrowser
 from uiproof.browser.source import PageSource
@@ -22,17 +21,16 @@ if TYPE_CHECKING:
 
 _REFRESH = re.compile(rb"http-equiv(?=\s*=\s*[\"']?\s*refresh)", re.IGNORECASE)
 
-# A tab that shows page after page is replaced now and then, so that nothing can pile up in it.
-_PAGES_PER_TAB = 100
-_MOST_STILL_TABS = 4  # one for each screen; screenshots of many widths need many screens
+_PAGES_PER_TAB = 100  # a reused tab is replaced after this, so that nothing accumulates in it
+_MOST_STILL_TABS = 4  # reused tabs, one for each `Limits`
 
 
 class Renderer:
-    """A warm Chromium that opens pages one after the other, to look at them or to act on them.
+    """A warm Chromium that opens one page at a time, to look at it or to act on it.
 
-    It is started when it is first needed. Foreign addresses that pages load are answered from
-    `web`; without one, all are refused. A page that can run code gets a context of its own,
-    and a page that cannot (no scripts, no frames) a tab in which scripts are switched off.
+    The browser starts on first use. Requests to other hosts are answered from `web`; without it,
+    they are refused. A page that can run code gets a new browser context. A page that cannot (no
+    scripts, no frames) is shown in a reused tab with scripts disabled.
 
     ```python
     with Renderer() as renderer, renderer.open(PageSource.from_file(path)) as page:
@@ -45,11 +43,10 @@ class Renderer:
 
     def __init__(self, limits: Limits | None = None, *, web: FrozenWeb | None = None) -> None:
         self.limits = limits or Limits()
-        self._web = None if web is None else WebCopies(web)
+        self._web = web
         self._running: RunningBrowser | None = None
-        self._hung = False  # whether the last browser was ended because it took too long
-        # For pages without scripts, by their screens; the one that was used last comes last.
-        self._still_tabs: dict[Limits, Tab] = {}
+        self._hung = False  # whether the last browser was killed because it took too long
+        self._still_tabs: dict[Limits, Tab] = {}  # for pages without scripts; last used comes last
 
     def __enter__(self) -> Renderer:
         return self
@@ -59,8 +56,8 @@ class Renderer:
 
     @property
     def web_digest(self) -> str:
-        """Return the digest of the frozen web that answers foreign addresses."""
-        return "" if self._web is None else self._web.digest
+        """Return the digest of the frozen web."""
+        return self._web.digest if self._web else ""
 
     @property
     def pid(self) -> int | None:
@@ -69,11 +66,11 @@ class Renderer:
 
     @contextmanager
     def open(self, source: PageSource, limits: Limits | None = None) -> Iterator[LivePage]:
-        """Load a page, stop it, and yield it; it is gone after the `with` block.
+        """Load and freeze a page; it is closed after the `with` block.
 
-        `limits` may name another screen than that of the renderer.
-        A browser that dies or hangs is replaced and the page loaded again. A page that takes two
-        browsers down, or that leaves its document, is shown without scripts, and flagged.
+        `limits` overrides those of the renderer. A browser that dies or hangs is replaced and the
+        page is loaded again. A page that takes down two browsers, or navigates away, is shown
+        without scripts and flagged.
         """
         page, tab = self._load(source, limits or self.limits)
         try:
@@ -87,10 +84,10 @@ class Renderer:
 
     @contextmanager
     def stage(self, source: PageSource, viewport: tuple[int, int] | None = None) -> Iterator[Stage]:
-        """Load a page into a context of its own, to act on it; it is gone after the `with` block.
+        """Load a page into a new context, to act on it; it is closed after the `with` block.
 
-        `viewport` is the size of its window, else that of `limits`. A browser that dies or hangs
-        while the page is loaded is replaced once.
+        `viewport` overrides that of `limits`. A browser that dies or hangs while the page loads is
+        replaced once.
         """
         limits = replace(self.limits, viewport=viewport) if viewport else self.limits
         stage: Stage | None = None
@@ -98,7 +95,7 @@ class Renderer:
             try:
                 stage = self._stage(source, limits)
             except BrowserError:
-                # The browser may have died of anything: only a page that does it twice is at fault.
+                # A browser can die for any reason: blame the page only if it happens twice.
                 self.close()
                 stage = self._stage(source, limits)
             yield stage
@@ -109,7 +106,7 @@ class Renderer:
                 self._close(stage)
 
     def close(self) -> None:
-        """End the browser; a new one is started if the renderer is used again."""
+        """Stop the browser; it starts again if the renderer is used again."""
         self._still_tabs = {}
         browser, self._running = self._running, None
         if browser is not None:
@@ -139,17 +136,16 @@ class Renderer:
                 flag = "left_document"
                 break
             except BrowserError:
-                # The browser may have died of anything: only a page that does it twice is at fault.
                 flag = self._failure()
                 self.close()
-        # Without automatic refresh, which needs no scripts.
+        # Automatic refresh works without scripts, so it has to be removed.
         inert = replace(source, html=_REFRESH.sub(b"data-was-http-equiv", source.html))
         try:
             page, tab = self._attempt(inert, limits, scripts=False)
         except _LeftDocument as second:
             raise RenderError(
-                "The page leaves itself even without scripts.",
-                remedy="Look for automatic redirection in it.",
+                "The page navigates away even without scripts.",
+                remedy="Remove automatic redirects from it.",
             ) from second
         except BrowserError as second:
             raise self._as_render_error(second) from second
@@ -159,7 +155,7 @@ class Renderer:
     def _attempt(
         self, source: PageSource, limits: Limits, *, scripts: bool
     ) -> tuple[LivePage, Tab]:
-        """Load a page once, up to the point where it stands still."""
+        """Load and freeze a page, without retrying."""
         browser = self._browser()
         watchdog = browser.watchdog
         with watchdog.limit(2 * limits.load_seconds + limits.step_seconds):
@@ -172,12 +168,12 @@ class Renderer:
                     self._close(next(iter(self._still_tabs.values())))
             try:
                 page = tab.show(source)
-                # A navigation before everything is loaded stops the loading, even if refused.
+                # A navigation before the page has loaded stops the loading even if it is refused.
                 cut_short = scripts and {"load_timeout", "navigation_blocked"} <= page.flags
                 if cut_short or not page.is_itself:
                     raise _LeftDocument("The page replaced its document.")  # noqa: TRY301
             except BrowserError as error:
-                # A document that is just being replaced answers with many kinds of errors.
+                # A document that is being replaced can fail with any error.
                 is_sound = browser.alive and not tab.crashed and not watchdog.timed_out
                 self._close(tab)
                 if is_sound and tab.left:
@@ -191,7 +187,7 @@ class Renderer:
     # --- the browser
 
     def _browser(self) -> RunningBrowser:
-        """Return the browser, started or replaced as needed."""
+        """Return the running browser; start or replace it if necessary."""
         if self._running is not None and not self._running.alive:
             self.close()
         if self._running is None:
@@ -200,7 +196,7 @@ class Renderer:
         return self._running
 
     def _close(self, shown: Stage | Tab) -> None:
-        """Close a tab; a browser that cannot even do that is replaced."""
+        """Close a tab; if that fails, check whether the browser has to be replaced."""
         kept = {limits: tab for limits, tab in self._still_tabs.items() if tab is not shown}
         self._still_tabs = kept
         if self._running is None:
@@ -212,7 +208,7 @@ class Renderer:
             self._failure()
 
     def _failure(self) -> str:
-        """Return `timeout` or `crashed` after an error; a browser that died or hung is closed."""
+        """Return `timeout` or `crashed` after an error, and close a browser that died or hung."""
         browser = self._running
         if browser is not None and (browser.watchdog.timed_out or not browser.alive):
             self.close()
@@ -232,4 +228,4 @@ class Renderer:
 
 
 class _LeftDocument(RenderError):  # noqa: N818 - a private signal
-    """The page is no longer the document that was served."""
+    """The page is no longer the served document."""

@@ -1,4 +1,4 @@
-"""A page to render: its HTML, the folder of its own files, and a copy of both for later."""
+"""A page to render: its HTML and the folder with its files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from urllib.parse import unquote, urlsplit
 from uiproof.errors import InputError, PageTooLargeError
 
 _CHARSET_HINT = re.compile(rb"<meta[^>]+charset(?:\s*=\s*[\"']?\s*([\w.:-]+))?", re.IGNORECASE)
-# On a busy machine a browser takes a minute for a page of twice this size. A fixed limit gives the
-# same result on every machine, and at once.
+# On a busy machine, a browser takes a minute for a page of twice this size. A fixed limit gives the
+# same result on every machine.
 MAX_HTML_BYTES = 32 * 1024 * 1024
-# The kinds of files that pages consist of. Anything else in a folder (keys, settings, logs, data)
-# stays closed: a hostile page could show it in a report that is shared.
+# The file types that pages consist of. Other files in the folder (keys, settings, logs, data) are
+# not served: a hostile page could expose them in a shared report.
 _ASSET_SUFFIXES = frozenset(
     {
         *(".html", ".htm", ".xhtml", ".css", ".js", ".mjs", ".wasm", ".vtt"),
@@ -29,26 +29,25 @@ _ASSET_SUFFIXES = frozenset(
         *(".opus", ".wav", ".flac"),
     }
 )
-_HINT_WINDOW = 1024  # bytes in which a browser looks for a declared encoding
-# The encodings that browsers know, as Python calls them. Others that Python has (`idna`, `utf-7`,
-# `unicode_escape`) are not for pages, and some of them fail for certain bytes.
+_HINT_WINDOW = 1024  # bytes in which browsers look for a declared encoding
+# The encodings that browsers support, by their Python names. Other Python codecs (`idna`, `utf-7`,
+# `unicode_escape`) are not for pages, and some fail on certain bytes.
 _ENCODINGS = {
     **{name: name for name in ("utf-8", "cp866", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic")},
     **{name: name for name in (f"cp{number}" for number in (874, 932, 949, *range(1250, 1259)))},
     **{name: name for name in (f"iso8859-{n}" for n in (*range(2, 9), 10, 13, 14, 15, 16))},
     **{name: name for name in ("gb18030", "big5hkscs", "euc_jp", "iso2022_jp")},
-    # What browsers read as the larger set of the same family.
+    # Browsers decode these as a superset of the same family.
     **{"gb2312": "gb18030", "gbk": "gb18030", "big5": "big5hkscs", "shift_jis": "cp932"},
     **{"euc_kr": "cp949", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874"},
 }
-# Names that pages use for them and Python does not know.
+# Labels that browsers know and Python does not.
 _LABELS = {
     **{"x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp", "x-gbk": "gbk"},
     **{"gb_2312-80": "gbk", "windows-874": "cp874", "windows-949": "cp949", "x-x-big5": "big5"},
     **{"x-mac-cyrillic": "mac-cyrillic", "iso-8859-8-i": "iso8859-8", "x-cp1251": "cp1251"},
 }
-# Files of a page that are kept with it: those that its HTML names.
-_KEPT_BYTES = 16 * 1024 * 1024
+_KEPT_BYTES = 16 * 1024 * 1024  # of files that are saved with a page
 _KEPT_KINDS = ("image/", "font/", "text/css")
 _NAMED = re.compile(
     r"""(?:src|href|poster)\s*=\s*["']?([^"'\s>]+)|url\(\s*["']?([^"')]+)""", re.IGNORECASE
@@ -59,19 +58,19 @@ _NAMED = re.compile(
 class PageSource:
     """A page to render.
 
-    - `PageSource.from_file(path)`: a file; it may use the files of its own folder
-    - `PageSource.from_html(text)`: a string; it has no other files unless `folder` is given
+    - `PageSource.from_file(path)`: a file, which may use the other files of its folder
+    - `PageSource.from_html(text)`: a string, without other files unless `folder` is given
 
-    More than `MAX_HTML_BYTES` of HTML raise `PageTooLargeError`.
+    Raises `PageTooLargeError` for more than `MAX_HTML_BYTES` of HTML.
     """
 
     html: bytes
     folder: Path | None = None
-    charset: str | None = "utf-8"  # None lets the page say it
-    only: frozenset[str] | None = None  # the names of its files that it may use; None: all
-    withheld: Container[Path] = frozenset()  # files of its folder that it may not see
+    charset: str | None = "utf-8"  # None: as the page declares
+    only: frozenset[str] | None = None  # names of the files that it may use; None: all
+    withheld: Container[Path] = frozenset()  # files of its folder that it may not use
     path: Path | None = None  # the file that it was read from
-    trusted: bool = False  # whether it may use files of any kind, such as JSON; never hidden ones
+    trusted: bool = False  # whether it may use files of any type, such as JSON, but not hidden ones
     seed: bytes = b""  # of its origin and random numbers; its HTML if empty
     notes: tuple[str, ...] = ()  # flags from reading it, for its case
 
@@ -104,7 +103,7 @@ class PageSource:
 
     @property
     def text(self) -> str:
-        """Return the HTML as a string, for clean-up before rendering."""
+        """Return the HTML as a string."""
         return self.html.decode(self.charset or _declared_charset(self.html), "replace")
 
     def with_text(self, html: str) -> PageSource:
@@ -112,12 +111,11 @@ class PageSource:
         return replace(self, html=html.encode("utf-8", "replace"), charset="utf-8")
 
     def own_file(self, relative: str) -> Path | None:
-        """Return the regular file of its folder that a relative address means, if it may use it."""
+        """Return the file of its folder at a relative path; None if it may not be used."""
         if self.folder is None or "\0" in relative:
             return None
         try:
-            # Resolving follows symbolic links, so a link that leads outside is outside, and one to
-            # a hidden file is hidden.
+            # Resolving follows symbolic links, so links to outside or hidden files are refused.
             home = self.folder.resolve()
             path = (home / relative).resolve(strict=True)
             if not path.is_file() or not path.is_relative_to(home):
@@ -133,7 +131,7 @@ class PageSource:
 
     @cached_property
     def key(self) -> str:
-        """Return a digest of the HTML and of the files it may use, for caches of rendered pages."""
+        """Return a digest of the HTML and of the files it may use, as a cache key."""
         digest = hashlib.sha256(self.html)
         allowed = None if self.only is None else sorted(self.only)
         withheld: object = self.withheld
@@ -145,9 +143,9 @@ class PageSource:
 
 
 def keep_page(page: PageSource, target: Path) -> None:
-    """Write a page to `target`, and beside it the pictures, fonts and styles that it names.
+    """Save a page as `target`, with the pictures, fonts and style sheets that its HTML names.
 
-    Existing files stay: the page may be called like one of its pictures.
+    Existing files are not overwritten: the page may have the name of one of its pictures.
     """
     target.write_bytes(page.html)
     room = _KEPT_BYTES
@@ -155,7 +153,7 @@ def keep_page(page: PageSource, target: Path) -> None:
         place = target.parent / name
         try:
             content = path.read_bytes() if path.stat().st_size <= room else None
-        except OSError:  # gone, or not readable
+        except OSError:
             continue
         if content is None or place.exists() or _is_below_a_file(place):
             continue
@@ -165,7 +163,7 @@ def keep_page(page: PageSource, target: Path) -> None:
 
 
 def _is_below_a_file(place: Path) -> bool:
-    """Return whether a folder on the way has the name of a file, such as the page itself."""
+    """Return whether a parent of a path is a file, such as the page itself."""
     return any(folder.exists() and not folder.is_dir() for folder in place.parents)
 
 
@@ -188,9 +186,9 @@ def _named_files(page: PageSource) -> Iterator[tuple[Path, Path]]:
 
 
 def is_page_asset(relative: str) -> bool:
-    """Return whether a file below a page's folder may be a part of the page.
+    """Return whether a file below a page's folder may be served to the page.
 
-    The one rule for pages under test, reports and the studio: of a kind that pages consist of, and
+    Pages under test, reports and the studio share this rule: a file type that pages consist of,
     neither hidden nor in a hidden folder.
     """
     return PurePath(relative).suffix.lower() in _ASSET_SUFFIXES and not _is_hidden(relative)
@@ -206,12 +204,12 @@ def _check_size(size: int, path: Path | None) -> None:
         raise PageTooLargeError(
             f"{path or 'The page'} has {size / 2**20:.0f} MB of HTML, more than "
             f"{MAX_HTML_BYTES / 2**20:.0f} MB.",
-            remedy="Put pictures, styles and scripts into files of their own beside it.",
+            remedy="Move pictures, styles and scripts into separate files.",
         )
 
 
 def _charset_of(data: bytes) -> str | None:
-    """Return the charset of the HTTP header: UTF-8 if the bytes are, None if the page names one."""
+    """Return the charset for the HTTP header: UTF-8 if valid, None if the page declares one."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return None
     try:
@@ -222,7 +220,7 @@ def _charset_of(data: bytes) -> str | None:
 
 
 def _declared_charset(data: bytes) -> str:
-    """Return the encoding that a browser takes for bytes whose HTTP header names none."""
+    """Return the encoding that a browser uses without a charset in the HTTP header."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     hint = _CHARSET_HINT.search(data[:_HINT_WINDOW])
@@ -232,5 +230,5 @@ def _declared_charset(data: bytes) -> str:
     except LookupError:
         return "windows-1252"
     if name.startswith("utf-16"):
-        return "utf-8"  # a tag that could be read as ASCII was not written in UTF-16
+        return "utf-8"  # the tag was readable as ASCII, so the page is not UTF-16
     return _ENCODINGS.get(name, "windows-1252")

@@ -1,4 +1,4 @@
-"""A page that keeps running: act on it as a person would, and see what changes."""
+"""A live page: act on it with real input events, and observe what changes."""
 
 from __future__ import annotations
 
@@ -21,38 +21,36 @@ from uiproof.geometry import PixelBox
 
 if TYPE_CHECKING:
     from uiproof.browser.devtools import Session
-    from uiproof.browser.foreign import WebCopies, WebLog
+    from uiproof.browser.foreign import WebLog
     from uiproof.browser.process import RunningBrowser
     from uiproof.browser.source import PageSource
+    from uiproof.web import FrozenWeb
 
 MAX_ELEMENTS = 8_000  # in a snapshot
 
-# How long the page's own clock runs on after an act, in milliseconds: in steps, until nothing has
-# happened for a while. Where nothing at all has happened, a timer that is due gets longer.
+# How far the page's clock advances after an action, in milliseconds: until nothing has happened for
+# QUIET_MS, and if nothing has happened at all, until a timer due within LONGEST_WAIT_MS has fired.
 QUIET_MS = 500
-PRESS_MS = 80  # how long a button is pressed
 LONGEST_MS = 3_000
 LONGEST_WAIT_MS = 2_000
+PRESS_MS = 80  # between pressing and releasing a button
 
 MAX_EVENTS = 50  # of each kind
 MAX_EVENT_TEXT = 300  # characters
-
-# Elements whose listeners are looked up, for each costs a command. Only pages that should have had
-# one listener around all of them have more.
-MAX_HANDLING = 1_000
+MAX_HANDLING = 1_000  # elements whose listeners are looked up; each takes a command
 
 # Fields of an element that snapshot.js returns in their final form.
 _PLAIN_FIELDS = (
     *("ref", "parent", "tag", "id", "text", "label", "role", "type"),
     *("style", "state", "enabled", "attributes"),
 )
-# What the browser says when a script took longer than it may.
+# The browser's errors for a script that exceeded its timeout.
 _TERMINATED = re.compile("terminated|internal error", re.IGNORECASE)
 _BLOCKED_WINDOW = re.compile(r"Blocked opening '(.*)' in a new window")
 
 
 class Stage:
-    """A page whose scripts run, and that real input events reach.
+    """A page whose scripts keep running and that receives real input events.
 
     ```python
     with Renderer() as renderer, renderer.stage(PageSource.from_file(path)) as stage:
@@ -62,7 +60,7 @@ class Stage:
         changes(before, stage.snapshot()), stage.events(), stage.screenshot()
     ```
 
-    `flags` are those of `LivePage`, and `busy`: the page never came to rest. See
+    `flags` are those of `LivePage`, and `busy` for a page that never settles. See
     `docs/rendering.md` for what a page may do here.
     """
 
@@ -71,7 +69,7 @@ class Stage:
         browser: RunningBrowser,
         limits: Limits,
         source: PageSource,
-        web: WebCopies | None = None,
+        web: FrozenWeb | None = None,
     ) -> None:
         self.flags: set[str] = set()
         self._limits = limits
@@ -81,7 +79,7 @@ class Stage:
         self._last_ref = 0
         self._listeners = _Listeners()
         self._live: LivePage | None = None
-        self._shown = 0  # which of the page's documents `_live` is
+        self._shown = 0  # number of the document that `_live` belongs to
         self._tab = Tab(browser, limits, web, live=True)
         self._tab.handler = self._guard.handle
         self._tab.on_record = self._log.add_record
@@ -90,20 +88,20 @@ class Stage:
         self._log.listen_to(session)
         mouse = Mouse(session, lambda: bool(self._evaluate("uiproof.drags()")))
         self._actor = Actor(
-            mouse, Keyboard(session), self._run, self.settle, self._hold, limits.viewport
+            mouse, Keyboard(session), self.run_script, self.settle, self._hold, limits.viewport
         )
 
     @property
     def web(self) -> WebLog:
-        """Return the foreign addresses that the page asked for, and its script errors."""
+        """Return the log of requests to other hosts and of script errors."""
         return self._guard.log
 
     # --- looking
 
     def screenshot(self) -> bytes:
-        """Return the whole page as PNG: hovered, focused and scrolled as it is, without a caret."""
-        if self._run("still", {"frames": 1}):
-            self._run("still", {"frames": 2})  # the compositor may show an older frame at first
+        """Return the whole page as PNG, with its hover, focus and scroll state but no caret."""
+        if self.run_script("still", {"frames": 1}):
+            self.run_script("still", {"frames": 2})  # the compositor may still show an older frame
         self._evaluate("uiproof.posing(true)")
         try:
             return self._page().screenshot()
@@ -111,60 +109,60 @@ class Stage:
             self._evaluate("uiproof.posing(false)")
 
     def snapshot(self) -> Snapshot:
-        """Return every visible element, up to `MAX_ELEMENTS`."""
+        """Return the visible elements, up to `MAX_ELEMENTS`."""
         snapshot = self._snapshot()
-        if missing_glyphs(self._run, (element.text for element in snapshot.elements)):
+        if missing_glyphs(self.run_script, (element.text for element in snapshot.elements)):
             self.flags.add(MISSING_GLYPHS)
         return snapshot
 
     def find(self, selector: str) -> Element | None:
-        """Return the first element that a CSS selector matches; an invisible one has no area."""
+        """Return the first match of a CSS selector; an invisible element has no area."""
         return next(iter(self._snapshot(selector=selector).elements), None)
 
     def at(self, x: float, y: float) -> Element | None:
-        """Return the topmost element at a point of the whole page."""
+        """Return the topmost element at a point in page coordinates."""
         return next(iter(self._snapshot(point=[x, y]).elements), None)
 
     def events(self) -> Events:
-        """Return what happened since the last call, or since the page was loaded."""
+        """Return the events since the last call, or since the page loaded."""
         return self._log.take(self._evaluate("uiproof.flush().then(uiproof.take)"))
 
     def run_script(self, name: str, argument: Any = None) -> Any:
-        """Run one of our scripts in our own world of the document that is shown now."""
-        return self._run(name, argument)
+        """Run one of our scripts in the isolated world of the current document."""
+        return self._retry(lambda page: page.run_script(name, argument))
 
     # --- acting
 
     def reveal(self, element: Element | tuple[float, float]) -> None:
-        """Scroll an element into the window, as `act` does before it acts.
+        """Scroll an element into view, as `act` does first.
 
-        Fixed parts of the page stay with the window: a picture that is to be compared with one
-        after acting should be taken after this.
+        Fixed elements move with the window, so call this before taking a screenshot that is to be
+        compared with one after the action.
         """
         self._actor.reach(element, "hover")
         self.settle()
 
     def act(self, element: Element | tuple[float, float], action: Action) -> str | None:
-        """Do to an element what a person would; call `settle` next.
+        """Perform an action on an element; call `settle` next.
 
-        Return None when it was done, else the reason why not: `it is covered by <div …>`.
+        Return None if it was performed, or the reason why not: `it is covered by <div …>`.
         """
         with self._watchdog.limit(self._limits.step_seconds):
             return self._actor.act(element, action)
 
     def settle(self) -> None:
-        """Let the page's own clock run until nothing more happens, then end all movement."""
+        """Advance the page's clock until nothing more happens, then finish all animations."""
         self._settle(least=QUIET_MS)
         self.flags |= self._guard.flags()
 
     def close(self) -> None:
-        """Close the page and forget everything that was in it."""
+        """Close the page and delete its context."""
         self._tab.close()
 
     # --- loading and clock
 
     def load(self) -> None:
-        """Show the page and let it come to rest; called once, by the renderer."""
+        """Load the page and let it settle; called once, by the renderer."""
         until = time.monotonic() + self._limits.load_seconds
         self._tab.navigate(self._guard.page_url, until)
         self._wait_for_load()
@@ -176,7 +174,7 @@ class Stage:
         self._evaluate("uiproof.take()")
 
     def _settle(self, *, least: int) -> None:
-        # Ample: how far a restless page comes must not depend on how busy the machine is.
+        # Ample, so that the state of a busy page does not depend on the load of the machine.
         until = time.monotonic() + self._limits.step_seconds
         ran = quiet = 0
         something = False
@@ -188,7 +186,7 @@ class Stage:
                         with self._tab.clock_moving():
                             due = self._page().evaluate(f"uiproofClock.advance({STEP_MS})")
                         self._tab.wait_for_requests(until)
-                        moving = self._run("still", {"frames": 2})
+                        moving = self.run_script("still", {"frames": 2})
                 except BrowserError as error:
                     if not is_replaced(error):
                         raise
@@ -207,12 +205,12 @@ class Stage:
                     return
 
     def _hold(self) -> None:
-        """Let as much time pass as a finger stays on a button."""
+        """Advance the page's clock by the time between pressing and releasing a button."""
         with _endless_as_timeout():
             self._evaluate(f"uiproofClock.advance({PRESS_MS})")
 
     def _wait_for_load(self) -> None:
-        """Wait for a document that is on its way."""
+        """Wait for a document that is being loaded."""
         until = time.monotonic() + self._limits.load_seconds
         try:
             self._tab.session.wait(lambda: not self._guard.loading, until=until)
@@ -224,14 +222,14 @@ class Stage:
         self._guard.loading = False
 
     def _activity(self) -> tuple[int, ...]:
-        """Return numbers that change when anything happens on the page."""
+        """Return counters that change when anything happens on the page."""
         total = self._evaluate("uiproof.total()")
         return (total, self._guard.answered, self._tab.documents)
 
     # --- scripts
 
     def _page(self) -> LivePage:
-        """Return the document that is shown now."""
+        """Return the current document."""
         if self._live is None or self._shown != self._tab.documents:
             self._shown = self._tab.documents
             self._listeners = _Listeners()
@@ -245,15 +243,11 @@ class Stage:
         self._live.forget_size()
         return self._live
 
-    def _run(self, name: str, argument: Any = None) -> Any:
-        """Run one of our scripts in our own world of the document that is shown now."""
-        return self._retry(lambda page: page.run_script(name, argument))
-
     def _evaluate(self, expression: str) -> Any:
         return self._retry(lambda page: page.evaluate(expression))
 
     def _retry(self, ask: Callable[[LivePage], Any]) -> Any:
-        """Ask again where the page was just replaced by another one."""
+        """Try again if the document was replaced meanwhile."""
         for attempt in range(5):
             try:
                 return ask(self._page())
@@ -265,17 +259,10 @@ class Stage:
         raise AssertionError("unreachable")
 
     def _snapshot(self, selector: str | None = None, point: list[float] | None = None) -> Snapshot:
-        found = self._run(
-            "snapshot",
-            {
-                "most": MAX_ELEMENTS,
-                "after": self._last_ref,
-                "selector": selector,
-                "point": point,
-            },
-        )
+        wanted = {"most": MAX_ELEMENTS, "after": self._last_ref}
+        found = self.run_script("snapshot", {**wanted, "selector": selector, "point": point})
         self._last_ref = max(self._last_ref, found["last"])
-        # Where there are too many elements to list, there may be too many listeners as well.
+        # With too many elements to list, there may be too many listeners as well.
         listeners = {} if found["cut"] else self._listeners.by_ref(self._page())
         return Snapshot(
             elements=tuple(_element(one, listeners) for one in found["elements"]),
@@ -291,7 +278,7 @@ class Stage:
 
 @contextmanager
 def _endless_as_timeout() -> Iterator[None]:
-    """Raise `PageTimeoutError` where a timer of the page had to be stopped."""
+    """Raise `PageTimeoutError` if a timer of the page had to be terminated."""
     try:
         yield
     except BrowserError as error:
@@ -318,23 +305,23 @@ def _element(found: dict[str, Any], listeners: dict[int, tuple[str, ...]]) -> El
 
 
 class EventLog:
-    """The dialogs, windows, navigations, errors and downloads of a page until they are taken."""
+    """The dialogs, windows, navigations, errors and downloads of a page since the last `take`."""
 
     def __init__(self, guard: StageGuard) -> None:
         self._guard = guard
         self._noted: dict[str, list[str]] = defaultdict(list)
 
     def listen_to(self, session: Session) -> None:
-        """Record what the browser reports of a tab."""
+        """Record the events that the browser reports for a tab."""
         session.on("Page.downloadWillBegin", self._add_download)
         session.on("Page.fileChooserOpened", lambda _: self._add("dialogs", "file: "))
         session.on("Log.entryAdded", self._add_refusal)
         choosers = ("Page.setInterceptFileChooserDialog", {"enabled": True})
-        with suppress(BrowserError):  # older browsers refuse; then there is only no record
+        with suppress(BrowserError):  # older browsers refuse; then nothing is recorded
             session.send_all([("Log.enable", {}), choosers])
 
     def add_record(self, text: str) -> None:
-        """Add what our script in the page reports of dialogs, windows and errors."""
+        """Add a dialog, window or error that our script in the page reports."""
         try:
             kind, content = map(str, json.loads(text))
         except (ValueError, TypeError, RecursionError):
@@ -350,7 +337,7 @@ class EventLog:
             self._add("dialogs", f"{kind}: {content}")
 
     def take(self, mutations: dict[str, int]) -> Events:
-        """Return everything since the last call."""
+        """Return and clear the events since the last call."""
         noted = {kind: tuple(texts) for kind, texts in self._noted.items()}
         navigations = tuple(self._guard.navigations[:MAX_EVENTS])
         self._noted.clear()
@@ -361,7 +348,7 @@ class EventLog:
         self._add("downloads", self._guard.short(event["url"]))
 
     def _add_refusal(self, event: dict[str, Any]) -> None:
-        """Add a window that the sandbox of the page refused to open."""
+        """Add a window that the sandbox blocked."""
         if found := _BLOCKED_WINDOW.match(event["entry"].get("text", "")):
             self._add("windows", self._guard.short(found[1]))
 
@@ -371,21 +358,21 @@ class EventLog:
 
 
 class _Listeners:
-    """The listeners of one document, as the browser itself knows them: a page cannot hide any."""
+    """The event listeners of one document, from the browser, so that a page cannot hide any."""
 
-    # Numbers the elements; a document's listeners are its root's.
+    # Returns our numbers of elements; listeners of a document belong to its root element.
     _REFS = """(...nodes) => nodes.map((node) => {
       const element = node?.nodeType === Node.DOCUMENT_NODE ? node.documentElement : node;
       return element?.nodeType === Node.ELEMENT_NODE ? uiproof.refOf(element) : 0;
     })"""
     _GROUP = "uiproof-listeners"
-    _OURS = frozenset({"error", "unhandledrejection"})  # of steady.js, on the window
+    _OURS = frozenset({"error", "unhandledrejection"})  # added to the window by steady.js
 
     def __init__(self) -> None:
-        self._refs: dict[int, int] = {}  # the browser's id of a node -> ours, 0: none
+        self._refs: dict[int, int] = {}  # the browser's id of a node -> our number, or 0
 
     def by_ref(self, page: LivePage) -> dict[int, tuple[str, ...]]:
-        """Return the events that elements handle; those of document and window are <html>'s."""
+        """Return the events that elements handle; <html> has those of document and window."""
         handled: dict[int, set[str]] = defaultdict(set)
         for one in self._listeners_of(page, "document"):
             handled[one.get("backendNodeId", 0)].add(one["type"])
@@ -403,7 +390,7 @@ class _Listeners:
         return {ref: tuple(sorted(types)) for ref, types in found.items() if ref and types}
 
     def _listeners_of(self, page: LivePage, expression: str) -> list[dict[str, Any]]:
-        # Handles must be from the page's own world: the browser crashes on those from ours.
+        # The browser crashes on handles that are not from the main world.
         handle = page.handle(expression, group=self._GROUP, main=True)
         command = "DOMDebugger.getEventListeners"
         answer = page.send(command, objectId=handle, depth=-1, pierce=True)

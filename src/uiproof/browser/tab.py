@@ -1,4 +1,4 @@
-"""A browser context of its own with one tab, whose requests are all intercepted."""
+"""One tab in its own browser context, with every request intercepted."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from uiproof.browser.page import WORLD, Limits, LivePage, script
 
 if TYPE_CHECKING:
     from uiproof.browser.devtools import Parameters, Session
-    from uiproof.browser.foreign import WebCopies
     from uiproof.browser.process import RunningBrowser
     from uiproof.browser.source import PageSource
+    from uiproof.web import FrozenWeb
 
-SETTLE_MS = 1_000  # how long the page's own clock runs after loading
-# It runs in steps: requests that are made meanwhile are answered after the step. Then there are
-# some more steps, for what the page does with the answers.
+SETTLE_MS = 1_000  # how far the page's clock advances after loading
+# The clock advances in steps. Requests made during a step are answered after it, and more steps
+# follow, so that the page can use the responses.
 STEP_MS = 250
 _STEPS_AFTER_ANSWERS = 2
 _MOST_STEPS = 8
-_MOST_ROUNDS = 20  # for which a page may go on changing without its clock
-_IDLE_SECONDS = 5.0  # for which requests that were answered are waited for
+_MOST_ROUNDS = 20  # in which a page may keep changing while its clock is stopped
+_IDLE_SECONDS = 5.0  # to wait for responses that were sent to arrive
 _SMALL_WINDOW = (16, 16)
-_BARS_HEIGHT = 80  # pixels that the bars of a browser take above the page
+_BARS_HEIGHT = 80  # pixels of browser UI above the page
 
-# Markup that runs by itself in the page or in a frame of it, or navigates. Handlers of input events
-# (onclick and the like) never run here. Searched in lower case and one by one: what begins with
-# plain letters is found quickly.
+# Markup that runs code without input, in the page or in a frame, or that navigates. Handlers of
+# input events, such as onclick, never run here. Separate patterns on lower-case text are faster
+# than one pattern, because most begin with a literal.
 _ACTIVE = tuple(
     re.compile(pattern)
     for pattern in (
         rb"<\s*(?:script|i?frame|frameset|object|embed|applet|portal|fencedframe)\b",
-        rb"<(?:noscript|canvas|video|audio)\b",  # browsers show these differently without scripts
+        rb"<(?:noscript|canvas|video|audio)\b",  # rendered differently without scripts
         rb"on(?<=[\s\"'/]on)(?!(?:(?:dbl|aux)?click|mouse|key|touch|pointer|submit|change|input|drag"
         rb"|drop|select|contextmenu|wheel|copy|cut|paste|reset|blur)[a-z]*\s*=)[a-z]+\s*=",
         rb"http-equiv\s*=\s*[\"']?\s*refresh",
@@ -47,7 +47,7 @@ _ACTIVE = tuple(
     )
 )
 
-# The fonts that Chromium has for these words by default.
+# Chromium's defaults for the generic font families.
 _FONTS = {
     "standard": "Times New Roman",
     "fixed": "Monospace",
@@ -64,7 +64,7 @@ _MEDIA = {
 
 
 def is_active(source: PageSource) -> bool:
-    """Return whether a page may do anything by itself; true in doubt."""
+    """Return whether a page may run code or navigate by itself; true if in doubt."""
     if source.charset != "utf-8" or b"\0" in source.html:
         return True
     html = source.html.lower()
@@ -72,9 +72,9 @@ def is_active(source: PageSource) -> bool:
 
 
 def _window(limits: Limits, drawn: tuple[int, int] | None) -> list[tuple[str, Parameters]]:
-    """Return the commands that set the size of the window, and the room for pictures if larger."""
+    """Return the commands that set the window size, and the surface size for larger pictures."""
     width, height = limits.viewport
-    # Above the page are the bars of a browser, so screen and page coordinates differ.
+    # With browser UI above the page, screen and page coordinates differ, as on a desktop.
     window: Parameters = {
         **{"width": width, "height": height, "mobile": False, "deviceScaleFactor": limits.scale},
         **{"screenWidth": width, "screenHeight": height + _BARS_HEIGHT},
@@ -91,44 +91,45 @@ def _window(limits: Limits, drawn: tuple[int, int] | None) -> list[tuple[str, Pa
 
 
 class Tab:
-    """One browser context with one tab, which stores and reaches nothing.
+    """A tab in its own browser context, which stores nothing and reaches no network.
 
-    With scripts it is for a single page. Without scripts nothing in a page can run or store
-    anything, so the tab can show one page after the other, which saves starting a process for
-    each. A `live` tab is for a page that is acted on.
+    A tab with scripts is for a single page. Without scripts, a page can neither run nor store
+    anything, so the tab is reused, which saves starting a process for each page. A `live` tab is
+    for a page on a stage.
     """
 
     def __init__(
         self,
         browser: RunningBrowser,
         limits: Limits,
-        web: WebCopies | None = None,
+        web: FrozenWeb | None = None,
         *,
         scripts: bool = True,
         live: bool = False,
     ) -> None:
         self.pages_shown = 0
-        self.handler: Callable[[Request], None] = Request.refuse  # of every request
+        self.handler: Callable[[Request], None] = Request.refuse  # called for every request
         self.on_record: Callable[[str], None] = lambda _: None
         self.on_load: Callable[[], None] = lambda: None
-        self.documents = 0  # that the page was, one after the other
+        self.documents = 0  # documents shown so far
         self._tools, self._watchdog = browser.tools, browser.watchdog
-        self._drawn: tuple[int, int] | None = None  # the room for pictures, if not the window
+        self._drawn: tuple[int, int] | None = None  # the surface size, if not that of the window
         self._limits, self._web = limits, web
         self._scripts, self._live = scripts, live
-        self._held: list[Request] | None = None  # requests that wait until the clock stands
+        self._held: list[Request] | None = None  # requests held until the clock has stopped
         self._guard: Guard | None = None
-        # The address that live pages send their records to; no page can guess it.
+        # Where our script in a live page sends its records; the page cannot guess the URL.
         self._records = f"https://{token_hex(16)}.invalid/"
-        self._document = ""  # the id of the document that is shown
-        self._loaded = ""  # the id of the last one that was complete
-        self._frames: list[Session] = []  # that have a process of their own
-        self._moves = 0  # how often a document of the page or of a frame was replaced
+        self._document = ""  # id of the document that is shown
+        self._loaded = ""  # id of the document that loaded last
+        self._frames: list[Session] = []  # out-of-process frames
+        self._moves = 0  # number of times that a document of the page or a frame was replaced
         made = self._tools.browser.send("Target.createBrowserContext", {"disposeOnDetach": True})
         self._context = {"browserContextId": str(made["browserContextId"])}
         no_downloads = {"behavior": "deny", **self._context}
         self._tools.browser.post("Browser.setDownloadBehavior", no_downloads)
-        # Every frame is also put on the window. Pages without scripts cannot see how large that is.
+        # Every frame is also drawn to the window, so a small window is cheaper. Only scripts can
+        # see its size.
         window = limits.viewport if scripts or live else _SMALL_WINDOW
         self._target, self.session = self._tools.new_tab(self._context["browserContextId"], window)
         self._listen(self.session)
@@ -139,8 +140,7 @@ class Tab:
                 *_window(limits, None),
                 ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
                 ("Page.setFontFamilies", {"fontFamilies": _FONTS}),
-                # No pointer event, not even of the pointer that the browser imagines at (0, 0),
-                # reaches a page that is only looked at.
+                # The browser itself sends pointer events at (0, 0), which must not reach the page.
                 ("Input.setIgnoreInputEvents", {"ignore": not live}),
                 *self._rules(),
                 ("Runtime.runIfWaitingForDebugger", {}),
@@ -149,18 +149,17 @@ class Tab:
 
     @property
     def crashed(self) -> bool:
-        """Return whether the tab can no longer show anything."""
+        """Return whether the tab is gone."""
         return self.session.lost is not None
 
     @property
     def left(self) -> bool:
-        """Return whether the page became another document, or tried to."""
+        """Return whether the page navigated away, or tried to."""
         refused = self._guard is not None and self._guard.left
         return refused or self.documents > self.pages_shown
 
     def show(self, source: PageSource) -> LivePage:
-        """Load a page and stop it; check `LivePage.is_itself` before use."""
-        # Pages that share a tab have addresses of their own, so that none gets another's files.
+        """Load a page and freeze it; check `LivePage.is_itself` before use."""
         guard = Guard(source, self._web, number=None if self._scripts else self.pages_shown)
         self._guard, self.handler = guard, guard.handle
         self.pages_shown += 1
@@ -180,10 +179,9 @@ class Tab:
         return page
 
     def _draw(self, size: tuple[int, int] | None) -> None:
-        """Let the browser keep room for a picture of this size; None is that of the window.
+        """Keep a drawing surface of this size, or that of the window; the layout does not change.
 
-        The layout stays that of the window. Without it the browser makes room for every picture
-        that is larger than the window, and gives it up again.
+        Otherwise the browser would allocate a surface for every picture larger than the window.
         """
         if self._limits.scale == 1 and size != self._drawn:
             self._drawn = size
@@ -191,30 +189,30 @@ class Tab:
                 self.session.send_all(_window(self._limits, size))
 
     def close(self) -> None:
-        """Close the tab and forget everything that was in it."""
+        """Close the tab and delete its context."""
         self._tools.browser.send("Target.disposeBrowserContext", self._context)
 
     def load(self, url: str, until: float) -> None:
-        """Wait until the page is complete, or was replaced by another one."""
+        """Navigate, and wait until the page has loaded or was replaced."""
         document = self.navigate(url, until)
         self.session.wait(
             lambda: self._loaded == document or self._document != document, until=until
         )
 
     def navigate(self, url: str, until: float) -> str:
-        """Wait until the page has begun to load; return the id of its document."""
+        """Navigate, wait until the page begins to load, and return the id of its document."""
         begun = self.session.send("Page.navigate", {"url": url}, until=until)
         if failure := begun.get("errorText"):
-            raise BrowserError(f"The page cannot be shown: {failure}")
+            raise BrowserError(f"The page cannot be loaded: {failure}")
         document = str(begun["loaderId"])
         self.session.wait(lambda: self._document == document, until=until)
         return document
 
     @contextmanager
     def clock_moving(self) -> Iterator[None]:
-        """Hold back answers while the page's clock moves: they always come at the same moment.
+        """Hold responses while the page's clock moves, so that they arrive at a fixed time.
 
-        A script that stands still until it is answered is answered when the browser falls silent.
+        A synchronous request blocks its script: it is answered once the browser goes silent.
         """
         self._held = []
         self._tools.on_silence = self._answer_held
@@ -230,9 +228,9 @@ class Tab:
             self.handler(self._held.pop(0))
 
     def wait_for_requests(self, until: float) -> bool:
-        """Wait until the page has received all answers; return whether there were any to wait for.
+        """Wait until no request is in flight; return whether there were any.
 
-        Requests that end unnoticed are forgotten after some seconds.
+        Requests whose end is never reported are dropped after some seconds.
         """
         sessions = (self.session, *self._frames)
         if not any(one.in_flight for one in sessions):
@@ -246,10 +244,10 @@ class Tab:
         return True
 
     def uncaught_errors(self, until: float) -> list[str]:
-        """Return the errors of the page so far, also those that its own scripts may not see.
+        """Return the errors of the page so far, including those muted for its own scripts.
 
-        The browser keeps them and reports them when it is asked to. While it does so, pages could
-        find out, so it is asked to for a moment only.
+        The browser reports recorded errors when `Runtime` is enabled. A page could detect that, so
+        it is disabled again at once.
         """
         found: list[str] = []
 
@@ -268,13 +266,13 @@ class Tab:
         return found
 
     def _settle(self, guard: Guard, until: float) -> None:
-        """Let the page's own clock run a while, so that late content is there, always the same.
+        """Advance the page's clock, so that late content appears deterministically.
 
-        A frame that is replaced takes its clock along; then the wait ends.
+        A replaced frame takes its clock with it, which ends the wait.
         """
         moves = self._moves
         try:
-            # The browser makes the page's own world, and runs our first scripts, when it is needed.
+            # Evaluating makes the browser create the main world, in which our init scripts run.
             self.session.send("Runtime.evaluate", {"expression": "0"}, until=until)
             made = self.session.send(
                 "Page.createIsolatedWorld",
@@ -319,14 +317,14 @@ class Tab:
                 raise
 
     def _rest(self, ask: Callable[[str], Any], until: float) -> None:
-        """Wait until the page is drawn and changes no more while its clock stands."""
+        """Wait until the page is drawn and no longer changes while its clock is stopped."""
         for _ in range(_MOST_ROUNDS):
             changed = ask("rest()")
             if not self.wait_for_requests(until) and not changed:
                 return
 
     def _rules(self) -> Iterator[tuple[str, Parameters]]:
-        """Yield the settings of the page and of every frame that has a process of its own."""
+        """Yield the setup commands of the page and of every out-of-process frame."""
         yield "Page.enable", {}
         yield "Fetch.enable", {"patterns": [{"urlPattern": "*"}]}
         yield "Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}
@@ -339,7 +337,7 @@ class Tab:
         yield "Emulation.setUserAgentOverride", {**self._tools.identity, "acceptLanguage": "en-US"}
         yield "Emulation.setLocaleOverride", {"locale": "en-US"}
         yield "Emulation.setTimezoneOverride", {"timezoneId": "UTC"}
-        # Pages that are looked at do not move; those that are acted on come to rest sooner.
+        # Frozen pages do not move anyway; live pages settle sooner with reduced motion.
         media = {**_MEDIA, "prefers-reduced-motion": "reduce" if self._live else "no-preference"}
         if self._limits.dark:
             media["prefers-color-scheme"] = "dark"
@@ -355,9 +353,9 @@ class Tab:
         yield "Target.setAutoAttach", frames
 
     def _init_scripts(self) -> Iterator[tuple[str, str]]:
-        """Yield the scripts that run in every document before its own, each with its world.
+        """Yield the scripts that run first in every document, each with its world.
 
-        The order matters: our own world must listen before the page's world speaks to it.
+        The order matters: our isolated world must listen before the main world sends to it.
         """
         yield script("clock"), WORLD
         if self._live:
@@ -371,7 +369,7 @@ class Tab:
         session.on("Page.javascriptDialogOpening", lambda _: session.post(*dismissal))
 
     def _set_up_frame(self, event: dict[str, Any]) -> None:
-        """Set up a frame that got a process of its own and waits for its rules."""
+        """Set up an out-of-process frame, which is paused until then."""
         frame = self._tools.session(event["sessionId"])
         self._frames.append(frame)
         self._listen(frame)

@@ -1,4 +1,4 @@
-"""Verbs about this machine: what is installed, data, methods and models, the cache of answers."""
+"""Verbs about this machine: installation, data, methods and models, cached answers."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ data_app = group(
     """
 )
 cache_app = group(
-    """Answers of models that are kept, so that nothing is paid for twice: look, make room.
+    """The cache of model answers, so that nothing is paid for twice: show, prune.
 
     \b
     Examples:
-      uiproof cache                              what is there, by model
-      uiproof cache prune --older-than 30d       delete what was not used for a month
-      uiproof cache prune --max-size 2GB         delete what was not used for longest
+      uiproof cache                              stored answers by model
+      uiproof cache prune --older-than 30d       delete answers unused for a month
+      uiproof cache prune --max-size 2GB         delete the least recently used
     """
 )
 
 
 def doctor(
     dev: Annotated[
-        bool, typer.Option("--dev", help="Also look for what is needed to work on uiproof itself.")
+        bool, typer.Option("--dev", help="Also check for what is needed to work on uiproof itself.")
     ] = False,
 ) -> None:
-    """Say what is installed, what is missing and how to get it.
+    """Report what is installed, what is missing and how to get it.
 
-    It renders a page to see that the browser works. Exit code 3 when something required is missing.
+    Renders a page to check that the browser works. Exit code 3 when something required is missing.
     """
     import uiproof
 
@@ -146,11 +146,11 @@ def cache(context: typer.Context) -> None:
 def prune(
     max_size: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Keep at most this much, such as 2GB, and the newest."),
+        typer.Option(metavar="SIZE", help="Keep at most this much, such as 2GB; the newest stay."),
     ] = None,
     older_than: Annotated[
         str | None,
-        typer.Option(metavar="AGE", help="Delete what was not used for this long, such as 30d."),
+        typer.Option(metavar="AGE", help="Delete answers unused for this long, such as 30d."),
     ] = None,
     model: Annotated[
         str | None,
@@ -158,7 +158,7 @@ def prune(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Delete all answers.")] = False,
 ) -> None:
-    """Delete stored answers. What is deleted is paid for again when it is needed again."""
+    """Delete stored answers. Deleted answers are paid for again when needed."""
     from uiproof.units import parse_age, parse_size, size_text
 
     if not everything and (max_size, older_than, model) == (None, None, None):

@@ -89,7 +89,7 @@ def main() -> NoReturn:
 
 
 class Verbs(TyperGroup):
-    """A group that tells people what to do next when they press Ctrl-C."""
+    """A group that prints how to continue after Ctrl-C."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a verb; after Ctrl-C, print what its notes say."""
@@ -217,14 +217,14 @@ app = group(
 
     \b
     First steps:
-      uiproof doctor                                   is everything here?
+      uiproof doctor                                   check the installation
       uiproof demo                                     bundled pages, built-in methods, a report
       {examples}
 
     \b
-    Exit codes: 0 done, 1 finished with failed cases, 2 wrong use, 3 something missing,
-    4 stopped at the limit you have set, 5 worse than the baseline (`compare --fail-under`),
-    70 stopped by an error that is not your fault.
+    Exit codes: 0 done, 1 finished with failed cases, 2 usage error, 3 something missing,
+    4 stopped at your limit, 5 regression against the baseline (`compare --fail-under`),
+    70 internal error.
     """,
     _LazyVerbs,
 )

@@ -93,7 +93,7 @@ def model_names(given: list[str] | None) -> dict[str, str]:
 
 
 def on_this_machine(path: Path | None) -> Path | None:
-    """Refuse a URL where something is written to a folder of this machine."""
+    """Refuse a URL where a local path is needed."""
     from uiproof.remote.store import refuse_url
 
     if path is not None:

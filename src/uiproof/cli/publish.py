@@ -26,7 +26,7 @@ def submit(
     link: Annotated[str | None, typer.Option(metavar="URL", help="Where to read more.")] = None,
     note: Annotated[str | None, typer.Option(help="What others should know.")] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Although runs do not cover their data set.")
+        bool, typer.Option("--partial", help="Even if runs do not cover their data set.")
     ] = False,
     hub: Annotated[
         str | None,
@@ -66,7 +66,7 @@ def check(
 ) -> None:
     """Check a submission: its form, its digest, and whether its summary is that of its cases.
 
-    Ends with 0 where all is well and with 1 where something is wrong; each problem is one line.
+    Exits with 0 if it is valid and with 1 if not; each problem is one line.
 
     \b
     Examples:
@@ -91,7 +91,7 @@ def leaderboard(
     """Check submissions and rank them by the main metric of their benchmark.
 
     Marks those that do not differ from the leader (paired test on the same cases), and those that
-    are not comparable and why. Ends with 1 where a file is not as it should be.
+    are not comparable and why. Exits with 1 if a file is invalid.
 
     \b
     Examples:

@@ -198,7 +198,7 @@ def export(
 
 
 def check_json(json: str | None) -> None:
-    """Notice before the work, not after it, that its result cannot be written."""
+    """Check before the work that its result can be written."""
     from uiproof.export import check_writable
 
     if json not in (None, "-"):
@@ -226,7 +226,7 @@ def print_result(finished: RunDirectory, json: str | None) -> None:
 
 
 def print_matrix(matrix: Matrix, json: str | None, *, quiet: bool) -> None:
-    """Print the runs of one command as one table, say what has stopped some, and exit."""
+    """Print the runs of one command as one table, report those that stopped, and exit."""
     from uiproof.export import write_comparison
 
     runs = matrix.runs
@@ -264,9 +264,9 @@ def print_plans(plans: Sequence[CostEstimate], json: str | None) -> None:
 
 
 def exit_for(runs: Iterable[RunDirectory], *, quiet: bool, kept: bool | None = None) -> None:
-    """Print what is worth a look; exit with 1 where cases failed, with the first few errors.
+    """Print the worst cases, flags and missing files; exit with 1 and errors where cases failed.
 
-    `kept` says whether a single run is in a directory of the user's; None says nothing about it.
+    `kept` says whether a single run is kept; None prints nothing about it.
     """
     runs = list(runs)
     if not quiet:
@@ -310,8 +310,8 @@ def _print_worst(run: RunDirectory) -> None:
 
 
 def _print_flags(runs: Iterable[RunDirectory]) -> None:
-    """Print in how many cases there was something unusual, most frequent first."""
-    from uiproof.views.flags import meaning
+    """Print how many cases have each flag, most frequent first."""
+    from uiproof.views.details import meaning
 
     counts: Counter[str] = Counter()
     for one in runs:
@@ -338,8 +338,8 @@ def _plural(words: str) -> str:
 
 
 def _print_missing(runs: Iterable[RunDirectory]) -> None:
-    """Print which addresses pages asked for in vain, on how many cases, and the remedy."""
-    from uiproof.views.requests import missing_addresses
+    """Print the addresses that pages could not load, with counts and the remedy."""
+    from uiproof.views.details import missing_addresses
 
     for one in runs:
         flags = one.summary.get("flags", {})
@@ -349,7 +349,7 @@ def _print_missing(runs: Iterable[RunDirectory]) -> None:
         if not missing:
             continue
         cases = sum(flags.get(flag, 0) for flag in flags if flag.endswith(":incomplete"))
-        typer.echo("Pages asked for addresses that have no copy here:", err=True)
+        typer.echo("Pages loaded addresses that have no frozen copy:", err=True)
         for kind, address, count in missing[:_SHOWN_ADDRESSES]:
             typer.echo(f"  {count:>5} × {kind:<7} {address}", err=True)
         if (more := len(missing) - _SHOWN_ADDRESSES) > 0:

@@ -114,7 +114,7 @@ def run(
     retry_failed: RetryFailed = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Only say how many requests, tokens and dollars it takes."),
+        typer.Option("--dry-run", help="Only estimate requests, tokens and dollars."),
     ] = False,
     max_cost: MaxCost = None,
     max_requests: MaxRequests = None,
@@ -158,10 +158,10 @@ def run(
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run a method on a data set. Running again continues what is there.
+    """Run a method on a data set. The same command continues an unfinished run.
 
-    Several methods or prompts make a matrix: every model with every prompt, each a run of its own.
-    Answers of models are kept in a cache (see `uiproof cache`), so nothing is paid for twice.
+    Several methods or prompts make a matrix: every model with every prompt, each a separate run.
+    Answers of models are cached (see `uiproof cache`), so nothing is paid for twice.
 
     \b
     Examples:
@@ -226,16 +226,16 @@ def merge(
     runs: Runs,
     out: Annotated[str, typer.Option(metavar="DIR", help="Where the new run goes; may be a URL.")],
     partial: Annotated[
-        bool, typer.Option("--partial", help="Although shards are missing or unfinished.")
+        bool, typer.Option("--partial", help="Merge even if shards are missing or unfinished.")
     ] = False,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
-    """Join shards, or other runs of the same thing, into one run.
+    """Join shards, or other runs with the same settings, into one run.
 
-    Refuses runs that differ in data set, method, settings, version or environment, and says in
-    what. The runs stay as they are. `uiproof run` with the same options and this --out continues
-    what was merged with --partial.
+    Refuses runs that differ in data set, method, settings, version or environment, and names the
+    difference. The runs themselves are not changed. `uiproof run` with the same options and this
+    --out finishes what was merged with --partial.
 
     \b
     Example:

@@ -51,7 +51,7 @@ score_app.callback()(lambda: None)
 
 
 def _verb(name: str, layout: str) -> Any:
-    """Make the verb of a benchmark that has no options of its own."""
+    """Make the verb of a benchmark without a `score_command`."""
 
     def score(
         context: typer.Context,
@@ -93,7 +93,7 @@ def _verb(name: str, layout: str) -> Any:
 
     score.__doc__ = f"""Score answers that exist already with the metrics of {name}.
 
-    A case without an answer counts as failed, never as left out. DATASET is {layout or "a folder."}
+    A case without an answer counts as failed; none is left out. DATASET is {layout or "a folder."}
 
     \b
     Examples:

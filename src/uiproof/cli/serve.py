@@ -45,7 +45,7 @@ def serve(
         ),
     ] = None,
     no_token: Annotated[
-        bool, typer.Option("--no-token", help="Let everybody in who can reach --host.")
+        bool, typer.Option("--no-token", help="Serve without a token on a public --host.")
     ] = False,
     allow_host: Annotated[
         list[str] | None,
@@ -70,7 +70,7 @@ def serve(
 
     POST /score takes one item or a batch, of any benchmark that can be served; /docs describes
     it. GET /health and /ready are for probes, /metrics is for Prometheus. The first SIGTERM or
-    Ctrl-C finishes what was begun, the second ends at once.
+    Ctrl-C drains the queue, the second exits at once.
 
     \b
     Examples:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,7 +75,7 @@ def studio(
     ] = None,
     annotator: Annotated[
         list[str] | None,
-        typer.Option(help="A name that gets an address of its own; repeatable."),
+        typer.Option(help="A name that gets a separate address; repeatable."),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Port = 8710,
@@ -89,7 +91,7 @@ def studio(
 
     def say(line: str) -> None:
         typer.echo(line)
-        sys.stdout.flush()  # who reads it through a pipe is waiting for the address
+        sys.stdout.flush()  # a reader of the pipe waits for the address
 
     serve_studio(
         runs,
@@ -145,13 +147,10 @@ def import_(
     """
     from uiproof.studio.label_bundle import import_labels
 
-    folder, opened = _opened(context, runs, store)
-    try:
+    with _opened(context, runs, store) as (folder, opened):
         done = import_labels(
             opened, files, runs=folder, annotator=annotator, into=task, title=title
         )
-    finally:
-        opened.close()
     for one in done.tasks:
         known = f", {one.known:,} known already" if one.known else ""
         typer.echo(f"Task {one.task}, {one.title}: {one.labels:,} labels added{known}")
@@ -185,7 +184,7 @@ def add_task(
     title: Annotated[str, typer.Option(help="What annotators see; do not name models.")] = "",
     per_item: Annotated[int, typer.Option(min=1, help="How many people label each item.")] = 3,
     size: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="At most so many items. [default: all]")
+        int | None, typer.Option(min=1, metavar="N", help="At most this many items. [default: all]")
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed draws the same items.")] = 0,
     runs: RunsAgain = None,
@@ -211,8 +210,7 @@ def add_task(
     asked = () if questions is None else read_questions(questions)
     if kind is not TaskKind.COMPARE and (baseline or pairs):
         raise InputError("Only comparisons have a baseline or pairs.", remedy="--kind compare")
-    folder, opened = _opened(context, runs, store)
-    try:
+    with _opened(context, runs, store) as (folder, opened):
         items, benchmark = make_items(
             folder,
             kind.value,
@@ -230,8 +228,6 @@ def add_task(
             benchmark=benchmark,
             questions=asked,
         )
-    finally:
-        opened.close()
     typer.echo(f"Task {task.id}, {task.title}: {task.items:,} items, {per_item} people each")
 
 
@@ -245,7 +241,7 @@ def export(
 ) -> None:
     """Write labels as files: a table (labels.csv), published formats, and everything.
 
-    Each task gets a folder task-N of its own in DIR; a single --task goes into DIR itself.
+    Each task gets a folder task-N in DIR; a single --task goes into DIR itself.
 
     \b
     Examples:
@@ -254,14 +250,11 @@ def export(
     """
     from uiproof.studio.label_bundle import export_task
 
-    _, opened = _opened(context, runs, store)
-    try:
+    with _opened(context, runs, store) as (_, opened):
         for number in _chosen(opened, task):
             place = folder if task and len(task) == 1 else folder / f"task-{number}"
             files = export_task(opened, number, place)
             typer.echo(f"Task {number}: {len(files)} files in {place}")
-    finally:
-        opened.close()
 
 
 @studio_app.command("export-data")
@@ -289,11 +282,8 @@ def export_data(
     from uiproof.remote.mirror import local
     from uiproof.studio.datasets import export_dataset
 
-    _, opened = _opened(context, runs, store)
-    try:
+    with _opened(context, runs, store) as (_, opened):
         count = export_dataset(opened, local(dataset), out, only_done=only_done)
-    finally:
-        opened.close()
     typer.echo(f"Data set: {out}, {count:,} files")
 
 
@@ -313,21 +303,14 @@ def results(
       uiproof studio results --task 2 --json results.json
     """
     from uiproof.cli.results import check_json
-    from uiproof.studio.results import (
-        gather,
-        machine_agreement,
-        read_facts,
-        result_tables,
-        results_json,
-    )
+    from uiproof.export import write_document
+    from uiproof.studio.cases import read_facts
+    from uiproof.studio.results import gather, machine_agreement, result_tables, results_json
     from uiproof.tables import console
 
     check_json(json)
-    folder, opened = _opened(context, runs, store)
-    try:
+    with _opened(context, runs, store) as (folder, opened):
         said = [gather(opened, number) for number in _chosen(opened, task)]
-    finally:
-        opened.close()
     content = []
     for one in said:
         facts = read_facts(folder, one.items)
@@ -337,10 +320,13 @@ def results(
         if json != "-":
             typer.echo(console(result_tables(one, facts, machine)) + "\n")
     if json is not None:
-        _write_json(json, {"tasks": content})
+        write_document({"tasks": content}, sys.stdout if json == "-" else json, indent=2)
 
 
-def _opened(context: typer.Context, runs: str | None, store: Path | None) -> tuple[Path, Store]:
+@contextmanager
+def _opened(
+    context: typer.Context, runs: str | None, store: Path | None
+) -> Iterator[tuple[Path, Store]]:
     """Open the studio's file; it and the runs may be named before or after the verb."""
     from uiproof.errors import InputError
     from uiproof.studio.server import STORE_NAME, open_store, runs_folder
@@ -356,7 +342,8 @@ def _opened(context: typer.Context, runs: str | None, store: Path | None) -> tup
             f"There is no studio file {file or folder / STORE_NAME}.",
             remedy="Name the folder of runs with --runs, or the file with --store.",
         )
-    return folder, open_store(folder, file)
+    with closing(open_store(folder, file)) as opened:
+        yield folder, opened
 
 
 def _chosen(store: Store, tasks: list[int] | None) -> list[int]:
@@ -366,16 +353,3 @@ def _chosen(store: Store, tasks: list[int] | None) -> list[int]:
     if not chosen:
         raise InputError("This studio has no tasks.", remedy="Make one, or import labels.")
     return chosen
-
-
-def _write_json(target: str, content: object) -> None:
-    import json
-
-    from uiproof.files import replacing
-
-    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    if target == "-":
-        typer.echo(text, nl=False)
-        return
-    with replacing(Path(target)) as stream:
-        stream.write(text)

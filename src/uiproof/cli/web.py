@@ -1,17 +1,14 @@
-"""`uiproof web`: what pages load from elsewhere: show it, get it, record more."""
+"""`uiproof web`: frozen copies of what pages load from elsewhere: show, get, record."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from uiproof.cli.main import group
-
-if TYPE_CHECKING:
-    from uiproof.web.packages import Progress
 
 web_app = group("Answer what pages load from elsewhere from frozen copies.")
 
@@ -21,12 +18,12 @@ def show(
     ctx: typer.Context,
     packages: Annotated[bool, typer.Option("--packages", help="List all packages.")] = False,
 ) -> None:
-    """Show what is here, get the default set, record what pages load besides.
+    """Show what is installed, get the default set, record what else pages load.
 
     \b
     Examples:
-      uiproof web                                   what is here
-      uiproof web get                               bring the default set
+      uiproof web                                   show what is installed
+      uiproof web get                               get the default set
       uiproof web record pages/ --out pages.web.zip
     """
     if ctx.invoked_subcommand:
@@ -63,11 +60,12 @@ def get_(
         str, typer.Option(metavar="ADDRESS", help="Where files come from without npm.")
     ] = "",
 ) -> None:
-    """Bring the default set: about 390 packages, 50 MB, every file checked against the lock.
+    """Get the default set: about 390 packages, 50 MB, every file checked against the lock.
 
-    Uses npm where it is installed, else the CDN. What is here already stays, so the command
-    continues where it was interrupted.
+    Uses npm where it is installed, else the CDN. Existing files stay, so the command continues
+    where it was interrupted.
     """
+    from uiproof.download import shown_on
     from uiproof.errors import UiproofError
     from uiproof.settings import Settings
     from uiproof.web.modules import build
@@ -76,9 +74,10 @@ def get_(
     def say(line: str) -> None:
         typer.echo(line, err=True)
 
+    progress = None if quiet else shown_on(sys.stderr, "files")
     client = find_npm() if npm else None
     lock, store = Lock.packaged(), Store(Settings.from_environment().web_dir)
-    get(lock, store, npm=client, cdn=cdn or CDN, progress=None if quiet else _shown(), say=say)
+    get(lock, store, npm=client, cdn=cdn or CDN, progress=progress, say=say)
     if client is None:
         say("Without npm, modules of esm.sh and +esm are not built and stay without an answer.")
     else:
@@ -143,22 +142,3 @@ def _folder(name: str) -> Path:
         return resolve_dataset(name)[1]
     except UiproofError:
         return path
-
-
-def _shown() -> Progress:
-    """Return a progress that is shown in place on a terminal, else as a few lines."""
-    terminal = sys.stderr.isatty()
-    last = -1
-
-    def show_progress(here: int, total: int) -> None:
-        nonlocal last
-        percent = 100 * here // max(total, 1)
-        if percent // (1 if terminal else 20) == last:
-            return
-        last = percent // (1 if terminal else 20)
-        end = "\n" if not terminal or here >= total else ""
-        start = "\r" if terminal else ""
-        sys.stderr.write(f"{start}{percent:3d} % of {total} files{end}")
-        sys.stderr.flush()
-
-    return show_progress

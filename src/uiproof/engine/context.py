@@ -19,8 +19,9 @@ Compare = Callable[[Any], Awaitable[Sequence[Mapping[str, Any]]]]
 
 
 class Context:
-    """Goes with one question to a method. What is left here is written down with the case, also
-    when the case fails.
+    """What a method is given along with a question.
+
+    Flags, calls and files that it leaves here go into the record, also when the case fails.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class Context:
         self._render, self._compare = render, compare
 
     def flag(self, flag: str) -> None:
-        """Say that something about the answer is unusual, for example `answer:truncated`."""
+        """Flag something unusual about the answer, for example `answer:truncated`."""
         if flag not in self.flags:
             self.flags.append(flag)
 
@@ -56,7 +57,7 @@ class Context:
         fresh: bool | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> Reply:
-        """Ask a model about this case, and write down what that took, with further facts."""
+        """Ask a model about this case and record the call, with further facts."""
         if self.sample:
             request = replace(request, sample=self.sample)
         reply = await model.ask(request, fresh=self.ask_again if fresh is None else fresh)
@@ -64,11 +65,11 @@ class Context:
         return reply
 
     def note_call(self, call: Mapping[str, Any]) -> None:
-        """Write down what one request to a model took; summaries add these up."""
+        """Record tokens, cost and time of one request to a model; summaries add them up."""
         self.calls.append(call)
 
     def keep(self, name: str, content: bytes) -> None:
-        """Keep a file with the case, such as a raw answer; does nothing where there is no run."""
+        """Store a file with the case, such as a raw answer; do nothing outside a run."""
         if self._run is None:
             return
         path: Path = self._run.artifact_dir(self._case_id) / name
@@ -78,11 +79,11 @@ class Context:
     async def render(self, answer: Any) -> bytes:
         """Return a picture of an answer as PNG, for methods that look at what they made."""
         if self._render is None:
-            raise MethodError("There is nothing here that could render an answer.")
+            raise MethodError("Answers cannot be rendered here.")
         return await self._render(answer)
 
     async def differences(self, answer: Any) -> Sequence[Mapping[str, Any]]:
         """Return how an answer differs from the truth; only for methods marked `assisted`."""
         if self._compare is None:
-            raise MethodError("There is nothing here that could compare an answer.")
+            raise MethodError("Answers cannot be compared here.")
         return await self._compare(answer)

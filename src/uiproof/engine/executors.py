@@ -8,17 +8,18 @@ one call at a time and replaces those that die or hang. To run judges somewhere 
 from __future__ import annotations
 
 import asyncio
+import math
+import os
 import time
 import traceback
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from uiproof.benchmark import Judge, Score
-from uiproof.engine.machine import default_workers
 from uiproof.errors import (
     BrowserDiedError,
     CaseTimeoutError,
@@ -34,10 +35,13 @@ from uiproof.errors import (
 )
 from uiproof.files import storage_fault
 
-Stage = Literal["pose", "picture", "differences", "score"]
+Stage = Literal["score", "picture", "differences", "pose"]
+Result = TypeVar("Result")
 MakeJudge = Callable[[], Judge[Any, Any, Any]]
 
 START_SECONDS = 120.0
+_BYTES_PER_WORKER = 1 << 30  # a judge with its browser and models
+_ORDER: tuple[Stage, ...] = ("score", "picture", "differences", "pose")  # what goes first
 _SAY_ENOUGH = (MissingDependencyError, StorageError, WorkerStartError)  # of a failed start
 _MOST_DEATHS, _MOST_LOST_NODES = 1, 4  # after which a case or a start is tried again
 _LONGEST_MESSAGE, _LONGEST_TRACEBACK = 2_000, 10_000  # some libraries quote whole pages
@@ -87,16 +91,16 @@ def make_pool(
 
 
 class Worker(Protocol):
-    """One judge that is kept warm somewhere."""
+    """A process, thread or actor that keeps one judge warm."""
 
     async def start(self) -> None:
-        """Get ready and make the judge; raises what making the judge raised."""
+        """Start and make the judge; raise whatever that raises."""
 
     async def call(self, stage: Stage, *args: Any) -> Any:
-        """Let the judge do one thing. Raises `WorkerDiedError` or what `perform` raises."""
+        """Call one stage of the judge; raise `WorkerDiedError` or what `perform` raises."""
 
     async def end(self) -> None:
-        """End: close the judge first when idle, stop at once when busy. May be called twice."""
+        """Stop: close the judge if idle, kill it if busy. Calling it again does nothing."""
 
 
 @dataclass(slots=True)
@@ -107,7 +111,7 @@ class Trace:
     attempts: int = 1
 
     def add(self, stage: str, seconds: float) -> None:
-        """Note time spent in a stage."""
+        """Add the time spent in a stage."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
 
@@ -118,7 +122,7 @@ class _Tries:
         self._deaths = self._lost_nodes = 0
 
     def again_after(self, error: WorkerDiedError) -> bool:
-        """Return whether to try again: a page can kill its worker, and nodes can go away."""
+        """Return whether to retry: a page may have killed its worker, or a node went away."""
         if isinstance(error, NodeLostError):
             self._lost_nodes += 1
         else:
@@ -130,7 +134,7 @@ class Pool:
     """Up to `workers` workers. Scoring goes before posing, so that answers do not pile up.
 
     A started worker belongs to no case: the next case takes the first that is free. So no
-    case waits for a place on a cluster while a worker of this pool has nothing to do.
+    case waits for room on a cluster while a worker of this pool is idle.
     """
 
     def __init__(
@@ -147,41 +151,35 @@ class Pool:
         self._new_worker = new_worker
         self._case_timeout, self._start_seconds = case_timeout, start_seconds
         self._why_not, self._release = why_not, release
-        self._free_turns = workers
-        self._waiting: dict[Stage, deque[asyncio.Future[None]]] = {
-            "score": deque(),
-            "picture": deque(),
-            "differences": deque(),
-            "pose": deque(),
-        }
         self._alive: set[Worker] = set()
         self._last_alive = time.monotonic()
         self._idle: list[Worker] = []
         self._starting: set[asyncio.Task[None]] = set()
-        self._wanting: deque[asyncio.Future[Worker]] = deque()
+        self._numbers = count()  # first come, first served
+        self._waiting: list[tuple[int, int, asyncio.Future[Worker]]] = []  # a heap
         self._broken: UiproofError | None = None  # why no worker can be started
 
     async def call(self, stage: Stage, *args: Any, trace: Trace | None = None) -> Any:
         """Run one stage of a case on some worker.
 
         A case whose worker dies is tried once more on another one, then `WorkerDiedError` is
-        raised; where whole nodes went away it is tried more often, for that is not its fault. One
-        that takes longer than the limit raises `CaseTimeoutError`.
+        raised; it is tried more often where whole nodes went away, which no case is to blame for.
+        A case that exceeds its time limit raises `CaseTimeoutError`.
         """
         trace = trace or Trace()
         tries = _Tries()
-        async with self._turn(stage):
-            while True:
-                worker = await self._worker()
-                try:
-                    return await self._timed(worker, stage, args, trace)
-                except WorkerDiedError as error:
-                    if not tries.again_after(error):
-                        raise
-                    trace.attempts += 1
+        number = next(self._numbers)
+        while True:
+            worker = await self._worker(stage, number)
+            try:
+                return await self._timed(worker, stage, args, trace)
+            except WorkerDiedError as error:
+                if not tries.again_after(error):
+                    raise
+                trace.attempts += 1
 
     async def close(self) -> None:
-        """End all workers."""
+        """Stop all workers."""
         starting = list(self._starting)
         for task in starting:
             task.cancel()
@@ -190,11 +188,11 @@ class Pool:
         self.release()
 
     def mend(self) -> None:
-        """Forget that no worker could be started: the next call tries it again."""
+        """Let the next call try to start a worker, although the last start failed."""
         self._broken = None
 
     def release(self) -> None:
-        """Let go of what workers were to be started on, such as a cluster."""
+        """Release what workers were to be started on, such as a cluster."""
         release, self._release = self._release, lambda: None
         release()
 
@@ -225,19 +223,17 @@ class Pool:
                 self._alive.discard(worker)
                 self._last_alive = time.monotonic()
                 await worker.end()
+                self._start_workers()
 
-    async def _worker(self) -> Worker:
-        """Return a worker for who has a turn: one that is idle, or the first that gets free."""
+    async def _worker(self, stage: Stage, number: int) -> Worker:
+        """Return a worker: one that is idle, or the next that gets free."""
         if self._broken:
             raise self._broken
         if self._idle:
             return self._idle.pop()
-        if len(self._alive) + len(self._starting) < self.workers:
-            task = asyncio.create_task(self._add_worker())
-            self._starting.add(task)
-            task.add_done_callback(self._starting.discard)
         wanted: asyncio.Future[Worker] = asyncio.get_running_loop().create_future()
-        self._wanting.append(wanted)
+        heappush(self._waiting, (_ORDER.index(stage), number, wanted))
+        self._start_workers()
         try:
             return await wanted
         except asyncio.CancelledError:
@@ -245,23 +241,34 @@ class Pool:
                 self._hand_over(wanted.result())  # given and cancelled in the same moment
             raise
 
+    def _next_waiting(self) -> asyncio.Future[Worker] | None:
+        while self._waiting:
+            _, _, wanted = heappop(self._waiting)
+            if not wanted.done():  # else it was cancelled
+                return wanted
+        return None
+
     def _hand_over(self, worker: Worker) -> None:
-        while self._wanting:
-            wanted = self._wanting.popleft()
-            if not wanted.done():
-                wanted.set_result(worker)
-                return
-        self._idle.append(worker)
+        if wanted := self._next_waiting():
+            wanted.set_result(worker)
+        else:
+            self._idle.append(worker)
+
+    def _start_workers(self) -> None:
+        """Start as many workers as calls wait for, within the limit."""
+        room = self.workers - len(self._alive)
+        while len(self._starting) < min(room, len(self._waiting)):
+            task = asyncio.create_task(self._add_worker())
+            self._starting.add(task)
+            task.add_done_callback(self._starting.discard)
 
     async def _add_worker(self) -> None:
         try:
             worker = await self._start_worker()
-        except Exception as error:  # noqa: BLE001 - raised by who waits for a worker
+        except Exception as error:  # noqa: BLE001 - raised in the calls that wait for a worker
             self._broken = as_error(error)
-            while self._wanting:
-                wanted = self._wanting.popleft()
-                if not wanted.done():
-                    wanted.set_exception(self._broken)
+            while wanted := self._next_waiting():
+                wanted.set_exception(self._broken)
         else:
             self._alive.add(worker)
             self._hand_over(worker)
@@ -285,7 +292,7 @@ class Pool:
             return worker
 
     async def _started(self, worker: Worker) -> None:
-        """Wait for a start. It may take long while others work: a cluster may have no room yet."""
+        """Wait for a start; without a time limit while others work, as a cluster may be full."""
         starting = asyncio.ensure_future(worker.start())
         began = time.monotonic()
         try:
@@ -300,38 +307,21 @@ class Pool:
             starting.cancel()  # does nothing where it is done
         starting.result()
 
-    @asynccontextmanager
-    async def _turn(self, stage: Stage) -> AsyncIterator[None]:
-        if self._free_turns:
-            self._free_turns -= 1
-        else:
-            turn = asyncio.get_running_loop().create_future()
-            self._waiting[stage].append(turn)
-            try:
-                await turn
-            except asyncio.CancelledError:
-                if not turn.cancelled():  # given and cancelled in the same moment
-                    self._next_turn()
-                raise
-        try:
-            yield
-        finally:
-            self._next_turn()
 
-    def _next_turn(self) -> None:
-        for waiting in self._waiting.values():  # score first
-            while waiting:
-                turn = waiting.popleft()
-                if not turn.done():
-                    turn.set_result(None)
-                    return
-        self._free_turns += 1
+async def gather(works: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """Return the results of all coroutines in order; the first that raises stops the others."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            made = [tasks.create_task(work) for work in works]
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+    return [task.result() for task in made]
 
 
 def perform(judge: Judge[Any, Any, Any], stage: Stage, *args: Any) -> Any:
-    """Let a judge do one thing; whatever goes wrong becomes a `UiproofError`.
+    """Call one stage of a judge; whatever goes wrong becomes a `UiproofError`.
 
-    Where the browser dies it is done once more, with a new one: the machine may be at fault.
+    If the browser dies, try once more with a new one: the machine may be at fault.
     """
     work = getattr(judge, stage)
     try:
@@ -347,7 +337,7 @@ def perform(judge: Judge[Any, Any, Any], stage: Stage, *args: Any) -> Any:
 
 
 def as_error(error: BaseException) -> UiproofError:
-    """Return the error itself if it was raised on purpose, else an `InternalError` about it.
+    """Return a `UiproofError` as it is, anything else as an `InternalError`.
 
     A full or read-only disk behind it always becomes a `StorageError`: no case is to blame.
     """
@@ -364,3 +354,48 @@ def as_error(error: BaseException) -> UiproofError:
         f"{type(error).__name__}: {error}"[:_LONGEST_MESSAGE],
         traceback="".join(traceback.format_exception(error))[-_LONGEST_TRACEBACK:],
     )
+
+
+def default_workers() -> int:
+    """Return one worker per usable core, as long as there is a gigabyte for each."""
+    return max(1, min(usable_cores(), usable_memory() // _BYTES_PER_WORKER))
+
+
+def usable_cores() -> int:
+    """Return the cores that this process may use, by affinity and container limits."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        cores = os.cpu_count() or 1
+    for text in _cgroup_values("cpu.max"):
+        quota, period = text.split()
+        if quota != "max":
+            cores = min(cores, math.ceil(int(quota) / int(period)))
+    return max(cores, 1)
+
+
+def usable_memory() -> int:
+    """Return the bytes that are free for this process, by memory and container limits."""
+    limits = [int(text) for text in _cgroup_values("memory.max") if text != "max"]
+    try:
+        meminfo = Path("/proc/meminfo").read_text("ascii")
+        available = next(line for line in meminfo.splitlines() if line.startswith("MemAvailable:"))
+        limits.append(int(available.split()[1]) * 1024)
+    except (OSError, StopIteration):
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return min(limits)
+
+
+def _cgroup_values(name: str) -> Iterator[str]:
+    """Yield the contents of a control file in this process's group and all groups around it."""
+    root = Path("/sys/fs/cgroup")
+    try:
+        lines = Path("/proc/self/cgroup").read_text("utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        if line.startswith("0::/"):
+            group = root / line.removeprefix("0::/")
+            for folder in (group, *group.parents):
+                if folder.is_relative_to(root) and (folder / name).is_file():
+                    yield (folder / name).read_text("ascii").strip()

@@ -22,20 +22,20 @@ LABEL: ContextVar[str] = ContextVar("label", default="")  # such as `run 2 of 3`
 
 
 class Progress:
-    """Progress that shows nothing; others override it."""
+    """Progress that shows nothing; the base of the others."""
 
     def start(self, *, total: int | None, done: int, failed: int) -> None:
-        """Return a run begins, with this many cases finished already; the total may be unknown."""
+        """Begin, with this many cases finished already; the total may be unknown."""
 
     def advance(self, *, failed: bool) -> None:
         """Count one more finished case."""
 
     def stop(self) -> None:
-        """Return the run has ended, one way or another."""
+        """End, however the run ended."""
 
 
 def make_progress(quiet: bool = False, stream: TextIO | None = None) -> Progress:
-    """Return the progress that suits where stderr goes."""
+    """Return a bar for a terminal, lines for a pipe or file."""
     stream = stream or sys.stderr
     if quiet:
         return Progress()
@@ -141,16 +141,14 @@ Result = TypeVar("Result")
 
 
 def call_anywhere(call: Callable[..., Result], progress: Progress) -> Result:
-    """Run `call(progress=...)`, in another thread where an event loop runs already."""
+    """Run `call(progress=...)`, in another thread where an event loop runs already.
+
+    There Ctrl-C, which only the main thread gets, ends the run cleanly, too.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return call(progress=progress)
-    return _in_thread(call, progress)
-
-
-def _in_thread(call: Callable[..., Result], progress: Progress) -> Result:
-    """Call where no event loop runs; Ctrl-C, which only this thread gets, ends the run cleanly."""
     stoppable = _Stoppable(progress)
     with _plain_ctrl_c(), ThreadPoolExecutor(1, "uiproof run") as threads:
         running = threads.submit(call, progress=stoppable)
@@ -163,7 +161,7 @@ def _in_thread(call: Callable[..., Result], progress: Progress) -> Result:
 
 @contextmanager
 def _plain_ctrl_c() -> Iterator[None]:
-    """Let Ctrl-C interrupt at once: `asyncio.run` would only note it for when its loop goes on."""
+    """Let Ctrl-C interrupt at once; the handler of `asyncio.run` waits for its own loop."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -176,7 +174,7 @@ def _plain_ctrl_c() -> Iterator[None]:
 
 
 class _Stoppable(Progress):
-    """Passes progress on, and learns from its start which task another thread has to cancel."""
+    """Pass progress on, and remember the task of the run so that another thread can cancel it."""
 
     def __init__(self, shown: Progress) -> None:
         self._shown, self._cancelled = shown, False
@@ -195,7 +193,7 @@ class _Stoppable(Progress):
         self._shown.stop()
 
     def cancel(self) -> None:
-        """End the run as Ctrl-C does where the run is in the main thread."""
+        """Cancel the run, as Ctrl-C does in the main thread."""
         self._cancelled = True
         if self._task is not None:
             with suppress(RuntimeError):  # the run has just ended by itself

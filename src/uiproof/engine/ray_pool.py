@@ -1,8 +1,8 @@
-"""Judges on the nodes of a Ray cluster, each in a process of its own below an actor.
+"""Judges on the nodes of a Ray cluster, each in a separate process below an actor.
 
-The actor only passes on: the judge is in a `ProcessWorker` under it, whose guardian ends it with
-everything that it started when the actor is killed or its node goes away. So hostile pages are
-contained as they are on one machine.
+The actor only relays calls. The judge is in a `ProcessWorker` under it, whose guardian kills it
+and everything that it started when the actor is killed or its node goes away, so hostile pages
+are contained as they are on one machine.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
-from uiproof.engine.executors import MakeJudge, Pool, Stage, as_error
-from uiproof.engine.machine import usable_cores
+from uiproof.engine.executors import MakeJudge, Pool, Stage, as_error, usable_cores
 from uiproof.engine.remote_judge import (
     VISIBILITY_MARKER,
     RemoteJudge,
@@ -52,7 +51,7 @@ _log = logging.getLogger("uiproof")
 START_SECONDS = 600.0  # clusters that grow by themselves take minutes to get a node
 _END_SECONDS = 10.0
 _LOG_BYTES = 1 << 20  # of what a judge prints during one case
-# What is said about this machine and not about how pages are judged.
+# Settings of a machine, which do not change how pages are judged.
 _OWN_SETTINGS = frozenset(
     f"UIPROOF_{name}"
     for name in (
@@ -71,7 +70,7 @@ class Reply:
 
 
 class JudgeActor:
-    """The actor: a worker process on some node, and nothing else."""
+    """A Ray actor that relays calls to a worker process on its node."""
 
     def __init__(self, path: Sequence[str], settings: Mapping[str, str]) -> None:
         os.environ.update(settings)
@@ -82,7 +81,7 @@ class JudgeActor:
         self._worker = ProcessWorker(pickle.dumps(RemoteJudge), log, hidden=True)
 
     async def start(self) -> Reply:
-        """Start the process; says which node this is."""
+        """Start the process; the value of the reply is the id of the node."""
         reply = await self._replied(self._worker.start())
         return replace(reply, value=ray_module().get_runtime_context().get_node_id())
 
@@ -91,7 +90,7 @@ class JudgeActor:
         return await self._replied(self._worker.call(cast(Stage, what), *args))
 
     async def end(self) -> None:
-        """End the process and all that it has started."""
+        """Kill the process and everything that it started."""
         await self._worker.end()
 
     async def _replied(self, work: Any) -> Reply:
@@ -156,7 +155,7 @@ class RayRun:
         self._homes: dict[str, Mapping[str, tuple[Path, Path]]] = {}  # by node
         self._settling: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.folders: Mapping[str, Path] = {"run": self.run}
-        # What cannot travel shows here, before anything is started.
+        # Fail before anything is started if they cannot be pickled.
         self.recipe, self._pickled_fingerprint = self._packed(make_judge), self._packed(fingerprint)
 
     async def open(self) -> None:
@@ -193,7 +192,7 @@ class RayRun:
             ) from error
 
     async def homes(self, worker: RayWorker) -> Mapping[str, tuple[Path, Path]]:
-        """Return where a worker finds the shared folders; the first worker of a node looks."""
+        """Return where a worker finds the shared folders, looked up once for each node."""
         async with self._settling[worker.node]:
             if worker.node not in self._homes:
                 await self._check(worker)
@@ -288,7 +287,7 @@ class RayWorker:
         return reply.value
 
     def _placed(self, error: UiproofError) -> UiproofError:
-        """Return an error that stops the run says on which node something has to be done."""
+        """Return the error, with the name of the node if the run stops because of it."""
         if isinstance(error, MissingDependencyError | StorageError):
             return type(error)(f"On node {self.address}: {error.message}", remedy=error.remedy)
         return error
@@ -298,7 +297,7 @@ class RayWorker:
             if self.node and self.node not in live_nodes():
                 return NodeLostError(
                     f"The node {self.address} went away while it worked on the case.",
-                    remedy="Cases go to other nodes; this one had no luck several times.",
+                    remedy="Other nodes take over; this case has now lost several nodes.",
                 )
         why = " ".join(str(error).split())[-300:]
         return WorkerDiedError(
@@ -308,7 +307,7 @@ class RayWorker:
 
 
 def _settings() -> dict[str, str]:
-    """Return what was said about judging in this process's environment, for processes elsewhere."""
+    """Return the `UIPROOF_*` settings for judges, for processes on other machines."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -319,7 +318,7 @@ def _settings() -> dict[str, str]:
 CPUS = 1
 MEMORY = 1 << 30  # bytes that a judge with its browser and models needs
 _ANSWER_SECONDS = 5.0
-_OBJECT_STORE = 512 << 20  # for a Ray of our own; larger things go to disk
+_OBJECT_STORE = 512 << 20  # for a Ray that is started here; larger objects spill to disk
 _REMEDY = (
     "Run the command on a node of the cluster, with --ray-address or RAY_ADDRESS as `ray status` "
     "there knows it, such as auto or 10.0.0.1:6379. Where the cluster asks for a token (since Ray "
@@ -342,10 +341,10 @@ def ray_module() -> Any:
 
 
 def connect(address: str | None = None) -> Callable[[], None]:
-    """Connect to a Ray; what is returned lets go of it, or ends it if it was started here.
+    """Connect to Ray; return a function that disconnects, or stops a Ray that was started here.
 
-    A connection of this process is used and left alone. Else `address` or RAY_ADDRESS says where
-    to connect to; without it a Ray is started on this machine, for as long as it is needed.
+    An existing connection of this process is used and kept. Otherwise connect to `address` or
+    RAY_ADDRESS; without either, start Ray on this machine.
     """
     ray = ray_module()
     if ray.is_initialized():
@@ -364,7 +363,7 @@ def connect(address: str | None = None) -> Callable[[], None]:
         except Exception as error:  # Ray raises plain ones
             raise MissingDependencyError(
                 f"Ray could not be started on this machine: {error}",
-                remedy="Try again when less is going on here, or use the processes executor.",
+                remedy="Try again when the machine is less busy, or use the processes executor.",
             ) from error
     else:
         _check(address)
@@ -372,17 +371,15 @@ def connect(address: str | None = None) -> Callable[[], None]:
             ray.init(address=address, **quiet)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             why = str(error).strip().split("\n")[0]
-            raise UsageError(
-                f"There is no Ray to use at {address}: {why}", remedy=_REMEDY
-            ) from error
+            raise UsageError(f"Ray at {address} cannot be used: {why}", remedy=_REMEDY) from error
     return lambda: ray.shutdown()
 
 
 def _check(address: str) -> None:
-    """Check that something listens, because Ray itself tries for a long time."""
+    """Check that something listens there: Ray itself retries for minutes."""
     if address.startswith("ray://"):
         raise UsageError(
-            f"{address} is an address for Ray Client, which cannot carry a run.",
+            f"{address} is an address of Ray Client, which does not support runs.",
             remedy=f"{_REMEDY} From elsewhere: `ray job submit`.",
         )
     if address == "auto":
@@ -391,18 +388,18 @@ def _check(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
     except ValueError:
-        raise UsageError(f"{address!r} is no address of a Ray.", remedy=_REMEDY) from None
+        raise UsageError(f"{address!r} is not an address of Ray.", remedy=_REMEDY) from None
     except OSError as error:
         raise UsageError(f"Nothing answers at {address}: {error}.", remedy=_REMEDY) from error
 
 
 def room() -> int:
-    """Return how many workers the live nodes have room for when nothing else runs there."""
+    """Return how many workers fit on the live nodes if nothing else runs there."""
     return sum(_room_on(node) for node in live_nodes().values())
 
 
 def live_nodes() -> dict[str, dict[str, Any]]:
-    """Return the nodes that Ray takes for alive, by their ids."""
+    """Return the nodes that Ray considers alive, by id."""
     return {node["NodeID"]: node for node in ray_module().nodes() if node["Alive"]}
 
 
@@ -412,7 +409,7 @@ def _room_on(node: dict[str, Any]) -> int:
 
 
 def shortage() -> str:
-    """Return why no worker starts, for people who have to change that."""
+    """Describe what workers need and what the cluster has."""
     ray = ray_module()
     nodes = [
         f"{node['NodeManagerAddress']} with {node['Resources'].get('CPU', 0):g} CPUs and "
@@ -421,7 +418,7 @@ def shortage() -> str:
     ]
     free = ray.available_resources()
     return (
-        f"The cluster has no room, or what is there does not start. A worker needs {CPUS} CPU and "
+        f"The cluster is full, or its workers do not start. A worker needs {CPUS} CPU and "
         f"{MEMORY >> 30} GiB of memory on one node. Nodes: {'; '.join(nodes) or 'none'}. Free on "
         f"all of them: {free.get('CPU', 0):g} CPUs, {free.get('memory', 0) / MEMORY:.1f} GiB."
     )

@@ -1,8 +1,8 @@
-"""The far end of a worker on another machine: a judge that may not see the files of the run.
+"""The remote side of a worker on another machine, which may not see the files of the run.
 
-It works in a worker process (`processes.py`) in place of the judge, and has the judge inside. The
-machine that started the run first asks it what is here, sends what is not, lets it make the judge,
-and then one case after the other.
+A `RemoteJudge` takes the place of the judge in a worker process and wraps it. The machine that
+started the run first checks the node's identity and folders, then has the judge made, and then
+sends one case after another.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VISIBILITY_MARKER = ".visible"  # in a run directory: workers that can read it s
 
 
 class RemoteJudge:
-    """Everything that one worker elsewhere is asked to do, in this order."""
+    """The calls that a worker on another machine gets, in this order."""
 
     def __init__(self) -> None:
         self._judge: Any = None
@@ -40,7 +40,7 @@ class RemoteJudge:
         return {"uiproof": version("uiproof"), "fingerprint": dict(_loaded(fingerprint, {})())}
 
     def find(self, place: SharedFolder, run: Path) -> Path | None:
-        """Return where this machine has a place: where the run has it, or fetched from its URL."""
+        """Return where this machine has a folder: at the same path, or fetched from its URL."""
         if place.is_same(place.folder, run=run):
             return place.folder
         if place.url is None:
@@ -71,7 +71,7 @@ class RemoteJudge:
         self._judge = _loaded(recipe, self._folders)()
 
     def carry(self, stage: Stage, request: bytes) -> tuple[bytes, dict[str, bytes]]:
-        """Let the judge do one thing: its answer, and the files that it wrote for the run."""
+        """Call one stage of the judge; return its pickled result and the files that it wrote."""
         try:
             answer = True, perform(self._judge, stage, *unpack(request, self._folders))
         except UiproofError as error:
@@ -135,7 +135,7 @@ class _Pickler(pickle.Pickler):
 
     def persistent_id(self, value: Any) -> Any:
         if isinstance(value, Path):
-            path = value.absolute()  # there is no telling where workers elsewhere are
+            path = value.absolute()  # relative paths mean nothing on other machines
             for name, folder in self._known:
                 if path.is_relative_to(folder):
                     return name, path.relative_to(folder).as_posix()
@@ -182,7 +182,7 @@ class SharedFolder:
         return cls(name, folder, path, dataset_key(path, run=run), url_of(folder) or url_of(path))
 
     def is_same(self, folder: Path, *, run: Path) -> bool:
-        """Return whether a folder of this machine holds what the place does."""
+        """Return whether a folder of this machine has the same content."""
         sample = folder / self.sample.relative_to(self.folder)
         return sample.exists() and dataset_key(sample, run=run) == self.key
 
@@ -229,7 +229,7 @@ def _visible(folder: Path) -> Iterator[Path]:
 
 
 def write_files(run: Path, files: Mapping[str, bytes]) -> None:
-    """Put files that came from another machine into a run, each all or nothing."""
+    """Write files that came from another machine into a run, each atomically."""
     for name, data in files.items():
         path = run / name
         if ".." in PurePath(name).parts or PurePath(name).is_absolute():

@@ -19,8 +19,7 @@ from uiproof.engine.context import Context
 from uiproof.engine.executors import Pool, Trace, as_error, make_pool
 from uiproof.engine.progress import Progress
 from uiproof.engine.rundir import FORMAT, Journal, RunDirectory, dataset_key, encode, locked
-from uiproof.engine.samples import chosen, sampled
-from uiproof.engine.shards import AnyCase, Shard
+from uiproof.engine.shards import AnyCase, Shard, chosen, sampled
 from uiproof.engine.summary import summarise
 from uiproof.errors import (
     BudgetReachedError,
@@ -41,7 +40,7 @@ from uiproof.remote.mirror import name_of
 if TYPE_CHECKING:
     from uiproof.benchmark import Benchmark
 
-# These are not about a case: the run stops, and can be continued afterwards.
+# No case is to blame for these: the run stops and can be continued.
 _STOPS_THE_RUN = (
     MissingDependencyError,
     ModelAccessError,
@@ -74,13 +73,13 @@ def execute(
 ) -> RunDirectory:
     """Run a method on a data set, or continue the run that is in `directory`.
 
-    Every case ends in the journal as scored or failed. What is there is not done again; with
-    `retry_failed`, failed cases are. With `only` just the cases with these ids are done, with
+    Every case ends in the journal as scored or failed. Cases in it are not done again, failed
+    ones only with `retry_failed`. With `only` just the cases with these ids are done, with
     `samples` each as often, and with `shard` only its part of the data set; the limit is that of
     the whole. `options` are those of the judge, `cases` replace those of the data set.
     `case_timeout` is for each stage of judging, in seconds;
-    methods have time limits of their own. Ctrl-C ends the run cleanly with what is finished kept,
-    and raises `KeyboardInterrupt`. Raises `RunMismatchError` when the directory holds a run with
+    methods have their own. Ctrl-C ends the run cleanly, keeps what is finished and
+    raises `KeyboardInterrupt`. Raises `RunMismatchError` when the directory holds a run with
     other settings and `RunLockedError` while another process writes to it.
     """
     _check_call(workers=workers, limit=limit, samples=samples)
@@ -145,14 +144,6 @@ def _check_call(**numbers: int | None) -> None:
     for name, value in numbers.items():
         if value is not None and value < 1:
             raise UsageError(f"{name} is {value}; it must be at least 1.")
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise UsageError(
-        "execute() cannot be called from inside an event loop, such as that of a notebook.",
-        remedy="Use `await asyncio.to_thread(execute, ...)` there.",
-    )
 
 
 def _total(cases: Iterable[AnyCase], limit: int | None, samples: int) -> int | None:
@@ -176,7 +167,7 @@ class _Session:
     ) -> None:
         self._run, self._benchmark, self._method = run, benchmark, method
         self._pool, self._progress = pool, progress
-        self._judge = benchmark.judge(run.path, options)  # only ever asked what a failure scores
+        self._judge = benchmark.judge(run.path, options)  # only asked for the scores of failures
         concurrency = max(method.concurrency, 1)
         self._answering = asyncio.Semaphore(concurrency)
         # How many cases may be under way: memory does not grow with the size of the data set.
@@ -202,7 +193,7 @@ class _Session:
             cleanup.push_async_callback(self._pool.close)
             journal = cleanup.enter_context(Journal(self._run.journal))
             self._writing = True
-            # A summary that no longer fits the journal must not survive, even if this process dies.
+            # A stale summary must not survive, even if this process dies.
             summary = self._run.path / "summary.json"
             with access(summary, "deleted"):
                 summary.unlink(missing_ok=True)
@@ -253,7 +244,7 @@ class _Session:
         self._progress.advance(failed=failed)
 
     async def _line(self, case: AnyCase, sample: int) -> tuple[bytes, bool]:
-        """Take one case through its stages; what to write down, and whether it failed."""
+        """Take one case through its stages; return its journal line and whether it failed."""
         trace = Trace()
         context = self._context(case, sample, trace)
         key: str | None = None
@@ -318,15 +309,13 @@ class _Session:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
                     raise
-                # Something inside the method was cancelled, not this run: the case still counts.
-                raise MethodError(
-                    "The method gave up: one of its own tasks was cancelled."
-                ) from None
+                # A task inside the method was cancelled, not this run: the case still counts.
+                raise MethodError("The method cancelled one of its tasks.") from None
             finally:
                 trace.add("answer", time.perf_counter() - began)
 
     def summarise(self, *, complete: bool) -> None:
-        """Write `summary.json`; not where an interrupted run has nothing new to sum up."""
+        """Write `summary.json`, unless the run was interrupted before it had results."""
         if not complete and (not self._writing or next(self._run.records(), None) is None):
             return
         seconds = time.monotonic() - self._began
@@ -359,7 +348,7 @@ def _unique(cases: Iterable[AnyCase]) -> Iterator[AnyCase]:
         if case.id in seen:
             raise InputError(
                 f"The data set has two cases with the id {case.id!r}.",
-                remedy="Give each case an id of its own.",
+                remedy="Give each case a unique id.",
             )
         seen.add(case.id)
         yield case

@@ -1,7 +1,7 @@
-"""A run that lives at a URL: worked on in a local copy, pushed while it runs and when it ends.
+"""A run at a URL: executed in a local copy, which is pushed while it runs and when it ends.
 
-Who reads at the URL sees a valid run at any time: `run.json` comes first, pictures before the
-journal lines that name them, `summary.json` last, and it goes first when a run is continued.
+Readers of the URL see a valid run at any time: `run.json` is pushed first, pictures before the
+journal lines that name them, and `summary.json` last; it is deleted first when a run continues.
 """
 
 from __future__ import annotations
@@ -15,13 +15,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import astuple, dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from uiproof.engine.rundir import Journal, RunDirectory, is_empty, locked, mismatch
+from uiproof.engine.rundir import (
+    RunDirectory,
+    cut_torn_line,
+    is_empty,
+    locked,
+    mismatch,
+    whole_lines,
+)
 from uiproof.errors import InputError, RunLockedError, RunMismatchError, StorageError, UiproofError
 from uiproof.files import access
 from uiproof.remote.mirror import (
@@ -47,7 +54,7 @@ _LAST_PAUSES = (1.0, 2.0, 4.0, 8.0)  # between the tries at the end
 
 
 def run_place(out: str | Path, *below: str) -> Path:
-    """Return the directory to work in for a run that the user wants at a path or at a URL."""
+    """Return the local directory for a run at a path or URL."""
     if not isinstance(out, str) or not is_url(out):
         return Path(out, *below)
     if (path := here(out)) is not None:
@@ -72,15 +79,15 @@ def run_url(directory: Path) -> str | None:
 def kept_at_url(directory: Path) -> Iterator[None]:
     """Push a run to its URL, if it has one, while it is written to `directory`.
 
-    What is there is pulled first. Raises `RunLockedError` while another machine writes there, and
-    `StorageError` when in the end not everything could be pushed.
+    The existing run is pulled first. Raise `RunLockedError` while another machine writes there,
+    and `StorageError` if not everything could be pushed in the end.
     """
     found = located(directory, "runs")
     if found is None or found[1]:
         yield
         return
     home = found[0]
-    with _alone_here(home):
+    with locked(home.folder / "lock", home.url):
         pusher = _Pusher(home)
         try:
             yield
@@ -94,30 +101,19 @@ def kept_at_url(directory: Path) -> Iterator[None]:
         pusher.finish()
 
 
-@contextmanager
-def _alone_here(home: Home) -> Iterator[None]:
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(locked(home.folder / "lock"))
-        except RunLockedError as error:
-            message = error.message.replace(str(home.folder), home.url)
-            raise RunLockedError(message, remedy=error.remedy) from None
-        yield
-
-
 class _Pusher:
-    """Pulls, then pushes in a thread of its own until the run has ended."""
+    """Pull, then push in a background thread until the run has ended."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
         store = Store(home.url)
-        self._claim = Claim(store, home.folder / "identity")
-        self._claim.take()
-        self._copy = Copy(store, home, self._claim.beat)
+        self._lease = WriterLease(store, home.folder / "identity")
+        self._lease.acquire()
+        self._copy = Copy(store, home, self._lease.renew)
         try:
             self._copy.pull()
         except BaseException:
-            self._claim.release()
+            self._lease.release()
             raise
         (home.folder / PUSHED).unlink(missing_ok=True)
         self._interval = Settings.from_environment().push_seconds
@@ -127,7 +123,7 @@ class _Pusher:
         self._thread.start()
 
     def finish(self) -> None:
-        """Push what is left, and let others write."""
+        """Push what is left and release the lease."""
         self._ended.set()
         self._thread.join()
         for pause in (*_LAST_PAUSES, None):
@@ -135,7 +131,7 @@ class _Pusher:
                 raise self._lost
             try:
                 self._copy.push(last=True)
-                self._claim.release()
+                self._lease.release()
             except RunLockedError:
                 raise
             except UiproofError as error:
@@ -153,119 +149,104 @@ class _Pusher:
 
     def _push_on(self) -> None:
         pause, failures = min(_FIRST_SECONDS, self._interval), 0
-        while not self._wait(pause):
-            began = time.monotonic()
-            try:
-                self._copy.push()
-            except RunLockedError as error:
-                self._lost = error
-                _log.warning("%s Nothing more is written there.", error.message)
-                return
-            except Exception as error:  # noqa: BLE001 - the end tries again and tells
-                failures += 1
-                pause = min(self._interval * 2**failures, _LONGEST_PAUSE)
-                if failures == 1:
-                    _log.warning("%s The run goes on; it is tried again.", error)
-            else:
-                failures = 0
-                pause = max(self._interval, _SHARE * (time.monotonic() - began))
+        try:
+            while not self._wait(pause):
+                began = time.monotonic()
+                try:
+                    self._copy.push()
+                except RunLockedError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - `finish` tries again and reports
+                    failures += 1
+                    pause = min(self._interval * 2**failures, _LONGEST_PAUSE)
+                    if failures == 1:
+                        _log.warning("%s The run goes on; it is tried again.", error)
+                else:
+                    failures = 0
+                    pause = max(self._interval, _SHARE * (time.monotonic() - began))
+        except RunLockedError as error:
+            self._lost = error
+            _log.warning("%s Nothing more is written there.", error.message)
 
     def _wait(self, seconds: float) -> bool:
         """Wait and renew the lease meanwhile; return whether the run has ended."""
         until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            if self._ended.wait(min(left, BEAT_SECONDS)):
-                return True
+        while (left := until - time.monotonic()) > 0 and not self._ended.wait(
+            min(left, BEAT_SECONDS)
+        ):
             try:
-                self._claim.beat()
-            except RunLockedError as error:
-                self._lost = error
-                _log.warning("%s Nothing more is written there.", error.message)
-                return True
+                self._lease.renew()
+            except RunLockedError:
+                raise
             except UiproofError:
-                continue  # the next push meets the same trouble and tells
+                continue  # the next push fails too and reports it
         return self._ended.is_set()
 
 
-CLAIM = "writer.json"
-STALE_SECONDS = 120.0  # without a sign of life a writer is taken for dead
+LEASE = "writer.json"
+STALE_SECONDS = 120.0  # a writer without a heartbeat for so long counts as dead
 BEAT_SECONDS = 30.0
-_SETTLE_SECONDS = 0.2  # until another one that claims at the same moment has overwritten us
+_SETTLE_SECONDS = 0.2  # for a writer that starts at the same moment to overwrite us
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    owner: str
-    who: str
-    beat: float  # when it last said that it lives, in seconds since 1970
-
-
-class Claim:
-    """The right to write to a run at a URL."""
+class WriterLease:
+    """The right of one writer to push to a run at a URL."""
 
     def __init__(self, store: Store, identity: Path) -> None:
         self._store = store
         self._owner = _identity(identity)
-        self._beaten = 0.0
+        self._renewed = 0.0
 
-    def take(self) -> None:
-        """Acquire the lease; raise `RunLockedError` while another writer holds it.
-
-        One with our own identity is dead: of this machine only one process comes so far at a time.
-        """
-        writer = self._writer()
-        if writer is not None and writer.owner != self._owner and _lives(writer):
-            raise self._locked(writer)
-        self._beat()
+    def acquire(self) -> None:
+        """Take the lease; raise `RunLockedError` while another writer holds it."""
+        self._check(stale_too=False)
+        self._write()
         time.sleep(_SETTLE_SECONDS)
         self._check()
 
-    def beat(self) -> None:
-        """Show that this writer lives, where that is due; raises when another took its place."""
-        if time.monotonic() - self._beaten >= BEAT_SECONDS:
+    def renew(self) -> None:
+        """Renew the lease if that is due; raise if another writer has taken it."""
+        if time.monotonic() - self._renewed >= BEAT_SECONDS:
             self._check()
-            self._beat()
+            self._write()
 
     def release(self) -> None:
-        """Let the next writer begin at once."""
-        writer = self._writer()
-        if writer is not None and writer.owner == self._owner:
-            self._store.delete(CLAIM)
+        """Delete the lease, so that the next writer need not wait."""
+        if self._other_writer() is None:
+            self._store.delete(LEASE)
 
-    def _check(self) -> None:
-        writer = self._writer()
-        if writer is not None and writer.owner != self._owner:
-            raise self._locked(writer)
+    def _check(self, *, stale_too: bool = True) -> None:
+        if (found := self._other_writer()) is None:
+            return
+        who, beat = found
+        if stale_too or abs(time.time() - beat) < STALE_SECONDS:
+            ago = max(time.time() - beat, 0)
+            raise RunLockedError(
+                f"{self._store.url} is being written by {who}, last seen {ago:.0f} s ago.",
+                remedy="Wait for it to finish or stop it, or write to another place. "
+                f"After {STALE_SECONDS:.0f} s without a heartbeat the same command takes over.",
+            )
 
-    def _beat(self) -> None:
+    def _write(self) -> None:
         who = f"process {os.getpid()} on {socket.gethostname()}"
         content = {"owner": self._owner, "who": who, "beat": time.time()}
-        self._store.write(CLAIM, json.dumps(content).encode())
-        self._beaten = time.monotonic()
+        self._store.write(LEASE, json.dumps(content).encode())
+        self._renewed = time.monotonic()
 
-    def _writer(self) -> _Writer | None:
-        content = self._store.read(CLAIM)
+    def _other_writer(self) -> tuple[str, float] | None:
+        """Return who else holds the lease, and when it was renewed; None if nobody does.
+
+        One with our identity is dead: the local lock admits one process at a time.
+        """
         try:
-            about: dict[str, Any] = json.loads(content or b"null") or {}
-            return _Writer(str(about["owner"]), str(about["who"]), float(about["beat"]))
+            about = json.loads(self._store.read(LEASE) or b"")
+            return None if about["owner"] == self._owner else (about["who"], float(about["beat"]))
         except (ValueError, KeyError, TypeError):
-            return None  # none, or one that says nothing
-
-    def _locked(self, writer: _Writer) -> RunLockedError:
-        ago = max(time.time() - writer.beat, 0)
-        return RunLockedError(
-            f"{self._store.url} is being written by {writer.who}, last seen {ago:.0f} s ago.",
-            remedy="Wait for it to finish or stop it, or write to another place. "
-            f"After {STALE_SECONDS:.0f} s without a sign of life the same command continues.",
-        )
-
-
-def _lives(writer: _Writer) -> bool:
-    return abs(time.time() - writer.beat) < STALE_SECONDS
+            return None  # none, or damaged
 
 
 def _identity(path: Path) -> str:
-    """Return who writes, kept beside the local copy so that a later process is the same writer."""
+    """Return the id of this writer, kept with the local copy so that later processes share it."""
     try:
         return path.read_text("utf-8")
     except OSError:
@@ -282,24 +263,24 @@ Sign = tuple[int, int]  # size and time of a file: they change when it does
 
 
 class Copy:
-    """A run's directory and the store that it belongs to. `alive` is called now and then."""
+    """A local run directory and its store; `alive` is called during long pushes."""
 
     def __init__(self, store: Store, home: Home, alive: Callable[[], None]) -> None:
         self._store, self._home, self._alive = store, home, alive
         self._run = RunDirectory(home.content)
-        self._pushed: dict[str, Sign] = {}  # what is there as it is here
-        self._journal_there = -1  # how much of the journal is there
-        # Whether the run was ever there; if it is gone, it was deleted.
+        self._pushed: dict[str, Sign] = {}  # files that are up to date at the URL
+        self._journal_there = -1  # bytes of the journal at the URL
+        # Marks that the run was at the URL: if it is gone, it was deleted.
         self._was_there = home.folder / "was-there"
 
     def pull(self) -> None:
-        """Make the directory what a run at the URL continues from.
+        """Prepare the directory to continue the run at the URL.
 
-        What is there counts, together with the cases that are only here: those that a process of
-        this machine finished but could not push before it died.
+        The run at the URL counts, plus local cases that an earlier process of this machine
+        finished but could not push before it died.
         """
         listed = self._store.listing(missing_ok=True)
-        listed.pop(CLAIM, None)
+        listed.pop(LEASE, None)
         if listed and _MANIFEST not in listed:
             raise InputError(
                 f"{self._home.url} is neither empty nor a run.",
@@ -312,7 +293,7 @@ class Copy:
             return
         journal = listed.pop(_JOURNAL, None)
         bring(self._store, listed, self._home, listed=listed)
-        write_known(self._home, {})  # only for a pull that was interrupted: all may change now
+        write_known(self._home, {})  # it only serves interrupted pulls: everything may change now
         self._pushed = {name: sign for name, sign in self._files() if name in listed}
         if journal is not None:
             self._join_journals()
@@ -322,12 +303,14 @@ class Copy:
         """Push what has changed; the summary only once the run has ended."""
         if not (self._home.content / _MANIFEST).exists():
             return  # the run has not begun
-        lines = _whole_lines(self._run.journal)
-        # Listed only now: whatever those lines name is among these files.
+        lines = 0
+        with suppress(FileNotFoundError), self._run.journal.open("rb") as journal:
+            lines = whole_lines(journal)
+        # Listed afterwards, so that every file that these lines name is included.
         here = dict(self._files())
         summary, manifest = here.pop(_SUMMARY, None), here.pop(_MANIFEST)
         if not last:
-            here.pop(_LOG, None)  # an empty one goes in the end
+            here.pop(_LOG, None)  # deleted in the end if it is empty
         self._put(_MANIFEST, manifest)
         self._was_there.touch()
         kept = {*here, _MANIFEST, *([_SUMMARY] if summary else [])}
@@ -348,7 +331,7 @@ class Copy:
             self._note_versions()
 
     def _forget_what_was_replaced(self, listed: dict[str, Version]) -> None:
-        """Return a copy of a run that is not there any more must not come back to life."""
+        """Delete the local copy of a run that was deleted or replaced at the URL."""
         was_there = self._was_there.exists()
         if listed and (self._home.content / _MANIFEST).exists():
             mine, theirs = self._run.manifest, self._remote_manifest()
@@ -376,7 +359,7 @@ class Copy:
         return manifest
 
     def _note_versions(self) -> None:
-        """Note what is there as it is here: a later run of this machine need not bring it."""
+        """Record the versions at the URL, so that a later run here need not fetch them again."""
         there = self._store.listing()
         same = {name: there[name] for name in self._pushed if name in there}
         write_known(self._home, {name: astuple(version) for name, version in same.items()})
@@ -385,9 +368,9 @@ class Copy:
         journal = self._run.journal
         with self._partial() as theirs:
             self._store.get(_JOURNAL, theirs)
+            journal.touch()
             for one in (journal, theirs):
-                with Journal(one):
-                    pass  # cuts off a torn last line
+                cut_torn_line(one)
             self._journal_there = theirs.stat().st_size
             if _begins_with(journal, theirs):
                 return
@@ -405,18 +388,14 @@ class Copy:
         if size in (0, self._journal_there):
             return
         with self._partial() as snapshot:  # the journal itself grows meanwhile
-            with (
-                access(snapshot, "written"),
-                self._run.journal.open("rb") as journal,
-                snapshot.open("wb") as target,
-            ):
-                for start in range(0, size, _CHUNK):
-                    target.write(journal.read(min(_CHUNK, size - start)))
+            with access(snapshot, "written"):
+                shutil.copyfile(self._run.journal, snapshot)
+                os.truncate(snapshot, size)
             self._store.put(_JOURNAL, snapshot)
         self._journal_there = size
 
     def _files(self) -> Iterator[tuple[str, Sign]]:
-        """Yield what is pushed as it is; not the files that are just being made."""
+        """Yield the files to push with their signs, without unfinished ones."""
         root = self._home.content
         for folder, folders, names in os.walk(root):
             folders[:] = [name for name in folders if not name.startswith(".")]
@@ -428,7 +407,7 @@ class Copy:
                 try:
                     found = path.stat()
                 except FileNotFoundError:
-                    continue  # it was there for a moment only
+                    continue  # a temporary file
                 yield relative, (found.st_size, found.st_mtime_ns)
 
     @contextmanager
@@ -438,22 +417,6 @@ class Copy:
             yield path
         finally:
             path.unlink(missing_ok=True)
-
-
-def _whole_lines(journal: Path) -> int:
-    """Return how many bytes of a journal are finished lines."""
-    try:
-        with journal.open("rb") as file:
-            end = file.seek(0, os.SEEK_END)
-            while end > 0:
-                start = max(end - _CHUNK, 0)
-                file.seek(start)
-                if (found := file.read(end - start).rfind(b"\n")) >= 0:
-                    return start + found + 1
-                end = start
-    except FileNotFoundError:
-        pass
-    return 0
 
 
 def _begins_with(longer: Path, shorter: Path) -> bool:

@@ -97,7 +97,7 @@ class RunDirectory:
 
     @property
     def place(self) -> str:
-        """Return what to call it in messages: its path, or its URL where it is a copy of one."""
+        """Return its name for messages: its path, or the URL that it is a copy of."""
         from uiproof.remote.mirror import shown
 
         return shown(self.path)
@@ -129,9 +129,9 @@ class RunDirectory:
         return path
 
     def artifact_dir(self, case_id: str) -> Path:
-        """Return the folder for what is rendered for one case; made if needed.
+        """Return the artifact folder of a case, made if needed.
 
-        Every id gets a folder of its own directly under `artifacts/`, whatever is in the id.
+        Every id maps to a separate folder directly under `artifacts/`, whatever it contains.
         """
         name = quote(case_id, safe=" ", errors="surrogatepass")
         if name.startswith("."):
@@ -145,12 +145,12 @@ class RunDirectory:
         return folder
 
     def create(self) -> None:
-        """Make the directory; refuses one that holds something else than a run."""
+        """Make the directory; refuse one that holds anything but a run."""
         with access(self.path, "made"):
             self.path.mkdir(parents=True, exist_ok=True)
         if not os.access(self.path, os.W_OK | os.X_OK):
             raise InputError(
-                f"{self.place} may not be written by this user.",
+                f"{self.place} is not writable by this user.",
                 remedy="Choose another directory for the run.",
             )
         with access(self.path, "read"):
@@ -164,9 +164,8 @@ class RunDirectory:
     def describe(self, manifest: Mapping[str, Any]) -> None:
         """Write `run.json`, or continue the run that is there if it is the same one.
 
-        Raises `RunMismatchError` that says what differs. The limit, the number of samples and the
-        chosen cases may grow. While no case is
-        written down there is nothing to continue: what failed to start may be started otherwise.
+        Raise `RunMismatchError` that names the difference. The limit, the number of samples and
+        the chosen cases may grow. While the journal is empty, anything may change.
         """
         new: dict[str, Any] = json.loads(json.dumps(manifest))  # as it will be read back
         if (self.path / "run.json").exists():
@@ -177,7 +176,7 @@ class RunDirectory:
             except (RunMismatchError, InputError):
                 if not is_empty(self.journal):
                     raise
-                # What the other settings rendered must not be taken for this run's.
+                # Artifacts of the other settings do not belong to this run.
                 shutil.rmtree(self.path / "artifacts", ignore_errors=True)
         self._write("run.json", new)
 
@@ -249,7 +248,7 @@ def _means(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def mismatch(
     old: Mapping[str, Any], new: Mapping[str, Any], *, except_for: Container[str] = ()
 ) -> str:
-    """Return why results of two manifests do not belong together, in words; empty where they do."""
+    """Return why the results of two manifests cannot be combined; empty where they can."""
     found = (
         _difference(old.get(key), new.get(key), label)
         for key, label in _IDENTITY.items()
@@ -259,7 +258,7 @@ def mismatch(
 
 
 def _difference(old: Any, new: Any, label: str) -> str:
-    """Return the first place where two values differ, in words; empty when they are the same."""
+    """Describe the first difference between two values; empty if they are equal."""
     if isinstance(old, dict) and isinstance(new, dict):
         found = (_difference(old.get(k), new.get(k), f"{label}.{k}") for k in {**old, **new})
         return next(filter(None, found), "")
@@ -311,8 +310,8 @@ def dataset_files(dataset: Path, run: Path) -> Iterator[Path]:
                 yield path
 
 
-# A finished line is in the hands of the system at once and survives the death of the process. Only
-# a power cut can lose it; against that, the disk is asked to catch up at most this often.
+# A finished line is in the page cache and survives the death of the process. Only a power cut can
+# lose it; fsync, at most this often, guards against that.
 _SYNC_SECONDS = 0.5
 
 
@@ -359,7 +358,7 @@ class Journal:
         self._synced = time.monotonic()
         with access(path, "written"):
             self._file = path.open("ab", buffering=0)
-            _cut_torn_line(path)
+            cut_torn_line(path)
 
     def append(self, line: bytes) -> None:
         """Add one finished case."""
@@ -367,8 +366,8 @@ class Journal:
             while line:
                 line = line[self._file.write(line) :]
         except OSError as error:
-            with suppress(OSError):  # another case may still be written, never behind half a line
-                _cut_torn_line(self._path)
+            with suppress(OSError):  # never append to half a line
+                cut_torn_line(self._path)
             raise self._error(error) from error
         if time.monotonic() - self._synced >= _SYNC_SECONDS:
             self._sync()
@@ -400,23 +399,27 @@ class Journal:
                 self._sync()
 
 
-def _cut_torn_line(path: Path) -> None:
+def whole_lines(file: IO[bytes]) -> int:
+    """Return how many bytes of a journal are finished lines."""
+    end = file.seek(0, os.SEEK_END)
+    while end > 0:
+        start = max(end - 65536, 0)
+        file.seek(start)
+        if (found := file.read(end - start).rfind(b"\n")) >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+def cut_torn_line(path: Path) -> None:
+    """Cut off the last line of a journal where it is not finished."""
     with path.open("r+b") as file:
-        end = position = file.seek(0, os.SEEK_END)
-        while position > 0:
-            start = max(position - 65536, 0)
-            file.seek(start)
-            line_end = file.read(position - start).rfind(b"\n")
-            if line_end >= 0:
-                position = start + line_end + 1
-                break
-            position = start
-        if position < end:
-            file.truncate(position)
+        if (whole := whole_lines(file)) < file.seek(0, os.SEEK_END):
+            file.truncate(whole)
 
 
 def is_empty(path: Path) -> bool:
-    """Return whether not one case is written down."""
+    """Return whether the journal has no finished case."""
     try:
         with path.open("rb") as file:
             return not file.readline().endswith(b"\n")
@@ -465,14 +468,18 @@ def _natural(case_id: str) -> tuple[list[str | int], str]:
     return [int(part) if index % 2 else part for index, part in enumerate(parts)], case_id
 
 
-_LOOKS = 25  # `is_locked` holds a lock for a moment; trying again tells it from a writer
+_LOOKS = 25  # `is_locked` holds the lock for a moment; retrying tells it from a writer
 _LOOK_SECONDS = 0.02
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file at `path`; raises `RunLockedError` while another process holds it."""
-    # The file stays behind, empty of meaning: deleting it would let two processes lock two files.
+def locked(path: Path, name: str = "") -> Iterator[None]:
+    """Hold the lock file at `path`; raise `RunLockedError` while another process holds it.
+
+    `name` is what to call its folder in messages.
+    """
+    name = name or str(path.parent)
+    # The file is never deleted: two processes could then lock two different files.
     with access(path, "written"):
         file = path.open("ab", buffering=0)
     with file:
@@ -480,12 +487,12 @@ def locked(path: Path) -> Iterator[None]:
             _take(file)
         except BlockingIOError:
             raise RunLockedError(
-                f"{path.parent} is being written by {_holder(path)}.",
+                f"{name} is being written by {_holder(path)}.",
                 remedy="Wait for it to finish or stop it, or write to another directory.",
             ) from None
         except OSError as error:
             raise InputError(
-                f"{path.parent} is on a file system that cannot lock files ({error}).",
+                f"{name} is on a file system that cannot lock files ({error}).",
                 remedy="Write the run to a local disk.",
             ) from error
         with access(path, "written"):
@@ -502,7 +509,7 @@ def is_locked(path: Path) -> bool:
     except BlockingIOError:
         return True
     except OSError:
-        return False  # there is none, or it cannot be locked: no run is writing here
+        return False  # no lock file, or no locking: nothing writes here
     return False
 
 
@@ -521,7 +528,7 @@ def lock_holder(path: Path) -> tuple[int, str] | None:
         holder = json.loads(path.read_text("utf-8"))
         return int(holder["pid"]), str(holder["host"])
     except (OSError, ValueError, KeyError, TypeError):
-        return None  # it has the lock but has not yet said who it is, or not to us
+        return None  # not written yet, or not readable
 
 
 def _holder(path: Path) -> str:

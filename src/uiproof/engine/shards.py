@@ -1,6 +1,8 @@
-"""A part of a data set, so that machines which know nothing of each other can share a run.
+"""The cases of a run: chosen ones, several answers to each, shards, and merging those.
 
 for case in Shard.parse("3/16").part(cases): ...
+
+Of several answers to a case, the first has its id, the second `id#2`, the third `id#3`.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from uiproof.benchmark import BrokenCase, Case, Record
 from uiproof.engine.rundir import Journal, RunDirectory, encode, locked, mismatch
 from uiproof.engine.summary import summarise
-from uiproof.errors import InputError, RunMismatchError, UsageError
+from uiproof.errors import InputError, RunMismatchError, UsageError, suggestion
 from uiproof.files import access
 
 if TYPE_CHECKING:
@@ -36,11 +39,11 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Return what `--shard 3/16` means."""
+        """Parse `3/16`."""
         match = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", text, re.ASCII)
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise UsageError(
-                f"{text!r} is no part of a data set.",
+                f"Invalid shard {text!r}.",
                 remedy="Write --shard 3/16 for the third of sixteen parts.",
             )
         return cls(int(match[1]), int(match[2]))
@@ -61,6 +64,41 @@ class Shard:
 def _group(case: AnyCase) -> str:
     """Return the page or screenshot of a case id: each is rendered or read once."""
     return case.id.rpartition("/")[0] or case.id
+
+
+def sample_id(case_id: str, sample: int) -> str:
+    """Return the id of one of several answers, counted from 0."""
+    return f"{case_id}#{sample + 1}" if sample else case_id
+
+
+def sampled(cases: Iterable[AnyCase], samples: int) -> Iterator[tuple[AnyCase, int]]:
+    """Yield each case as often as it is answered, with the number of the answer."""
+    for case in cases:
+        yield case, 0
+        for sample in range(1, samples):
+            yield replace(case, id=sample_id(case.id, sample)), sample
+
+
+def chosen(cases: Iterable[AnyCase], only: Sequence[str]) -> list[AnyCase]:
+    """Return the cases with these ids, or below them: `101` means `101/1` and `101/2`.
+
+    Raises `InputError` for an id that no case has.
+    """
+    found: list[AnyCase] = []
+    missing, ids = set(only), []
+    for case in cases:
+        ids.append(case.id)
+        if named := {one for one in only if case.id == one or case.id.startswith(f"{one}/")}:
+            found.append(case)
+            missing -= named
+    if missing:
+        name = min(missing)
+        raise InputError(
+            f"The data set has no case {name!r}.",
+            remedy=suggestion(name, ids)
+            or f"It has {', '.join(ids[:8])}{' …' if len(ids) > 8 else ''}.",
+        )
+    return found
 
 
 def merge_runs(
@@ -125,7 +163,7 @@ def _check_alike(runs: Sequence[RunDirectory], manifests: Sequence[Mapping[str, 
 def _check_whole(
     runs: Sequence[RunDirectory], manifests: Sequence[Mapping[str, Any]], *, partial: bool
 ) -> bool:
-    """Return whether nothing is missing; raises where something is and that was not allowed."""
+    """Return whether all shards are finished; raise if not, unless `partial`."""
     missing = [f"{run.path} is not finished" for run in runs if not _finished(run)]
     shards = [Shard.parse(str(one["shard"])) for one in manifests if _is_shard(one)]
     counts = {shard.count for shard in shards}
@@ -141,8 +179,8 @@ def _check_whole(
             missing.append(f"there is no run of shard {named}{more}")
     if missing and not partial:
         raise RunMismatchError(
-            f"Something is missing: {'; '.join(missing)}.",
-            remedy="Finish it first, or merge what is there with --partial.",
+            f"The runs are incomplete: {'; '.join(missing)}.",
+            remedy="Finish them first, or merge them anyway with --partial.",
         )
     return not missing
 
@@ -157,31 +195,21 @@ def _finished(run: RunDirectory) -> bool:
 def _owners(runs: Sequence[RunDirectory]) -> dict[str, RunDirectory]:
     """Return the run that each case is taken from: the first that has it; others must agree."""
     owners: dict[str, RunDirectory] = {}
-    shared: dict[str, list[RunDirectory]] = {}
+    results: dict[str, bytes] = {}  # digests: all records would take too much memory
     for run in runs:
         for record in run.records():
-            if owners.setdefault(record.id, run) is not run:
-                shared.setdefault(record.id, []).append(run)
-    if shared:
-        first = {
-            record.id: _result(record)
-            for owner in runs
-            for record in owner.records()
-            if record.id in shared and owners[record.id] is owner
-        }
-        for run in runs:
-            for record in run.records():
-                if run in shared.get(record.id, ()) and _result(record) != first[record.id]:
-                    raise RunMismatchError(
-                        f"{owners[record.id].path} and {run.path} have different results for "
-                        f"{record.id!r}.",
-                        remedy="Merge only one of them.",
-                    )
+            owner = owners.setdefault(record.id, run)
+            digest = blake2b(encode(_result(record)), digest_size=16).digest()
+            if results.setdefault(record.id, digest) != digest:
+                raise RunMismatchError(
+                    f"{owner.path} and {run.path} have different results for {record.id!r}.",
+                    remedy="Merge only one of them.",
+                )
     return owners
 
 
 def _result(record: Record) -> Record:
-    """Return a record without what differs from machine to machine."""
+    """Return a record without the fields that differ between machines."""
     return replace(record, details={}, seconds={}, attempts=1, calls=(), artifacts={})
 
 
@@ -203,7 +231,7 @@ def _limit(manifests: Sequence[Mapping[str, Any]]) -> int | None:
 
 
 def _timing(runs: Sequence[RunDirectory]) -> dict[str, Any]:
-    """Return what it took altogether; machines worked side by side, so the longest time counts."""
+    """Return the total timing: the longest wall time, as machines worked in parallel."""
     found = [run.summary["timing"] for run in runs if _has_timing(run)]
     cases = sum(int(one["cases"]) for one in found)
     seconds = max((float(one["wall_seconds"]) for one in found), default=0.0)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from uiproof.benchmark import Record, number_at
-from uiproof.engine.samples import SampleScores
+from uiproof.benchmark import Metric, Record, number_at
 
 if TYPE_CHECKING:
     from uiproof.benchmark import Benchmark
 
+PASS_SCORE = 0.9  # the least score that passes, for pass@k
+_SHOWN_K = (1, 2, 3, 5, 10, 20, 50, 100)
 INCOMPLETE = ":incomplete"  # ends the flag of a page that lacks a style sheet or script
 _ALWAYS = ("input_tokens", "output_tokens")
 _THIS_TIME = ("attempts", "network_seconds", "queue_seconds")  # not of answers from the cache
@@ -20,7 +21,7 @@ _THIS_TIME = ("attempts", "network_seconds", "queue_seconds")  # not of answers 
 def summarise(
     records: Iterable[Record], benchmark: Benchmark, manifest: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the content of `summary.json`, but for how long it took; streams over the records.
+    """Return the content of `summary.json` without timing; records are read as a stream.
 
     The manifest of the run says whether cases have several answers.
     """
@@ -46,7 +47,7 @@ def summarise(
 
     seen = counted()
     summary = benchmark.summarise(seen)
-    deque(seen, maxlen=0)  # count also what the benchmark did not look at
+    deque(seen, maxlen=0)  # also count records that the benchmark did not read
     return {
         **summary,
         "benchmark": benchmark.name,
@@ -60,7 +61,7 @@ def summarise(
 
 
 class CompletePages:
-    """Means without the cases of pages that did not get all style sheets and scripts."""
+    """Means over the cases whose pages got all their style sheets and scripts."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         self._sums: dict[str, float | None] = {metric.key: 0.0 for metric in benchmark.metrics}
@@ -91,8 +92,60 @@ class CompletePages:
         return {"incomplete_pages": self._incomplete, "complete_pages": complete}
 
 
+class SampleScores:
+    """Scores of all answers, by case."""
+
+    def __init__(self, metrics: Sequence[Metric], pass_score: float | None) -> None:
+        self._metrics = metrics
+        self._pass_score = PASS_SCORE if pass_score is None else pass_score
+        self._scores: dict[str, list[list[float]]] = {}  # by case: for each answer, each metric
+
+    def add(self, record: Record) -> None:
+        """Add one answer; what a failed one has no score for counts as 0."""
+        values = [number_at(record.scores, metric.key) for metric in self._metrics]
+        missing = 0.0 if record.status == "failed" else float("nan")
+        self._scores.setdefault(record.case, []).append(
+            [missing if value is None else value for value in values]
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the best of N and pass@k of every metric, with intervals over cases."""
+        if not self._scores:
+            return {}
+        from uiproof.stats.intervals import clustered_mean, pass_at_k
+
+        fewest = min(map(len, self._scores.values()))
+        shown = sorted({k for k in _SHOWN_K if k <= fewest} | {fewest})
+        found: dict[str, Any] = {}
+        for column, metric in enumerate(self._metrics):
+            cases = [[answer[column] for answer in answers] for answers in self._scores.values()]
+            if any(value != value for answers in cases for value in answers):
+                continue  # not measured for all answers: neither has a mean
+            best = clustered_mean([max(answers) for answers in cases], within=metric.bounds)
+            passing = [
+                (len(answers), sum(value >= self._pass_score for value in answers))
+                for answers in cases
+            ]
+            rates = {
+                k: clustered_mean([pass_at_k(n, c, k) for n, c in passing], within=(0.0, 1.0))
+                for k in shown
+            }
+            found[metric.key] = {
+                "best": best and best._asdict(),
+                "pass": {str(k): rate and rate._asdict() for k, rate in rates.items()},
+            }
+        return {
+            "samples": {
+                "cases": len(self._scores),
+                "each": fewest,
+                "pass_score": self._pass_score,
+                "scores": found,
+            }
+        }
+
+
 class UsageTotals:
-    """Adds up the calls of records, as `summary["usage"]` has them.
+    """Totals over the calls of records, as in `summary["usage"]`.
 
     `cost` is in US dollars and is what the answers cost when they were made, those that came from
     the cache included; `paid` leaves those out. `unpriced` calls are in neither.

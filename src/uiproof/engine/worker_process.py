@@ -1,10 +1,10 @@
 """A worker process: a guardian, and its child that runs the judge.
 
-The guardian does nothing but wait, so no hanging judge can keep it from its one duty: when the main
-process closes the pipe (or dies, which closes it too), or when the judge's process ends, it kills
-everything that was started below it, browsers included, removes their temporary files, and ends.
-If the guardian itself is killed, the judge's process ends with it, and the main process removes
-what is left; if both are, the next one does (`uiproof.scratch`).
+The guardian only waits, so a hanging judge cannot block it. When the main process closes the pipe
+(or dies, which closes it too), or when the judge's process ends, it kills everything below it,
+browsers included, removes their temporary files, and exits. If the guardian itself is killed, the
+judge's process dies with it and the main process removes what is left; if both are killed, the
+next process does (`uiproof.scratch`).
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _PR_SET_CHILD_SUBREAPER = 36
 def main(fd: int, *, hidden: bool = False) -> NoReturn:
     """Serve calls that come over the socket `fd`; standard input is the life line.
 
-    With `hidden` the guardian is no child of who started it. Ray kills the children of a worker
-    that ends, and a guardian that is killed ends nothing.
+    With `hidden` the guardian is not a child of the starting process: Ray kills the children of
+    a worker that ends, and a guardian that is killed cannot clean up.
     """
     if hidden:
         _stand_in_front(fd)
-    # Browsers that are killed leave profiles behind; here they leave them where we find them.
+    # Killed browsers leave their profiles behind; keep them where they can be found.
     try:
         place = Path(tempfile.gettempdir())
         scratch = ScratchFolder()
     except OSError as error:
         _refuse(fd, error)
     os.environ["TMPDIR"] = tempfile.tempdir = str(scratch.path)
-    # Orphans of the judge's process become ours, also those that made themselves independent.
+    # Adopt orphans of the judge's process, also those in other sessions.
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     child = os.fork()
     if child == 0:
@@ -55,7 +55,7 @@ def main(fd: int, *, hidden: bool = False) -> NoReturn:
 
 
 def _refuse(fd: int, error: OSError) -> NoReturn:
-    """Tell the main process that there is no room to work in, and end."""
+    """Report to the main process that no temporary folder can be made, and exit."""
     from uiproof.errors import StorageError
 
     problem = StorageError(
@@ -69,7 +69,7 @@ def _refuse(fd: int, error: OSError) -> NoReturn:
 
 
 def _stand_in_front(fd: int) -> None:
-    """Continue in a child process; this one only waits for it and exits with its code."""
+    """Continue in a child process; this one waits and exits with its code."""
     guardian = os.fork()
     if guardian:
         os.close(fd)
@@ -79,11 +79,11 @@ def _stand_in_front(fd: int) -> None:
 
 def _exit_code(status: int) -> int:
     code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code  # as a shell says which signal it was
+    return code if code >= 0 else 128 - code  # as shells report signals
 
 
 def _guard(child: int, scratch: ScratchFolder, place: Path) -> NoReturn:
-    ending = threading.Lock()  # held by the thread that ends everything; others wait
+    ending = threading.Lock()  # held by the thread that kills everything
 
     def end(code: int) -> NoReturn:
         kill_descendants(os.getpid())
@@ -97,7 +97,7 @@ def _guard(child: int, scratch: ScratchFolder, place: Path) -> NoReturn:
             pass
         ending.acquire()
         if os.getppid() != parent or not os.read(0, 1):
-            # The main process was killed: what it would have removed is left to us.
+            # The main process was killed: remove what it would have removed.
             kill_descendants(os.getpid())
             _wait_for_end_of(parent)
             sweep(place)
@@ -127,7 +127,7 @@ def _wait_for_end_of(parent: int) -> None:
 
 def _work(fd: int) -> NoReturn:
     guardian = os.getppid()
-    # Whatever signals were ignored where the command was started: browsers are not to inherit it.
+    # Browsers must not inherit signals that the shell ignores.
     for number in _ENDING:
         signal.signal(number, signal.SIG_DFL)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -136,7 +136,7 @@ def _work(fd: int) -> NoReturn:
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.set_inheritable(fd, False)
-    with suppress(EOFError, OSError):  # the main process is gone; the guardian does the rest
+    with suppress(EOFError, OSError):  # the main process is gone; the guardian cleans up
         _serve(Connection(fd))
     sys.stdout.flush()
     sys.stderr.flush()
@@ -152,7 +152,7 @@ def _serve(connection: Connection) -> None:
         connection.send_bytes(pickle.dumps((False, as_error(error))))
         return
     connection.send_bytes(pickle.dumps((True, None)))
-    while request := connection.recv_bytes():  # an empty one says goodbye
+    while request := connection.recv_bytes():  # an empty request ends it
         connection.send_bytes(_answer(judge, request))
     judge.close()
 

@@ -32,7 +32,7 @@ _END_SECONDS = 5.0
 
 
 def process_workers(make_judge: MakeJudge, log: Path) -> Callable[[], ProcessWorker]:
-    """Return a function that makes workers, each with one judge in a process of its own."""
+    """Return a function that makes workers, each with one judge in a separate process."""
     try:
         recipe = pickle.dumps(make_judge)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -70,11 +70,11 @@ class ProcessWorker:
         self._ended = True
         try:
             if self._idle:
-                await self._thread.run(self._say_goodbye)
+                await self._thread.run(self._close_judge)
         finally:
             with suppress(OSError):
-                os.write(self._life, b".")  # this process lives, and cleans up after itself
-            os.close(self._life)  # whatever still runs over there ends now
+                os.write(self._life, b".")  # this process is alive and cleans up itself
+            os.close(self._life)  # kills whatever still runs there
             reaping = self._thread.run(self._reap)
             self._thread.stop()
         await reaping
@@ -106,8 +106,8 @@ class ProcessWorker:
             request = pickle.dumps((stage, args))
         except Exception as error:
             raise as_error(error) from error
-        if self._connection.poll():  # an idle worker says nothing, so this is the end of the line
-            # It died while it had nothing to do: no case is to blame.
+        if self._connection.poll():  # an idle worker sends nothing, so this is EOF
+            # It died while idle: no case is to blame.
             raise NodeLostError("The worker process had ended before the case came to it.")
         return self._exchange(request)
 
@@ -129,11 +129,11 @@ class ProcessWorker:
             raise value
         return value
 
-    def _say_goodbye(self) -> None:
+    def _close_judge(self) -> None:
         try:
             self._connection.send_bytes(b"")
         except OSError:
-            return  # it is dead already
+            return  # it is already dead
         self._wait()
 
     def _reap(self) -> None:
@@ -166,7 +166,7 @@ _ABANDON_SECONDS = 0.5
 
 
 class DaemonThread:
-    """Runs one function after another off the event loop; never keeps the program from ending."""
+    """Run functions one after another off the event loop, without blocking exit."""
 
     def __init__(self, name: str) -> None:
         self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[..., Any], Any] | None]
@@ -190,14 +190,14 @@ class DaemonThread:
                 continue
             try:
                 future.set_result(function(*args))
-            except BaseException as error:  # noqa: BLE001 - handed on to who awaits it
+            except BaseException as error:  # noqa: BLE001 - raised where it is awaited
                 future.set_exception(error)
 
 
 class ThreadWorker:
     """Run a judge in a thread of this process, because it blocks and the event loop must not.
 
-    A judge that hangs cannot be stopped here, only left behind.
+    A judge that hangs cannot be killed here, only abandoned.
     """
 
     def __init__(self, make_judge: MakeJudge) -> None:
@@ -222,7 +222,7 @@ class ThreadWorker:
         self._ended = True
         closing = self._thread.run(self._close)
         self._thread.stop()
-        # A busy thread closes its judge when it gets to it; this does not wait for it.
+        # A busy thread closes its judge later; do not wait for it.
         await asyncio.wait([closing], timeout=_ABANDON_SECONDS if self._busy else _CLOSE_SECONDS)
 
     def _make(self) -> None:

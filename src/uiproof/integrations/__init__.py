@@ -1,1 +1,1 @@
-"""Other programs: evaluations with inspect_ai, experiment trackers."""
+"""Integrations with inspect_ai, MCP, pytest and experiment trackers."""

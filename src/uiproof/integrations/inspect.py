@@ -1,11 +1,11 @@
-"""Every benchmark as a task of inspect_ai; needs `pip install 'uiproof[inspect]'`.
+"""Every benchmark as an inspect_ai task; needs `pip install 'uiproof[inspect]'`.
 
     inspect eval uiproof/NAME --model openai/gpt-4o -T dataset=FOLDER -T prompt=PROMPT --limit 5
 
-inspect asks the model, caches and logs; the prompts and the judges are those of `uiproof run`. It
-finds this module by its entry point; nothing else of uiproof imports it. Judges work in processes
-of their own, kept warm between samples. inspect does not say when a task has ended in vain, so they
-end when no sample has held them for a while, and with the event loop.
+inspect calls the model, caches and logs; prompts and judges are those of `uiproof run`. It finds
+this module by its entry point. Judges run in worker processes that stay warm between samples.
+inspect does not report when a task fails, so workers stop after being idle for a while, or with the
+event loop.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ from uiproof import benchmark as engine
 from uiproof.benchmark import Benchmark, BrokenCase, Case, ChatTask, look_up
 from uiproof.engine import executors
 from uiproof.engine.context import Context
-from uiproof.engine.executors import as_error, make_pool
-from uiproof.engine.machine import default_workers
+from uiproof.engine.executors import as_error, default_workers, make_pool
 from uiproof.errors import (
     AnswerError,
     InputError,
@@ -62,12 +61,11 @@ if TYPE_CHECKING:
 AnyCase = Case[Any, Any] | BrokenCase
 Stage = Literal["load", "pose", "answer", "score"]
 
-METRICS = {"*": [mean(), stderr()]}  # for each score by itself
+METRICS = {"*": [mean(), stderr()]}  # for each score
 _LARGEST_SIDE = 8000  # pixels
-_STORED = "uiproof"  # where the solver leaves its answer for the scorer
+_STORED = "uiproof"  # key of the store under which the solver leaves its answer
 _NOT_ABOUT_A_SAMPLE = (MissingDependencyError, StorageError, WorkerStartError)
-
-
+IDLE_SECONDS = 10.0  # after which unused judges stop
 _KINDS: Mapping[str, Callable[..., ChatMessage]] = {
     "system": ChatMessageSystem,
     "user": ChatMessageUser,
@@ -80,24 +78,21 @@ _FINISHES: Mapping[str, Finish] = {
     "content_filter": Finish.REFUSAL,
 }
 
-
-IDLE_SECONDS = 10.0
-
 _open: dict[tuple[asyncio.AbstractEventLoop, str], WarmJudges] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is nothing to score."""
+    """The reason why there is no answer or score."""
 
     code: str
     stage: Stage
-    message: str  # without the remedy, which speaks of uiproof's own command line
+    message: str  # without the remedy, which is about the command line
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer as text, or why there is none, and what was unusual about it."""
+    """An answer as text with its flags, or the reason why there is none."""
 
     text: str
     flags: tuple[str, ...] = ()
@@ -105,7 +100,7 @@ class Answered:
 
 
 def add_tasks() -> None:
-    """Make a task, a solver and a scorer for every benchmark that chat models can be asked."""
+    """Define a task, a solver and a scorer for every benchmark with a chat task."""
     for benchmark in benchmarks().values():
         if (chat := benchmark.chat_task()) is not None:
             _add_tasks(benchmark, chat)
@@ -117,25 +112,25 @@ def _add_tasks(benchmark: Benchmark, chat: ChatTask) -> None:
 
     @solver(name=f"{name}_prompt")
     def ask(dataset: str = data, prompt: str = usual) -> Solver:
-        """Ask as `uiproof run --prompt` does."""
+        """Prompt the model as `uiproof run --prompt` does."""
         return _asking(benchmark, chat, dataset, prompt)
 
     @scorer(name=f"{name}_judge", metrics=METRICS)
     def judge(dataset: str = data, prompt: str = usual) -> Scorer:
-        """Score the last answer against the case of the sample, also that of another solver.
+        """Score the last answer, which may come from another solver.
 
         Args:
             dataset: As for the task.
-            prompt: What the answer was asked for with, where that matters.
+            prompt: The prompt of the answer, if it matters.
         """
         return _judging(benchmark, chat, dataset, prompt)
 
     @task(name=name)
     def run(dataset: str = data, prompt: str = usual) -> Task:
-        """Ask a model, and score its answers as `uiproof run` does.
+        """Prompt a model, and score its answers as `uiproof run` does.
 
         Args:
-            dataset: A folder, a bundled data set or one fetched with `uiproof data get`.
+            dataset: A folder, a bundled data set or one from `uiproof data get`.
             prompt: One of the prompts that `uiproof list` shows.
         """
         samples = [
@@ -160,7 +155,7 @@ def _add_tasks(benchmark: Benchmark, chat: ChatTask) -> None:
 
 
 def _asking(benchmark: Benchmark, chat: ChatTask, dataset: str, prompt: str) -> Solver:
-    """Return a solver that asks as the benchmark's own method for models does."""
+    """Return a solver that prompts the model as the benchmark's method does."""
     cases = _cases(benchmark, dataset)
     _check_prompt(benchmark, chat, prompt)
 
@@ -176,7 +171,7 @@ def _asking(benchmark: Benchmark, chat: ChatTask, dataset: str, prompt: str) -> 
 
 
 def _judging(benchmark: Benchmark, chat: ChatTask, dataset: str, prompt: str) -> Scorer:
-    """Return a scorer that asks the judge; an answer that cannot be judged is a failure."""
+    """Return a scorer that calls the judge; an answer that cannot be judged is a failure."""
     cases = _cases(benchmark, dataset)
     _check_prompt(benchmark, chat, prompt)
 
@@ -209,30 +204,30 @@ def _check_prompt(benchmark: Benchmark, chat: ChatTask, prompt: str) -> None:
 
 
 class _InspectModel:
-    """Asks inspect's model; for methods it is what `ChatModel` is elsewhere."""
+    """inspect's model with the interface of `ChatModel`."""
 
-    concurrency = 1  # inspect decides how many samples are under way
+    concurrency = 1  # inspect runs samples concurrently
 
     def __init__(self, state: TaskState, generate: Generate) -> None:
         self.state = state
         self.name = str(state.model)
         self.parameters = Parameters()  # the task's `GenerateConfig` has them too
-        # What inspect's providers take is their business; larger pictures are scaled before.
+        # inspect's providers have further limits; only very large pictures are scaled here.
         self.settings: Mapping[str, Any] = {"images": {"max_side": _LARGEST_SIDE}}
         self._generate = generate
 
     async def ask(self, request: Request, *, fresh: bool = False) -> Reply:  # noqa: ARG002
-        """Let inspect send a request; caching and trying again are its business."""
+        """Send a request through inspect, which caches and retries."""
         self.state.messages = chat_messages(request)
         self.state = await self._generate(self.state)
         return reply_of(self.state.output)
 
     def facts(self, reply: Reply) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return nothing: inspect logs what calls took."""
+        """Return nothing, because inspect logs usage and time."""
         return {}
 
     async def close(self) -> None:
-        """Do nothing: nothing is held."""
+        """Do nothing."""
 
 
 async def _answered(
@@ -267,7 +262,7 @@ async def _answered(
 async def _judged(
     chat: ChatTask, case: AnyCase, answered: Answered, prompt: str, judges: WarmJudges
 ) -> tuple[engine.Score, Failure | None]:
-    """Return the judge's score, or that of a failure and why it is one."""
+    """Return the judge's score, or that of a failure with its reason."""
     failure = answered.failure
     if isinstance(case, BrokenCase):
         return judges.failure(None), failure or _failure(as_error(case.error), "load")
@@ -284,10 +279,10 @@ async def _judged(
 def _value(
     scores: Mapping[str, Any], measured: tuple[str, ...], *, failed: bool
 ) -> dict[str, float]:
-    """Return the scores by their paths; inspect wants the same ones in all samples.
+    """Return scores by path; inspect needs the same paths in all samples.
 
-    What this machine does not measure is in none of them. A failure without some score has 0
-    there, as it has in the summary of a run; anything else without it (NaN) inspect counts apart.
+    A score that is missing is 0 for a failure, as in the summary of a run, and otherwise NaN, which
+    inspect counts separately.
     """
     missing = 0.0 if failed else nan
     found = {path: look_up(scores, path) for path in measured}
@@ -303,7 +298,7 @@ def _left_by_solver(state: TaskState) -> Answered | None:
 
 
 def _in_output(chat: ChatTask, state: TaskState) -> Answered:
-    """Return the answer that another solver got."""
+    """Return the answer of another solver."""
     reply = reply_of(state.output)
     try:
         return Answered(*chat.read(reply))
@@ -332,7 +327,7 @@ def _cases(benchmark: Benchmark, dataset: str) -> dict[str, AnyCase]:
 
 @contextmanager
 def warm_judges(benchmark: Benchmark) -> Iterator[WarmJudges]:
-    """Hold the judges of a benchmark, which all samples share, and what they rendered."""
+    """Hold the judges of a benchmark, which all samples share."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
@@ -352,7 +347,7 @@ def warm_judges(benchmark: Benchmark) -> Iterator[WarmJudges]:
 
 
 class WarmJudges:
-    """Workers with judges, and a folder for what they render. See `warm_judges`."""
+    """Worker processes with judges, and a folder for their files. See `warm_judges`."""
 
     def __init__(self, benchmark: Benchmark, forget: partial[Any]) -> None:
         self._forget = forget
@@ -366,38 +361,38 @@ class WarmJudges:
             case_timeout=settings.case_timeout,
             log=folder / "workers.log",
         )
-        self._here = benchmark.judge(folder, options)  # only ever asked what a failure scores
+        self._here = benchmark.judge(folder, options)  # only scores failures
         self._holders = 0
         self._ending: asyncio.TimerHandle | None = None
         self._keeper = asyncio.create_task(self._keep())
 
     async def call(self, stage: executors.Stage, case: Case[Any, Any], *args: Any) -> Any:
-        """Let some judge do one thing; see `Pool.call`."""
+        """Call a judge; see `Pool.call`."""
         return await self._pool.call(stage, case, *args)
 
     def failure(self, case: Case[Any, Any] | None) -> engine.Score:
-        """Return what a case scores that has no answer."""
+        """Return the score of a case without an answer."""
         return self._here.failure(case)
 
     def hold(self) -> None:
-        """Say that a sample needs the judges."""
+        """Keep the judges running for a sample."""
         self._holders += 1
         if self._ending:
             self._ending.cancel()
             self._ending = None
 
     def let_go(self) -> None:
-        """Say that it does no longer."""
+        """Release the judges; they stop when they have been idle for a while."""
         self._holders -= 1
         if self._holders == 0:
             self._ending = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._end)
 
     def _end(self) -> None:
-        self._forget()  # at once: who comes now gets new ones
+        self._forget()  # so that the next sample starts new ones
         self._keeper.cancel()
 
     async def _keep(self) -> None:
-        """Wait to be cancelled, by `_end` or by the end of the event loop."""
+        """Wait for cancellation, by `_end` or at the end of the event loop, and clean up."""
         try:
             await asyncio.get_running_loop().create_future()
         finally:
@@ -413,7 +408,7 @@ class WarmJudges:
 
 
 def chat_messages(request: Request) -> list[ChatMessage]:
-    """Return a request as inspect sends it; its providers scale pictures themselves."""
+    """Return a request as inspect messages."""
     return [
         _KINDS[message.role](content=[_content(part) for part in message.parts])
         for message in request.messages
@@ -421,7 +416,7 @@ def chat_messages(request: Request) -> list[ChatMessage]:
 
 
 def reply_of(output: ModelOutput) -> Reply:
-    """Return what inspect got from a model; without choices it got nothing."""
+    """Return inspect's model output as a reply, which is empty without choices."""
     if not output.choices:
         return Reply("", Finish.OTHER)
     return Reply(

@@ -1,9 +1,9 @@
-"""A server of the Model Context Protocol: agents look at pages and are told what to mend.
+"""A Model Context Protocol server, with which agents render, compare and check pages.
 
     uiproof mcp site/ designs/
 
-Only files in the folders named at start can be read. Pages are shown in the sealed browser, so
-nothing that they do reaches a network. `docs/agents.md` shows how clients are set up.
+Only files in the given folders can be read. Pages are rendered in the sealed browser, without a
+network. `docs/agents.md` shows how to set up clients.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ except ImportError as error:
         "The MCP server needs the package mcp.", remedy="Run: pip install 'uiproof[mcp]'"
     ) from error
 
-LARGEST_SIDE = 1568  # pixels of a picture in an answer
-MOST_LISTED = 20  # differences or faults in an answer
+LARGEST_SIDE = 1568  # pixels of a returned picture
+MOST_LISTED = 20  # returned differences or faults
 _PAGES = (".html", ".htm")
 _PICTURES = (".png", ".jpg", ".jpeg")
+_MOST_WINDOWS = 3  # browsers that are kept, each for one viewport and colour scheme
+_SIDE = re.compile("[0-9]{1,5}")
 _T = TypeVar("_T")
 
 INSTRUCTIONS = """\
@@ -57,7 +59,7 @@ class Difference(BaseModel):
     number: int = Field(description="its number in the annotated picture")
     kind: str
     says: str
-    selector: str | None = Field(description="the element on the page; null where it is missing")
+    selector: str | None = Field(description="the element on the page; null if it is missing")
     was: str | None = Field(description="as in the reference")
     now: str | None = Field(description="as on the page")
     impact: float = Field(description="how much of what a person sees, 0-1")
@@ -98,23 +100,23 @@ class Check(BaseModel):
 
 
 class Workshop:
-    """The browser behind the tools, and the folders that they may read."""
+    """The browser of the tools and the folders that they may read."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = tuple(_folder(one) for one in folders)
-        # One page after the other; browsers belong to the thread that has started them.
+        # One page at a time; a browser has to be used by the thread that started it.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="mcp")
         self._differs: dict[tuple[str | None, bool], Differ] = {}
 
     async def do(self, work: Callable[[], _T]) -> _T:
-        """Do something in the thread of the browsers; errors become those of tools."""
+        """Run a function in the browser thread; raise its errors as `ToolError`."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except UiproofError as error:
             raise ToolError(str(error)) from error
 
     def file(self, name: str, kinds: Sequence[str]) -> Path:
-        """Return a file of the folders, neither hidden nor by a link that leads out of them."""
+        """Return a file in the folders that is neither hidden nor a link to the outside."""
         for folder in self._folders:
             try:
                 path = (folder / name).resolve(strict=True)
@@ -127,12 +129,12 @@ class Workshop:
                 return path
         raise InputError(
             f"There is no file {name!r} that may be read.",
-            remedy=f"Name a file that ends in {', '.join(kinds)} in: "
+            remedy=f"Use a file that ends in {', '.join(kinds)} in: "
             f"{', '.join(map(str, self._folders))}.",
         )
 
     def differ(self, viewport: str | None, dark: bool) -> Differ:
-        """Return a browser that compares pages in a window."""
+        """Return the comparison for a viewport and colour scheme."""
         key = viewport, dark
         if key not in self._differs:
             while len(self._differs) >= _MOST_WINDOWS:
@@ -142,11 +144,11 @@ class Workshop:
 
     @cached_property
     def renderer(self) -> Renderer:
-        """Return a browser that shows pages."""
+        """Return the renderer of single pages."""
         return Renderer(web=FrozenWeb(Settings.from_environment().web_dir))
 
     def close(self) -> None:
-        """End the browsers."""
+        """Stop the browsers."""
 
         def end() -> None:
             for differ in self._differs.values():
@@ -157,9 +159,6 @@ class Workshop:
         self._thread.submit(end).result()
         self._thread.shutdown()
 
-
-_MOST_WINDOWS = 3
-_SIDE = re.compile("[0-9]{1,5}")
 
 Page = Annotated[str, Field(description="path of an HTML file")]
 Reference = Annotated[str, Field(description="path of the design: an HTML file or a screenshot")]
@@ -174,7 +173,7 @@ Box = Annotated[
 
 
 def make_server(workshop: Workshop) -> MCPServer[Any]:
-    """Make the server for the files of a workshop, which is the caller's to close."""
+    """Return the server for the files of a workshop, which the caller has to close."""
     server = MCPServer(
         "uiproof",
         version=version("uiproof"),
@@ -253,7 +252,7 @@ def make_server(workshop: Workshop) -> MCPServer[Any]:
 
 
 def serve(folders: Sequence[Path], *, http: bool = False, port: int = 8721) -> None:
-    """Serve until the client is gone (stdio) or until interrupted (HTTP, on this machine alone)."""
+    """Serve until the client disconnects (stdio) or until interrupted (HTTP on localhost)."""
     workshop = Workshop(folders)
     server = make_server(workshop)
     try:
@@ -267,7 +266,7 @@ def serve(folders: Sequence[Path], *, http: bool = False, port: int = 8721) -> N
 
 def _folder(path: Path) -> Path:
     if not path.is_dir():
-        raise UsageError(f"{path} is not a folder.", remedy="Name the folders that may be read.")
+        raise UsageError(f"{path} is not a folder.", remedy="Give the folders that may be read.")
     return path.resolve()
 
 
@@ -279,7 +278,7 @@ def _picture(
     dark: bool,
     box: tuple[float, float, float, float] | None,
 ) -> tuple[str, bytes]:
-    """Return what is shown, in words, and the picture."""
+    """Return a description and the picture of a page or a part of it."""
     from PIL import Image as Pictures
 
     limits = replace(renderer.limits, dark=dark)
@@ -309,7 +308,7 @@ def _picture(
 
 
 def window_size(viewport: str) -> tuple[int, int]:
-    """Return width and height of a window that is written as WIDTHxHEIGHT."""
+    """Parse a viewport, WIDTHxHEIGHT."""
     sides = viewport.lower().replace("×", "x").split("x")
     if len(sides) != 2 or not all(_SIDE.fullmatch(side.strip()) for side in sides):
         raise UsageError(f"{viewport!r} is not a viewport.", remedy="Write it as 390x844.")
@@ -341,7 +340,7 @@ def _differences(found: Any) -> Differences:
 
 
 def _score(scores: Mapping[str, Any]) -> tuple[float | None, dict[str, float]]:
-    """Return the score that differences are charged in, and its parts."""
+    """Return the score that differences lower, and its parts."""
     profiles = [one for one in scores.values() if isinstance(one, Mapping)]
     own = scores.get("strict") or (profiles[-1] if profiles else {})
     parts = {name: round(value, 4) for name, value in own.items() if isinstance(value, float)}

@@ -1,9 +1,9 @@
-"""The fixture `uiproof` of pytest: pages that have to look like a design.
+"""The pytest fixture `uiproof`, which asserts that pages look like their designs.
 
     def test_the_page(uiproof):
         uiproof.assert_similar("page.html", reference="design.png", strict=0.9)
 
-Nothing but pytest is imported before the fixture is used.
+Only pytest is imported until the fixture is used.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ STRICT = 0.9
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the folder for reports of failures."""
-    text = "folder for the reports of pages that failed"
+    """Add the option for the folder of reports."""
+    text = "folder for the reports of failed pages"
     parser.getgroup("uiproof").addoption("--uiproof-reports", metavar="DIR", help=text)
     parser.addini("uiproof_reports", f"{text} (default: {REPORTS})", default=REPORTS)
 
@@ -53,7 +53,7 @@ def uiproof(request: pytest.FixtureRequest, _uiproof_scorers: dict[str, Any]) ->
 
 
 class PageAssertions:
-    """What the fixture `uiproof` can do."""
+    """The methods of the fixture `uiproof`."""
 
     def __init__(
         self, *, beside: Path, root: Path, reports: Path, test: str, scorers: dict[str, Any]
@@ -64,7 +64,7 @@ class PageAssertions:
     def score(self, page: Any, *, reference: Any, **judge_options: Any) -> Scores:
         """Return the scores of a page against its reference, as `uiproof.score_page` does.
 
-        Both are files, beside the test or below the root of the tests, or HTML.
+        Both are HTML, or files relative to the test or to the root of the tests.
         """
         from uiproof.scoring.scorer import Scorer
 
@@ -84,12 +84,12 @@ class PageAssertions:
         picture: float | None = None,
         **judge_options: Any,
     ) -> Scores:
-        """Fail unless a page scores at least as much as demanded against its reference.
+        """Fail unless a page reaches the given scores against its reference; return its scores.
 
-        `strict` and `paper` are the least means without CLIP of these profiles, by default
-        `strict=0.9`. A reference that is a screenshot has only the profile `picture`, which has the
-        scores of `strict` read off pixels: there `strict` means `picture`. Options such as
-        `viewport="390x844"` are those of `uiproof.score_page`. Returns the scores.
+        `strict` and `paper` are minimum means without CLIP of these profiles, by default
+        `strict=0.9`. A screenshot as the reference has only the profile `picture`, the scores of
+        `strict` measured on pixels, so there `strict` means `picture`. Options such as
+        `viewport="390x844"` are those of `uiproof.score_page`.
         """
         __tracebackhide__ = True
         from uiproof.errors import UsageError
@@ -104,7 +104,7 @@ class PageAssertions:
                 other = "a page" if profile == "paper" else "a screenshot"
                 raise UsageError(
                     f"There is no score {profile!r}: it needs {other} as the reference.",
-                    remedy="Demand strict=, which every reference has.",
+                    remedy="Use strict=, which every reference has.",
                 )
             value = scores[profile]["mean_without_clip"]
             if value < least:
@@ -118,7 +118,7 @@ class PageAssertions:
         return scores
 
     def _found(self, given: Any) -> Any:
-        """Return the file that a text names; HTML stays what it is."""
+        """Return the file with a given name; anything else, such as HTML, is returned unchanged."""
         if isinstance(given, str) and "<" not in given:
             for folder in (self._beside, self._root):
                 if (folder / given).is_file():
@@ -133,7 +133,7 @@ class PageAssertions:
         return given
 
     def _report(self, page: Any, reference: Any, judge_options: dict[str, Any]) -> Path | str:
-        """Score again into a run, and return the report about it, or why there is none."""
+        """Score again into a run directory; return the path of its report, or the error."""
         import uiproof
         from uiproof.errors import UiproofError
         from uiproof.scoring.pool import find_case

@@ -1,4 +1,4 @@
-"""Runs in Weights & Biases and MLflow: one run there for each, updated when tracked again."""
+"""Send runs to Weights & Biases and MLflow; tracking a run again updates it."""
 
 from __future__ import annotations
 
@@ -24,46 +24,46 @@ from uiproof.models.names import redacted
 from uiproof.redaction import redact, redacted_manifest
 from uiproof.remote.store import without_secrets
 
-# What makes a run this run. It stays the same when the run is continued, moved or renamed.
+# Identifies a run, and stays the same when the run is continued, moved or renamed.
 _IDENTITY = (
     *("format", "uiproof", "benchmark", "dataset_key", "method", "settings", "fingerprint"),
     *("shard", "created"),
 )
-# What may be different when a run is continued.
+# May change when a run is continued.
 _MAY_CHANGE = ("limit", "cases", "executor", "workers")
-_TOTALS = ("seconds", "timing", "usage")  # parts of a summary that are sums, not means
+_TOTALS = ("seconds", "timing", "usage")  # sums in a summary, not means
 _LONGEST_NAME = 200
 _LONGEST_TEXT = 500
 _ID_TAG = "uiproof.id"
-_AT_ONCE = 100  # what MLflow takes in one request
+_AT_ONCE = 100  # MLflow's limit per request
 _TABLE = "cases.json"
-# MLflow would try for many minutes. What the user sets stays.
+# MLflow's defaults retry for many minutes. The user's settings have precedence.
 _PATIENCE = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
     "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
 }
-# A folder of files was asked for by its name: that MLflow prefers databases is no reason to refuse.
+# MLflow refuses folders by default, because it prefers databases.
 _FOLDER = {"MLFLOW_ALLOW_FILE_STORE": "true"}
 _SECONDS_TO_START = 60
 _SECONDS_TO_END = 300
-_MOST_ROWS = 10_000  # more than this W&B does not show
-_LATER = "Or keep it on this disk with WANDB_MODE=offline, and send it later with `wandb sync`."
+_MOST_ROWS = 10_000  # W&B shows no more
+_LATER = "Or set WANDB_MODE=offline, and send the run later with `wandb sync`."
 
 Value = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One run as a tracker gets it, without secrets and paths."""
+    """A run as sent to a tracker, without secrets and paths."""
 
-    id: str  # the same whenever the same run is tracked
+    id: str  # the same each time the run is tracked
     name: str
     benchmark: str
-    parameters: Mapping[str, Value]  # never change
+    parameters: Mapping[str, Value]  # constant
     state: Mapping[str, Value]  # may change when the run is continued
     metrics: Mapping[str, float]  # finite
-    not_measured: tuple[str, ...]  # what the summary has no mean for
+    not_measured: tuple[str, ...]  # metrics without a mean in the summary
     columns: tuple[str, ...]  # of the table of cases
 
 
@@ -74,14 +74,14 @@ def track_mlflow(
     tracking_uri: str | None = None,
     report: bool = False,
 ) -> list[str]:
-    """Send runs to MLflow, one run there for each; returns their ids there.
+    """Send each run to MLflow as one run; returns their ids there.
 
         uiproof.track_mlflow(["runs/a"], experiment="pages", tracking_uri="http://localhost:5000")
         uiproof.track_mlflow(["runs/a"], experiment="pages", tracking_uri="mlruns")
 
-    Parameters, every mean with its interval, and the table of cases; with `report` also the HTML
-    report. Tracking a run again updates it. `tracking_uri` is a server or a folder; without it
-    MLFLOW_TRACKING_URI is used. Raises `TrackingError` where the server does not answer or refuses.
+    Sends parameters, every mean with its interval, the table of cases, and with `report` the HTML
+    report. Tracking a run again updates it. `tracking_uri` is a server or a folder, by default
+    MLFLOW_TRACKING_URI. Raises `TrackingError` if the server does not respond or refuses.
     """
     directories = open_runs(runs, pictures=report)
     try:
@@ -93,7 +93,7 @@ def track_mlflow(
         ) from error
     address = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns"
     _check_address(address)
-    known = [facts_of(run) for run in directories]  # what is wrong shows before anything is sent
+    known = [facts_of(run) for run in directories]  # fails before anything is sent
     with _environment(_PATIENCE | (_FOLDER if _is_folder(address) else {})):
         try:
             client = MlflowClient(tracking_uri=_uri(address))
@@ -105,7 +105,7 @@ def track_mlflow(
         except (MlflowException, OSError) as error:
             raise TrackingError(
                 f"MLflow at {without_secrets(address)} did not take it: {error_line(error)}",
-                remedy="Check that the server runs, the address, and who may write there.",
+                remedy="Check that the server is running, its address and your permissions.",
             ) from error
 
 
@@ -128,8 +128,8 @@ def _track(
     try:
         now = int(time.time() * 1000)
         metrics = [Metric(name, value, now, 0) for name, value in facts.metrics.items()]
-        # A parameter can never be changed in MLflow; what may change when a run is continued is a
-        # tag. So is what was not measured: an earlier value of it cannot be deleted.
+        # MLflow never changes a parameter and never deletes a metric, so the state of a run and the
+        # names of metrics that were not measured are tags.
         new = {name: value for name, value in facts.parameters.items() if name not in there}
         params = [Param(name, str(value)) for name, value in new.items()]
         state = {**facts.state, "not_measured": " ".join(facts.not_measured) or "nothing"}
@@ -156,7 +156,7 @@ def _track(
 
 
 def _write_table(path: Path, run: RunDirectory, columns: Sequence[str]) -> None:
-    """Write cases in MLflow's form of tables, without holding them in memory."""
+    """Write the cases as an MLflow table, row by row to save memory."""
     with path.open("w", encoding="utf-8") as file:
         file.write(f'{{"columns": {json.dumps(columns)}, "data": [')
         for number, row in enumerate(cases_of(run, columns)):
@@ -168,7 +168,8 @@ def _experiment_id(client: Any, name: str) -> str:
     found = client.get_experiment_by_name(name)
     if found is not None and found.lifecycle_stage == "deleted":
         raise TrackingError(
-            f"The experiment {name!r} was deleted in MLflow.", remedy="Restore it or name another."
+            f"The experiment {name!r} was deleted in MLflow.",
+            remedy="Restore it or choose another.",
         )
     return str(found.experiment_id if found is not None else client.create_experiment(name))
 
@@ -181,7 +182,7 @@ def _check_address(address: str) -> None:
         if find_spec("sqlalchemy") is None:
             raise MissingDependencyError(
                 "MLflow needs SQLAlchemy to write to a database.",
-                remedy="pip install mlflow, or name a server or a folder.",
+                remedy="pip install mlflow, or use a server or a folder.",
             )
 
 
@@ -197,7 +198,7 @@ def _uri(address: str) -> str:
 
 @contextmanager
 def _environment(defaults: Mapping[str, str]) -> Iterator[None]:
-    """Set variables for a while, except those that the user has set."""
+    """Set environment variables within the block, except those that the user has set."""
     added = [name for name in defaults if name not in os.environ]
     os.environ.update({name: defaults[name] for name in added})
     try:
@@ -214,13 +215,13 @@ def track_wandb(
     entity: str | None = None,
     report: bool = False,
 ) -> list[str]:
-    """Send runs to Weights & Biases, one run there for each; returns their ids there.
+    """Send each run to Weights & Biases as one run; returns their ids there.
 
         uiproof.track_wandb(["runs/a", "runs/b"], project="pages")
 
-    Parameters, every mean with its interval, and the table of cases; with `report` also the HTML
-    report. Tracking a run again updates it. With `WANDB_MODE=offline` nothing leaves this machine
-    until `wandb sync`. Never asks for a login: raises `TrackingError` where there is none.
+    Sends parameters, every mean with its interval, the table of cases, and with `report` the HTML
+    report. Tracking a run again updates it. With `WANDB_MODE=offline`, nothing leaves this machine
+    until `wandb sync`. Never prompts for a login: raises `TrackingError` without one.
     """
     directories, mode = open_runs(runs, pictures=report), _mode()
     try:
@@ -229,7 +230,7 @@ def track_wandb(
         raise MissingDependencyError(
             "Tracking in Weights & Biases needs wandb.", remedy="pip install 'uiproof[wandb]'"
         ) from error
-    known = [facts_of(run) for run in directories]  # what is wrong shows before anything is sent
+    known = [facts_of(run) for run in directories]  # fails before anything is sent
     if mode == "online":
         with _errors_of(wandb):
             logged_in = wandb.login(prompt=False)
@@ -254,7 +255,7 @@ def track_wandb(
                 },
                 resume="allow" if mode == "online" else None,
                 mode=mode,
-                reinit="create_new",  # the caller may have a run of its own
+                reinit="create_new",  # the caller may have an active run
                 settings=_settings(wandb),
             )
             try:
@@ -276,12 +277,12 @@ def _mode() -> Literal["online", "offline"]:
     if mode in ("offline", "dryrun"):
         return "offline"
     if mode == "disabled":
-        raise UsageError("WANDB_MODE is disabled, so nothing would be kept.", remedy="Unset it.")
+        raise UsageError("WANDB_MODE is disabled, so nothing would be sent.", remedy="Unset it.")
     return "online"
 
 
 def _settings(wandb: Any) -> Any:
-    """Return settings that send no host name, paths or source code, and do not wait for long."""
+    """Return settings with short timeouts that send no host name, paths or source code."""
     return wandb.Settings(
         silent=True,
         console="off",
@@ -312,7 +313,7 @@ def _add_report(wandb: Any, tracked: Any, run: RunDirectory, id: str) -> None:
 
 @contextmanager
 def _errors_of(wandb: Any) -> Iterator[None]:
-    """Turn what W&B cannot do into a typed error."""
+    """Turn errors of W&B into `TrackingError`."""
     try:
         yield
     except (wandb.errors.Error, TimeoutError, ConnectionError) as error:
@@ -323,7 +324,7 @@ def _errors_of(wandb: Any) -> Iterator[None]:
 
 
 def facts_of(run: RunDirectory) -> Facts:
-    """Return what a tracker gets of a run."""
+    """Return the facts about a run to send to a tracker."""
     raw, manifest, summary = run.manifest, redacted_manifest(run), run.summary
     identity = json.dumps({name: raw.get(name) for name in _IDENTITY}, sort_keys=True)
     state = {name: manifest.pop(name) for name in _MAY_CHANGE}
@@ -342,7 +343,7 @@ def facts_of(run: RunDirectory) -> Facts:
 
 
 def cases_of(run: RunDirectory, names: Sequence[str]) -> Iterator[list[Any]]:
-    """Yield the rows of the table of cases, with None for what was not measured."""
+    """Yield the rows of the table of cases, with None for missing values."""
     for row in rows([run]):
         yield [_cell(row.get(name)) for name in names]
 
@@ -350,20 +351,20 @@ def cases_of(run: RunDirectory, names: Sequence[str]) -> Iterator[list[Any]]:
 def open_runs(
     runs: Sequence[RunDirectory | Path | str], *, pictures: bool = False
 ) -> list[RunDirectory]:
-    """Open runs; those at URLs are fetched with their pictures only where a report needs them."""
+    """Open runs; pictures of runs at URLs are fetched only for a report."""
     if not runs:
-        raise UsageError("There is no run to track.", remedy="Name at least one run directory.")
+        raise UsageError("There is no run to track.", remedy="Give at least one run directory.")
     return [RunDirectory.of(run, pictures=pictures) for run in runs]
 
 
 def error_line(error: BaseException) -> str:
-    """Return the error of a tracker's library in one line, without passwords and keys."""
+    """Return the first line of an error message, without passwords and keys."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return redacted(without_secrets(lines[0][:400]))
 
 
 def _measured(summary: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
-    """Yield every mean with the ends of its interval, then counts, seconds and costs."""
+    """Yield every mean with the bounds of its interval, then counts, seconds and costs."""
     yield from _means(summary.get("scores") or {})
     for part in ("n", "failed"):
         yield part, _number(summary.get(part))
@@ -410,7 +411,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Va
 
 
 def _named(pairs: Any) -> dict[str, Any]:
-    """Return pairs under different names that every tracker takes."""
+    """Return pairs under unique names that every tracker accepts."""
     found: dict[str, Any] = {}
     for path, value in pairs:
         name = wanted = _name(path)
@@ -422,12 +423,12 @@ def _named(pairs: Any) -> dict[str, Any]:
 
 
 def _name(path: str) -> str:
-    """Return a path as a name: a tag of a data set can be anything."""
+    """Return a path as a valid name; tags of a data set can contain any character."""
     return re.sub(r"[^\w.\- ]+", "_", path, flags=re.ASCII).strip(" .")[:_LONGEST_NAME] or "_"
 
 
 def _text(text: str, longest: int = _LONGEST_TEXT) -> str:
-    # A file name need not be valid UTF-8, and a tracker needs it to be.
+    # A file name need not be valid UTF-8, which trackers require.
     text = text.encode("utf-8", "replace").decode()
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 

@@ -174,7 +174,7 @@ def _refused(text: str) -> RefusedAnswerError:
 
 
 def _excerpt(text: str) -> str:
-    """Return the first words of a text, on one line and fit for a terminal."""
+    """Return the first words of a text on one printable line."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[:300]).split())
     return f'"{line if len(line) <= 120 else line[:119] + "…"}"'
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from uiproof.errors import BudgetReachedError, UsageError
 
-_DUST = 1e-9  # what adding up fractions of cents may be off
+_DUST = 1e-9  # rounding errors of sums of fractions of cents
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Reservation:
     cost: float
 
     def settle(self, cost: float) -> None:
-        """Note what the attempt cost."""
+        """Set what the attempt cost."""
         self.cost = cost
 
 
@@ -51,10 +51,10 @@ class Budget:
 
     @asynccontextmanager
     async def reserved(self, cost: float = 0.0) -> AsyncIterator[Reservation]:
-        """Set aside what one attempt can cost at most; at the end, count what it did cost.
+        """Reserve the most that one attempt can cost; at the end, count what it did cost.
 
-        Wait while attempts under way may turn out cheaper, and raise `BudgetReachedError` when
-        there is nothing left to wait for. An attempt that ends without `settle`, say because it
+        Wait while attempts in flight may turn out cheaper; raise `BudgetReachedError` if none are
+        in flight. An attempt that ends without `settle`, say because it
         was cancelled, counts in full: it may be charged.
         """
         while not self._fits(cost):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _FORMAT = 1
 _MAX_FACTS = 65_536  # bytes of the first line
-_YOUNG_SECONDS = 60.0  # what was just written or read is not deleted for its size
+_YOUNG_SECONDS = 60.0  # recently used answers are not deleted to save space
 # Raised when a file is read that is damaged or not ours.
 _NOT_AN_ANSWER = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
@@ -63,7 +63,7 @@ class ReplyCache:
 
     @staticmethod
     def key(endpoint: Endpoint, request: Request, rule: ImageRule) -> str:
-        """Return the digest of all that decides about an answer, without secrets of an address."""
+        """Return a digest of everything that determines an answer, without secrets."""
         parameters = asdict(request.parameters)
         if parameters["temperature"] is not None:
             parameters["temperature"] = float(parameters["temperature"])  # 0 is 0.0
@@ -221,7 +221,7 @@ def _encode(key: str, reply: Reply, model: str) -> bytes:
     try:
         second = _json(answer)
     except (ValueError, TypeError, RecursionError) as error:
-        # It is paid for: better without the raw answer than not at all.
+        # It is paid for: store it without the raw answer rather than not at all.
         second = _json({**answer, "raw": {"not_stored": f"{type(error).__name__}: {error}"}})
     second = b'"reply": ' + second + b"}\n"
     facts = {

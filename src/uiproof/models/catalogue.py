@@ -74,8 +74,8 @@ class ModelFacts:
 def facts(endpoint: Endpoint) -> ModelFacts:
     """Return the facts about the model at an endpoint.
 
-    Other servers have prices of their own, even for a model that the catalogue has: only the
-    user's file says something about them.
+    Other servers have other prices, even for models in the catalogue: only the user's file
+    applies to them.
     """
     ours = _read(_OURS, _OURS.stat().st_mtime_ns)
     theirs = _users_file()

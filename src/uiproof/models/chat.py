@@ -32,7 +32,7 @@ from uiproof.settings import Settings
 if TYPE_CHECKING:
     from uiproof.models.providers import ModelClient
 
-# Requests that wait for a retry hold no slot, so more have to be there than slots.
+# Requests that wait for a retry hold no slot, so there must be more requests than slots.
 _ASKED_PER_SLOT = 4
 _OMNIPARSER_FAULTS = 3  # it fails with pictures in which it reads no text, however often
 
@@ -133,7 +133,7 @@ class ChatModel:
 
     @property
     def concurrency(self) -> int:
-        """Return how many calls of `ask` are worth making at once."""
+        """Return how many calls of `ask` keep all slots busy."""
         return _ASKED_PER_SLOT * self._options.concurrency
 
     @property
@@ -143,7 +143,7 @@ class ChatModel:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Return what decides about answers, for the manifest of a run."""
+        """Return what determines the answers, for the manifest of a run."""
         address = {} if is_official(self.endpoint) else {"base_url": self.endpoint.base_url}
         return {
             "model": self.name,
@@ -153,7 +153,7 @@ class ChatModel:
         }
 
     async def ask(self, request: Request, *, fresh: bool = False) -> Reply:
-        """Return the model's answer, from the cache where it is there.
+        """Return the model's answer, from the cache if possible.
 
         With `fresh`, the cache is not read, and the new answer replaces the old one. Raise
         `ModelError` where this request gets no answer; `ModelAccessError` where none would, and

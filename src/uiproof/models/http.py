@@ -70,7 +70,7 @@ class JsonClient:
         except httpx.DecodingError:
             raise AttemptError("malformed", "The answer cannot be unpacked.") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            # An untrusted certificate does not get better by trying again.
+            # Retrying does not help against an untrusted certificate.
             hopeless = "CERTIFICATE_VERIFY" in str(error)
             kind: AttemptKind = "no_access" if hopeless else "connection"
             message = f"{type(error).__name__}: {error}".rstrip(" :.")
@@ -111,7 +111,7 @@ class _Transport(httpx.AsyncHTTPTransport):
 
 
 def _keep_alive() -> list[tuple[int, int, int]]:
-    # So that routers do not forget a connection on which a model thinks for minutes.
+    # Keep NAT entries alive while a model thinks for minutes.
     wanted = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 60, "TCP_KEEPCNT": 5}
     return [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
         (socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -46,7 +46,7 @@ _KEYS = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "google": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
-# Services that speak OpenAI's protocol and have keys of their own.
+# Services that speak OpenAI's protocol and have their own keys.
 _KEYS_BY_HOST = (
     (re.compile(r"(?:.+\.)?openrouter\.ai"), "OPENROUTER_API_KEY"),
     (re.compile(r"dashscope[a-z0-9-]*\.aliyuncs\.com"), "DASHSCOPE_API_KEY"),
@@ -56,7 +56,7 @@ _OTHER_HOSTS_KEY = "UIPROOF_API_KEY"
 _PLACEHOLDERS = frozenset(
     ("none", "null", "empty", "dummy", "fake", "test", "local", "token", "ollama", "vllm")
 )
-# Parts of a query that are no secret.
+# Parts of a query that are not secret.
 _OPEN_QUERY = frozenset(("api-version", "api_version", "version", "model"))
 
 

@@ -94,7 +94,7 @@ class ModelClient(ABC):
             message = names.redacted(error.message, self.endpoint)
             if len(message) > _MAX_MESSAGE:
                 message = message[: _MAX_MESSAGE - 1] + "…"
-            # Without its causes: they know the key and the request.
+            # Without causes, which hold the key and the request.
             raise AttemptError(error.kind, message, retry_after=error.retry_after) from None
 
     async def _send(self, request: Request) -> Reply:
@@ -120,7 +120,7 @@ class ModelClient(ABC):
             raw = self._clean(answer)
             reply = self._read(raw)
         except _WRONG_SHAPE:
-            raise AttemptError("malformed", "There is no answer in the JSON that came.") from None
+            raise AttemptError("malformed", "The JSON has no answer.") from None
         return replace(
             reply,
             network_seconds=seconds,
@@ -202,7 +202,7 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """Return all texts of it."""
+        """Return its texts, joined."""
         return "\n\n".join(part for part in self.parts if isinstance(part, str))
 
 
@@ -407,7 +407,7 @@ class OmniParserClient(ModelClient):
 
     def _read(self, answer: dict[str, Any]) -> Reply:
         if "parsed_content_list" not in answer:
-            message = "This is no OmniParser server: its answer has no parsed_content_list."
+            message = "The answer has no parsed_content_list: no OmniParser server."
             raise AttemptError("no_access", message)
         elements = answer["parsed_content_list"]
         if not isinstance(elements, list):

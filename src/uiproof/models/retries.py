@@ -154,7 +154,7 @@ class Retrier:
         return min(pause, _LONGEST_PAUSE) * self._chance.uniform(0.5, 1.5)
 
     def _check(self, failures: list[AttemptError], patience: float, now: float) -> None:
-        """Raise if there is no point in going on."""
+        """Raise if retrying is pointless."""
         error, health = failures[-1], self._health
         said = f"{self._provider} said: {error.message}"
         if error.kind == "rejected":
@@ -191,7 +191,7 @@ class Retrier:
             hint = self._address_hint if error.kind == "malformed" else ""
             raise ModelError(
                 f"{self._provider} gave no answer in {tries}. Last: {error.message}",
-                remedy=f"Run again with --retry-failed when the provider is well. {hint}".rstrip(),
+                remedy=f"Run again with --retry-failed when the provider is up. {hint}".rstrip(),
                 attempts=len(failures),
             )
 
@@ -221,16 +221,16 @@ class _Health:
         self.known = True
 
     def failed(self, request: int, error: AttemptError, now: float, *, about_request: bool) -> None:
-        """Count a failed attempt; `about_request` says that the provider is well all the same."""
+        """Count a failed attempt; with `about_request`, the provider itself is fine."""
         if error.kind == "rejected" or about_request:
-            self._reset()  # it looked at the request, so it is there
+            self._reset()  # it read the request, so it is up
             return
         if not self.failures:
             self.failing_since = now
             self.patient_until = now + _OUTAGE_SECONDS
         self.failures += 1
         self._requests.add(request)
-        if error.retry_after:  # a long pause that a provider asks for is no outage
+        if error.retry_after:  # a long pause that a provider asks for is not an outage
             self.patient_until = max(self.patient_until, now + 2 * error.retry_after)
 
     def _reset(self) -> None:

@@ -55,13 +55,13 @@ class Request:
 
     @property
     def text(self) -> str:
-        """Return what is said, with a word in the place of each picture."""
+        """Return all texts, with `[picture]` in place of each picture."""
         parts = (part for one in self.messages for part in one.parts)
         return "\n\n".join(part if isinstance(part, str) else "[picture]" for part in parts)
 
     @property
     def is_small(self) -> bool:
-        """Return whether all pictures are in memory and small: not worth a thread."""
+        """Return whether all pictures are small and in memory, so not worth a thread."""
         return all(
             isinstance(one.source, bytes) and len(one.source) < 500_000 for one in self.pictures
         )
@@ -107,7 +107,7 @@ class Usage:
 
     input_tokens: int | None = None
     output_tokens: int | None = None  # with those of reasoning
-    cached_input_tokens: int = 0  # of the input, those that the provider had in a cache of its own
+    cached_input_tokens: int = 0  # of the input, those in the provider's own cache
     reasoning_tokens: int = 0
 
 

@@ -4,8 +4,7 @@
     url_of(fetch(url) / "1.html")   "s3://bucket/pages/1.html"
 
 A mirror is below `remote/data` of the cache, the local copy of a run that is written to a URL below
-`remote/runs`. Each has a folder of its own, which also holds what is known about it. Folders that
-the command of a cluster sent here are below `remote/sent`. Where all of them together grow too
+`remote/runs`. Each has a folder that also holds its metadata. If all of them together grow too
 large, unused ones are evicted.
 """
 
@@ -26,13 +25,14 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from uuid import uuid4
 
+from uiproof.download import shown_on
 from uiproof.errors import InputError
-from uiproof.files import access, folder_size
+from uiproof.files import access, folder_size, write_atomic
 from uiproof.remote.store import Store, Version, checked, here, is_url, scheme_of
 from uiproof.settings import Settings
 
 CONNECTIONS = 8  # data sets are thousands of small files
-_LOOKS = 3  # what changes while it is brought, as a run that goes on does, is looked at again
+_LOOKS = 3  # list again what changes while it is fetched, such as a run in progress
 _SHOWN_AFTER = 2.0  # seconds; what takes longer is worth a line
 
 Kind = Literal["data", "runs"]
@@ -54,9 +54,9 @@ class Home:
 
 
 def home_of(url: str, kind: Kind) -> Home:
-    """Return the place for a local copy, made if needed; it stays as long as this process lives.
+    """Return the folder for a local copy, made if needed and kept while this process lives.
 
-    The network is not asked.
+    The network is not used.
     """
     url = checked(url)
     digest = hashlib.sha256(url.encode(errors="surrogatepass")).hexdigest()[:24]
@@ -70,11 +70,11 @@ def home_of(url: str, kind: Kind) -> Home:
 
 
 def fetch(url: str, *, deep: bool = True) -> Path:
-    """Make or refresh the local mirror of a file or folder, and say where it is.
+    """Make or refresh the local mirror of a file or folder, and return its path.
 
-    Only what has changed is brought; unless `deep`, only files that lie directly in the folder.
-    Files that are gone there are gone here afterwards. Several processes may ask for the same URL
-    at once. What `file://` names is here already.
+    Only changes are fetched; unless `deep`, only files directly in the folder. Files that were
+    deleted there are deleted here. Several processes may fetch the same URL at once. A `file://`
+    URL is returned as a path.
     """
     if (path := here(url)) is not None:
         if not path.exists():
@@ -91,26 +91,26 @@ def fetch(url: str, *, deep: bool = True) -> Path:
             wanted = {name: one for name, one in listed.items() if deep or "/" not in name}
             brought = bring(store, wanted, home, listed=listed)
             if not brought or all(one.token is None for one in wanted.values()):
-                break  # nothing has changed, or there is no telling
+                break  # nothing has changed, or that cannot be known
     evict()
     return home.content
 
 
 def keep(path: Path) -> None:
-    """Say that this process uses the local copy that a path lies in, if it lies in one."""
+    """Mark the local copy that a path lies in, if any, as used by this process."""
     if path.is_relative_to(_root()):
         hold(_root().joinpath(*path.relative_to(_root()).parts[:2]))
 
 
 def local(name: str | Path) -> Path:
-    """Return what the user named by its path or by its URL, as a path on this machine."""
+    """Return a local path for what the user named by path or URL."""
     if isinstance(name, str) and is_url(name):
         return fetch(name)
     return Path(name).expanduser()
 
 
 def url_of(path: Path) -> str | None:
-    """Return the URL that a file or folder here is a copy of; None for those that are no copies."""
+    """Return the URL that a local file or folder is a copy of; None if it is not a copy."""
     found = located(path)
     return None if found is None else "/".join((found[0].url.rstrip("/"), *found[1]))
 
@@ -126,7 +126,7 @@ def shown(path: Path) -> str:
 
 
 def located(path: Path, kind: Kind | None = None) -> tuple[Home, tuple[str, ...]] | None:
-    """Return the local copy that a path lies in, and the names that lead to it from there."""
+    """Return the local copy that a path lies in, and the path below it."""
     root = _root().resolve()
     path = path.resolve()
     if not path.is_relative_to(root):
@@ -145,13 +145,14 @@ def located(path: Path, kind: Kind | None = None) -> tuple[Home, tuple[str, ...]
 def bring(
     store: Store, wanted: Mapping[str, Version], home: Home, *, listed: Collection[str]
 ) -> int:
-    """Fetch the objects that are missing or changed; each appears only when complete.
+    """Fetch the objects that are missing or changed, each atomically; return how many.
 
-    Says how many those were. Only what is `listed` stays known.
+    Only what is `listed` stays known.
     """
     known = read_known(home)
     missing = [name for name, version in wanted.items() if not _is_here(name, version, known, home)]
-    progress = _Progress(home.url, len(missing), sum(wanted[name].size or 0 for name in missing))
+    size, here = sum(wanted[name].size or 0 for name in missing), 0
+    began, show = time.monotonic(), None
     pool = ThreadPoolExecutor(CONNECTIONS)
 
     def one(name: str) -> str:
@@ -169,7 +170,14 @@ def bring(
 
     try:
         for name in pool.map(one, missing):
-            progress.advance(wanted[name].size or 0)
+            here += wanted[name].size or 0
+            if show is None and time.monotonic() - began > _SHOWN_AFTER:
+                sys.stderr.write(
+                    f"uiproof: fetching {home.url} ({len(missing):,} files, {size / 1e6:.1f} MB)\n"
+                )
+                show = shown_on(sys.stderr)
+            if show is not None:
+                show(here, size)
     finally:
         pool.shutdown(cancel_futures=True)
         write_known(home, {name: known[name] for name in known if name in listed})
@@ -177,7 +185,7 @@ def bring(
 
 
 def read_known(home: Home) -> dict[str, list[Any]]:
-    """Return which versions of which objects are here; of what is damaged nothing is known."""
+    """Return the versions of the objects that are here; nothing if the file is damaged."""
     try:
         known: dict[str, list[Any]] = json.loads((home.folder / "known.json").read_text("utf-8"))
     except (OSError, ValueError):
@@ -191,14 +199,9 @@ def write_known(home: Home, known: Mapping[str, Any]) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file that is never seen half."""
-    partial = path.with_name(f"{path.name}-{uuid4().hex}")
+    """Write a file atomically."""
     with access(path, "written"):
-        try:
-            partial.write_text(text, "utf-8", errors="surrogateescape")
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_atomic(path, text.encode(errors="surrogateescape"))
 
 
 def _root() -> Path:
@@ -215,7 +218,7 @@ def _is_here(name: str, version: Version, known: Mapping[str, list[Any]], home: 
 
 
 def _clear_way(path: Path, *, folder: bool) -> None:
-    """Return what was a file may be a folder now, and the other way round."""
+    """Delete a file where a folder belongs now, and the other way round."""
     with access(path, "made"):
         if path.is_dir() and not folder:
             shutil.rmtree(path)
@@ -226,7 +229,7 @@ def _clear_way(path: Path, *, folder: bool) -> None:
 
 
 def _remove_others(root: Path, wanted: Collection[str]) -> None:
-    """Delete what is not there any more, and folders that this leaves empty."""
+    """Delete files that are not `wanted`, and folders that this leaves empty."""
     with access(root, "written"):
         for folder, _, names in os.walk(root, topdown=False):
             below = Path(folder).relative_to(root)
@@ -247,34 +250,13 @@ def _waiting(path: Path) -> Iterator[None]:
         yield
 
 
-class _Progress:
-    """Says on standard error what is being brought, if that takes long."""
-
-    def __init__(self, url: str, files: int, size: int) -> None:
-        self._what = f"uiproof: fetching {url} ({files:,} files, {size / 1e6:.1f} MB)\n"
-        self._size, self._here = size, 0
-        self._began = time.monotonic()
-        self._show: Any = None
-
-    def advance(self, size: int) -> None:
-        """Show progress after `size` more bytes."""
-        from uiproof.download import shown_on
-
-        self._here += size
-        if self._show is None and time.monotonic() - self._began > _SHOWN_AFTER:
-            sys.stderr.write(self._what)
-            self._show = shown_on(sys.stderr)
-        if self._show is not None:
-            self._show(self._here, self._size)
-
-
-PUSHED = "pushed"  # in the copy of a run: all of it is at its URL, too
+PUSHED = "pushed"  # in the copy of a run: it is completely pushed
 
 _held: dict[Path, int] = {}  # the locks of this process
 
 
 def hold(copy: Path) -> None:
-    """Mark a copy as used, so that it is not evicted as long as this process lives."""
+    """Mark a copy as used, so that it is not evicted while this process lives."""
     note = _note(copy)
     with access(note, "written"):
         note.parent.mkdir(parents=True, exist_ok=True)
@@ -285,9 +267,9 @@ def hold(copy: Path) -> None:
 
 
 def evict() -> None:
-    """Delete the copies that were not used for longest, if all together are larger than allowed.
+    """Delete the least recently used copies while all together exceed the limit.
 
-    Copies that a living process uses stay, and so do runs that are not wholly at their URL.
+    Copies in use stay, and so do runs that are not completely pushed.
     """
     notes = [note for note in _root().glob("*/*.used") if note.with_suffix("").is_dir()]
     sizes = {note: folder_size(note.with_suffix("")) for note in notes}

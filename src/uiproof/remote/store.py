@@ -26,10 +26,10 @@ from uiproof.files import storage_fault
 
 Result = TypeVar("Result")
 
-_PATIENCE = 30.0  # seconds until a server has to show that it is there
+_PATIENCE = 30.0  # seconds for the first answer of a server
 # What tells two versions of an object apart, by the names that file systems have for it.
 _TOKENS = ("ETag", "etag", "md5Hash", "content_md5", "checksum", "mtime", "LastModified", "updated")
-_SPEAKS = ("AWS_", "GOOGLE_", "GCE_", "STORAGE_", "FSSPEC_")  # variables that say how to connect
+_SPEAKS = ("AWS_", "GOOGLE_", "GCE_", "STORAGE_", "FSSPEC_")  # variables that configure connections
 _S3_TIMEOUTS = {"connect_timeout": 10, "read_timeout": 60, "retries": {"max_attempts": 2}}
 
 
@@ -119,14 +119,14 @@ class Store:
         return unquote(name) if self._is_web else name
 
     def _first(self, call: Callable[[], Result]) -> Result:
-        """Return a call that shows whether the server is there."""
+        """Make the first call to the server, which shows whether it is up."""
         try:
             return self._in_time(call)
         finally:
-            self._answered = True  # whatever it was; the next call has time of its own
+            self._answered = True  # the next call has its own time limit
 
     def _in_time(self, call: Callable[[], Result]) -> Result:
-        """Wait no longer than a person would; libraries try for many minutes."""
+        """Call with a time limit: libraries retry for many minutes."""
         spent = 0.0 if self._answered else time.monotonic() - self._began
         results: list[Result] = []
         errors: list[BaseException] = []
@@ -193,7 +193,7 @@ def _version(about: dict[str, Any]) -> Version:
 
 
 def _is_folder(name: str) -> bool:
-    """Return whether an object stands for a folder, as some programs make them."""
+    """Return whether an object is a placeholder for a folder, which some programs make."""
     return not name or name.endswith("/")
 
 
@@ -291,7 +291,7 @@ def here(url: str) -> Path | None:
 
 
 def without_secrets(text: str) -> str:
-    """Return a message of a library, should it quote an address with its user and password."""
+    """Return a library's message without users and passwords in addresses."""
     return _USER.sub(r"\1", text)
 
 
@@ -307,7 +307,9 @@ def explained(url: str, error: BaseException, *, done: str = "read") -> UiproofE
     if isinstance(error, ImportError):
         extra = _EXTRAS.get(scheme)
         remedy = f"pip install 'uiproof[{extra}]'" if extra else f"{error}"
-        return MissingDependencyError(f"{scheme}:// needs another package.", remedy=remedy)
+        return MissingDependencyError(
+            f"{scheme}:// needs a package that is not installed.", remedy=remedy
+        )
     kind, text = type(error).__name__, without_secrets(str(error).strip().split("\n")[0])
     if isinstance(error, ValueError) and "rotocol not known" in text:
         return UsageError(
@@ -329,7 +331,7 @@ def explained(url: str, error: BaseException, *, done: str = "read") -> UiproofE
             remedy=advice(url),
         )
     if kind == "ParamValidationError":
-        return InputError(f"{url} is no possible place ({text}).")
+        return InputError(f"{url} is not a valid address ({text}).")
     return DownloadError(
         f"{url} cannot be {done} ({kind}: {text}).",
         remedy="Check the network and the address, and run the same command again: "
@@ -338,7 +340,7 @@ def explained(url: str, error: BaseException, *, done: str = "read") -> UiproofE
 
 
 def _code(error: BaseException) -> str:
-    """Return the code that a server answered with, as botocore and gcsfs keep it."""
+    """Return the error code of a server, as botocore and gcsfs keep it."""
     answer = getattr(error, "response", None)
     if isinstance(answer, dict):
         return str(answer.get("Error", {}).get("Code", ""))
@@ -346,5 +348,5 @@ def _code(error: BaseException) -> str:
 
 
 def advice(url: str) -> str:
-    """Return how credentials for a URL are given."""
+    """Return how to give credentials for a URL."""
     return _CREDENTIALS.get(_EXTRAS.get(scheme_of(url), ""), "")

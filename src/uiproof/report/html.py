@@ -7,7 +7,7 @@
     pictures.picture(12)                                    # bytes for .../pictures/12
     media_type(...)                                         # of these bytes
     report_file("report.css")                               # text and type for /report-files/...
-    {"results": count of records, "running": is going on}   # the answer of /runs/7/live
+    {"results": number of records, "running": true}         # the answer of /runs/7/live
 
 A run without `summary.json` is shown as it is so far. Everything that comes from a run is
 untrusted: it is embedded as JSON that cannot end its element or as escaped text, and a content
@@ -69,7 +69,7 @@ def report_page(
     """Yield the page about runs of one benchmark, piece by piece.
 
     Links in its head lead to `back_url` and to the pages of `navigation`, addresses by their names.
-    While a run is going on, the page polls `live_url`.
+    During a run, the page polls `live_url`.
     """
     directories = [RunDirectory.of(run) for run in runs]
     board = leaderboard(directories, running=True)

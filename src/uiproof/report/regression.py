@@ -37,6 +37,8 @@ _MAD = 1.4826  # times the median absolute deviation is the standard deviation o
 _EPSILON = 1e-9  # sums of the same numbers in another order may differ by this
 _MOST_WORSE, _MOST_BETTER = 20, 10
 
+Verdict = Literal["worse", "better", "same"]
+
 
 @dataclass(frozen=True, slots=True)
 class CaseChange:
@@ -45,7 +47,7 @@ class CaseChange:
     id: str
     before: float
     after: float
-    verdict: Literal["worse", "better", "same"]
+    verdict: Verdict
     error: str = ""  # why it failed in the new run
 
     @property
@@ -164,16 +166,12 @@ def regressions(
     noise = _noise(runs, deciding, before, after)
     errors = {record.case: record.error.message for record in runs[1].records() if record.error}
     most = max(fail_under, noise) + _EPSILON
-    cases = (
-        CaseChange(
-            case,
-            old,
-            now,
-            "worse" if now - old < -most else "better" if now - old > most else "same",
-            errors.get(case, ""),
+    cases = []
+    for case, old, now in zip(shared, before, after, strict=True):
+        verdict: Verdict = (
+            "worse" if now - old < -most else "better" if now - old > most else "same"
         )
-        for case, old, now in zip(shared, before, after, strict=True)
-    )
+        cases.append(CaseChange(case, old, now, verdict, errors.get(case, "")))
     keys = [run.manifest.get("dataset_key") for run in runs]
     return Change(
         benchmark=board.benchmark,
@@ -224,32 +222,26 @@ def change_tables(change: Change) -> list[Table]:
 
 def write_junit(change: Change, out: str | Path) -> Path:
     """Write a JUnit file: a test for each case and one for the mean of the score that decides."""
-    suite = ElementTree.Element("testsuite", name=f"uiproof {change.benchmark}")
-    failures = 0
-
-    def add(name: str, message: str, failed: bool) -> None:
-        nonlocal failures
-        test = ElementTree.SubElement(
-            suite, "testcase", classname=printable(change.names[1]), name=printable(name)
-        )
-        if failed:
-            failures += 1
-            ElementTree.SubElement(test, "failure", message=printable(message))
-
-    (mean,) = (one for one in change.means if one.metric == change.metric)
     label = change.metric.label
-    text = f"{label}: {mean.before:.3f} -> {mean.after:.3f} ({mean.difference.mean:+.3f})"
-    add(f"mean of {label}", text, change.mean_regressed)
+    (mean,) = (one for one in change.means if one.metric == change.metric)
+    results: list[tuple[str, str, str]] = []  # name, outcome and message
+
+    def add(name: str, before: float, after: float, failed: bool, why: str = "") -> None:
+        text = f"{label}: {before:.3f} -> {after:.3f} ({after - before:+.3f}) {why}".rstrip()
+        results.append((name, "failure" if failed else "", text))
+
+    add(f"mean of {label}", mean.before, mean.after, change.mean_regressed)
     for case in sorted(change.cases, key=lambda case: case.id):
-        text = f"{label}: {case.before:.3f} -> {case.after:.3f} ({case.difference:+.3f})"
-        add(case.id, f"{text} {case.error}".rstrip(), case.verdict == "worse")
-    for missing in change.missing:
-        test = ElementTree.SubElement(
-            suite, "testcase", classname=printable(change.names[1]), name=printable(missing)
-        )
-        ElementTree.SubElement(test, "skipped", message="not in the new run")
-    suite.set("tests", str(len(suite)))
-    suite.set("failures", str(failures))
+        add(case.id, case.before, case.after, case.verdict == "worse", case.error)
+    results += [(missing, "skipped", "not in the new run") for missing in change.missing]
+    suite = ElementTree.Element("testsuite", name=f"uiproof {change.benchmark}")
+    for name, outcome, message in results:
+        about = {"classname": printable(change.names[1]), "name": printable(name)}
+        test = ElementTree.SubElement(suite, "testcase", about)
+        if outcome:
+            ElementTree.SubElement(test, outcome, message=printable(message))
+    suite.set("tests", str(len(results)))
+    suite.set("failures", str(sum(outcome == "failure" for _, outcome, _ in results)))
     suite.set("skipped", str(len(change.missing)))
     with replacing(out) as stream:
         stream.write(ElementTree.tostring(suite, encoding="unicode", xml_declaration=True))
@@ -274,13 +266,8 @@ def _mean_change(
 ) -> MeanChange:
     difference = paired_difference(after, before, clusters)
     assert difference is not None  # there are cases
-    return MeanChange(
-        metric,
-        sum(before) / len(before),
-        sum(after) / len(after),
-        difference,
-        paired_permutation(after, before, clusters=clusters),
-    )
+    p = paired_permutation(after, before, clusters=clusters)
+    return MeanChange(metric, sum(before) / len(before), sum(after) / len(after), difference, p)
 
 
 def _mean_regressed(
@@ -292,11 +279,8 @@ def _mean_regressed(
 ) -> bool:
     if change.difference.mean >= -fail_under - _EPSILON:
         return False
-    changed = {
-        cluster
-        for cluster, old, now in zip(clusters, before, after, strict=True)
-        if abs(now - old) > _EPSILON
-    }
+    cases = zip(clusters, before, after, strict=True)
+    changed = {cluster for cluster, old, now in cases if abs(now - old) > _EPSILON}
     # So few clusters cannot be significant, whatever happens to them: the threshold decides.
     significant = change.p is not None and change.p < _LEVEL
     return significant or 2.0 ** (1 - len(changed)) >= _LEVEL

@@ -15,7 +15,7 @@ from uiproof.markup import Markup, tag
 from uiproof.registry import benchmarks
 from uiproof.tables import Table
 from uiproof.views.base import Analyses, CaseView, Leaderboard, RunRow
-from uiproof.views.flags import HARMLESS, flag_words
+from uiproof.views.details import HARMLESS, flag_words
 from uiproof.views.pages import Pages
 from uiproof.views.pictures import Charts, Pictures
 
@@ -81,20 +81,21 @@ def charts_section(found: Analyses, pictures: Pictures, state: object) -> Iterat
         yield tag("p", remedy, class_="notes") + "</section>"
         return
     charts = Charts(found.draw)
-    figures = []
-    for name, caption in drawn.items():
-        number = pictures.add_chart(charts, name, state)
-        picture = tag("img", alt=f"Chart: {caption}", data_picture=number)
-        figures.append(
+    figures = [
+        tag(
+            "figure",
+            tag("figcaption", caption),
             tag(
-                "figure",
-                tag("figcaption", caption),
-                picture,
-                class_="chart photo" if name in found.photos else "chart",
-                tabindex=0,  # it can be scrolled where it is wider than the screen
-                aria_label=caption,
-            )
+                "img",
+                alt=f"Chart: {caption}",
+                data_picture=pictures.add_chart(charts, name, state),
+            ),
+            class_="chart photo" if name in found.photos else "chart",
+            tabindex=0,  # it can be scrolled where it is wider than the screen
+            aria_label=caption,
         )
+        for name, caption in drawn.items()
+    ]
     yield tag("div", *figures, class_="charts")
     yield "</section>"
 
@@ -208,30 +209,22 @@ def _extremes(
 
 
 def _table(grid: Table, titled: str) -> Markup:
-    names = grid.names
+    def cell(row: int, column: int, text: str) -> Markup:
+        if column < grid.names:
+            return tag("th", text, scope="row")
+        kind = "b" if (row, column) in grid.best else "u" if (row, column) in grid.second else None
+        return tag("td", text if kind is None else tag(kind, text))
 
-    def value(place: tuple[int, int], cell: str) -> Markup | str:
-        kind = "b" if place in grid.best else "u" if place in grid.second else None
-        return cell if kind is None else tag(kind, cell)
-
-    def row(number: int, cells: Sequence[str]) -> Markup:
-        heads = [tag("th", cell, scope="row") for cell in cells[:names]]
-        values = [
-            tag("td", value((number, column), cell))
-            for column, cell in enumerate(cells)
-            if column >= names
-        ]
-        return tag("tr", *heads, *values)
-
-    head = tag(
-        "tr",
-        *(
-            tag("th", cell or "–", scope="col", class_="name" if place < names else None)
-            for place, cell in enumerate(grid.header)
-        ),
-    )
-    body = tag("tbody", *(row(number, cells) for number, cells in enumerate(grid.rows)))
-    table = tag("table", tag("thead", head), body, class_="analysis")
+    heads = [
+        tag("th", text or "–", scope="col", class_="name" if column < grid.names else None)
+        for column, text in enumerate(grid.header)
+    ]
+    rows = [
+        tag("tr", *(cell(row, column, text) for column, text in enumerate(cells)))
+        for row, cells in enumerate(grid.rows)
+    ]
+    head = tag("thead", tag("tr", *heads))
+    table = tag("table", head, tag("tbody", *rows), class_="analysis")
     notes = [tag("li", note) for note in grid.notes]
     return tag(
         "div",

@@ -67,28 +67,18 @@ def comparison_markdown(
 
 def leaderboard_table(board: Leaderboard) -> Table:
     """Return a leaderboard as a table, best first, with its notes."""
-    ranked = board.ranked()
-    shown = [column for column in range(len(board.metrics)) if column not in _unmeasured(board)]
-    rows = [
-        (
-            _label(row),
-            str(row.n),
-            "" if row.clusters is None else str(row.clusters),
-            str(row.failed),
-            *(_mean(row.cells[column], board.metrics[column]) for column in shown),
-        )
-        for row in ranked
-    ]
+    ranked, absent = board.ranked(), _unmeasured(board)
+    shown = [(n, metric) for n, metric in enumerate(board.metrics) if n not in absent]
     header = ("Method", "n", "Clusters", "Failed")
-    best = [
-        (number, len(header) + column)
-        for number, row in enumerate(ranked)
-        for column, place in enumerate(shown)
-        if row.cells[place].best
-    ]
+    rows, best = [], []
+    for number, row in enumerate(ranked):
+        clusters = "" if row.clusters is None else str(row.clusters)
+        means = [_mean(row.cells[n], metric) for n, metric in shown]
+        rows.append((_label(row), str(row.n), clusters, str(row.failed), *means))
+        best += [(number, 4 + place) for place, (n, _) in enumerate(shown) if row.cells[n].best]
     return Table(
         "",
-        (*header, *(board.metrics[column].label for column in shown)),
+        (*header, *(metric.label for _, metric in shown)),
         tuple(rows),
         tuple(notes(board)),
         best=tuple(best),
@@ -99,19 +89,20 @@ def leaderboard_table(board: Leaderboard) -> Table:
 
 def plan_table(plans: Sequence[CostEstimate]) -> str:
     """Return one line per run and a total; costs where all prices are known."""
-    counts: list[tuple[int, ...]] = [
-        (one.cases, one.done, one.requests, one.cached, one.input_tokens, one.output_tokens)
+    names = [one.method for one in plans]
+    numbers: list[tuple[float | None, ...]] = [
+        (
+            *(one.cases, one.done, one.requests, one.cached, one.input_tokens, one.output_tokens),
+            *(one.cost, one.most_cost),
+        )
         for one in plans
     ]
-    costs = [(one.cost, one.most_cost) for one in plans]
-    names = [one.method for one in plans]
     if len(plans) > 1:
         names.append("total")
-        counts.append(tuple(map(sum, zip(*counts, strict=True))))
-        costs.append((_sum([cost for cost, _ in costs]), _sum([most for _, most in costs])))
+        numbers.append(tuple(map(_sum, zip(*numbers, strict=True))))
     rows = [
-        (name, *(f"{n:,}" for n in numbers), *map(dollars, cost))
-        for name, numbers, cost in zip(names, counts, costs, strict=True)
+        (name, *(f"{n:,}" for n in row[:-2]), *map(dollars, row[-2:]))
+        for name, row in zip(names, numbers, strict=True)
     ]
     note = "Nothing was sent. Tokens are estimates; without repeated requests `at most` is a bound."
     remarks = [note]
@@ -120,8 +111,8 @@ def plan_table(plans: Sequence[CostEstimate]) -> str:
     if broken := sum(one.broken for one in plans):
         cases = "1 case" if broken == 1 else f"{broken:,} cases"
         remarks.append(f"{cases} cannot be asked about and will fail.")
-    last = len(plans) if len(plans) > 1 else -1
-    bold = tuple((last, column) for column in range(len(_PLAN_HEADER)))
+    total = range(len(_PLAN_HEADER)) if len(plans) > 1 else ()
+    bold = tuple((len(plans), column) for column in total)
     table = Table("", _PLAN_HEADER, tuple(rows), tuple(remarks), best=bold, starred=False)
     return console([table])
 
@@ -188,26 +179,20 @@ def notes(board: Leaderboard) -> list[str]:
 
 def samples_table(run: RunDirectory) -> Table | None:
     """Return the best of several answers and pass@k of each metric; None for one answer each."""
-    board = leaderboard([run])
-    samples = run.summary.get("samples")
+    board, samples = leaderboard([run]), run.summary.get("samples")
     if not samples:
         return None
     each, scores = samples["each"], samples["scores"]
-    rows, shown = [], []
+    rows: list[tuple[str, ...]] = []
+    shown: list[str] = []
     for metric, cell in zip(board.metrics, board.rows[0].cells, strict=True):
         if (found := scores.get(metric.key)) is not None:
             shown = list(found["pass"])
-            means = [found["best"], *found["pass"].values()]
-            rows.append(
-                (
-                    metric.label,
-                    _mean(cell, metric),
-                    *(
-                        f"{one['mean']:.3f} {bounds_text(one['low'], one['high'])}".rstrip()
-                        for one in means
-                    ),
-                )
+            means = (
+                f"{one['mean']:.3f} {bounds_text(one['low'], one['high'])}".rstrip()
+                for one in (found["best"], *found["pass"].values())
             )
+            rows.append((metric.label, _mean(cell, metric), *means))
     return Table(
         f"{each} answers for each of {samples['cases']} cases",
         ("Score", "Mean", f"Best of {each}", *(f"pass@{k}" for k in shown)),
@@ -221,15 +206,13 @@ def samples_table(run: RunDirectory) -> Table | None:
 
 def _unmeasured(board: Leaderboard) -> list[int]:
     """Return the metrics that no run has, and of which there is nothing else to say."""
-    columns = [
-        column
-        for column in range(len(board.metrics))
-        if all(
-            row.cells[column].mean is None and row.cells[column].note == NOT_MEASURED
-            for row in board.rows
-        )
-    ]
-    return columns if len(columns) < len(board.metrics) else []
+
+    def is_absent(cell: MetricMean) -> bool:
+        return cell.mean is None and cell.note == NOT_MEASURED
+
+    columns = zip(*(row.cells for row in board.rows), strict=True)
+    absent = [n for n, cells in enumerate(columns) if all(map(is_absent, cells))]
+    return absent if len(absent) < len(board.metrics) else []
 
 
 def _usage(usage: Mapping[str, Any]) -> str:
@@ -266,12 +249,8 @@ def _drawn(
 
 
 def _label(row: RunRow) -> str:
-    states = {
-        "assisted": row.assisted,
-        "incomplete": row.incomplete,
-        "unfinished": not row.complete,
-    }
-    marks = [mark for mark, on in states.items() if on]
+    marks = [mark for mark in ("assisted", "incomplete") if getattr(row, mark)]
+    marks += [] if row.complete else ["unfinished"]
     name = printable(row.name)
     return f"{name} [{', '.join(marks)}]" if marks else name
 

@@ -1,4 +1,4 @@
-"""A client of `uiproof serve` that waits when it is told to, and knows its deadline."""
+"""A client of `uiproof serve` that honours `Retry-After` and deadlines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from uiproof.errors import UiproofError, UsageError
-from uiproof.rewards.reward import PROFILE, Reward, wait_for
+from uiproof.rewards.reward import PROFILE, Reward, blocking
 
 if TYPE_CHECKING:
     import httpx
@@ -35,9 +35,9 @@ class Client:
         client.reward(html, reference=page)                          # a Reward, None: no time left
         await client.reward_many_async(items, deadline=60)
 
-    A batch is sent in parts. A full queue (429) and a service that ends or starts (503) are waited
-    for as long as `Retry-After` says, broken connections are tried again `tries` times, and what
-    the service had no time for is asked for again until `deadline` seconds are over.
+    A batch is sent in parts. If the queue is full (429) or the service starts or ends (503), wait
+    for `Retry-After`; retry broken connections `tries` times, and items that ran out of time until
+    `deadline` seconds have passed.
     """
 
     def __init__(
@@ -50,21 +50,13 @@ class Client:
         self._url, self._tries, self._batch = url.rstrip("/"), tries, batch
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
 
-    def score(
-        self, items: Iterable[Mapping[str, Any]], *, deadline: float | None = None
-    ) -> list[dict[str, Any] | None]:
-        """Return the results of items as of `POST /score`; None for those without a score."""
-        return wait_for(self.score_async(items, deadline=deadline))
-
     async def score_async(
         self, items: Iterable[Mapping[str, Any]], *, deadline: float | None = None
     ) -> list[dict[str, Any] | None]:
-        """Return the results of items, awaited."""
+        """Return the results of items as of `POST /score`; None for those without a score."""
         return await self._ask_all("/score", list(items), deadline)
 
-    def reward(self, generated: str, reference: Any = None, **options: Any) -> Reward | None:
-        """Return the reward of one answer; options are those of `reward_many` and of items."""
-        return wait_for(self.reward_async(generated, reference, **options))
+    score = blocking(score_async)
 
     async def reward_async(
         self,
@@ -76,24 +68,14 @@ class Client:
         deadline: float | None = None,
         **fields: Any,
     ) -> Reward | None:
-        """Return the reward of one answer, awaited."""
+        """Return the reward of one answer; further fields are those of items."""
         item = {"generated": generated, "reference": reference, **fields}
         (found,) = await self.reward_many_async(
             [item], profile=profile, weights=weights, deadline=deadline
         )
         return found
 
-    def reward_many(
-        self,
-        items: Iterable[Mapping[str, Any]],
-        *,
-        profile: str = PROFILE,
-        weights: Mapping[str, float] | None = None,
-        deadline: float | None = None,
-    ) -> list[Reward | None]:
-        """Return the rewards of items, as of `POST /reward`, in their order."""
-        work = self.reward_many_async(items, profile=profile, weights=weights, deadline=deadline)
-        return wait_for(work)
+    reward = blocking(reward_async)
 
     async def reward_many_async(
         self,
@@ -103,11 +85,13 @@ class Client:
         weights: Mapping[str, float] | None = None,
         deadline: float | None = None,
     ) -> list[Reward | None]:
-        """Return the rewards of items, awaited."""
+        """Return the rewards of items, as of `POST /reward`, in their order."""
         shared = {"profile": profile, **({} if weights is None else {"weights": dict(weights)})}
         asked = [{**shared, **item} for item in items]
         found = await self._ask_all("/reward", asked, deadline)
         return [None if one is None else _as_reward(one) for one in found]
+
+    reward_many = blocking(reward_many_async)
 
     # --- asking
 
@@ -141,6 +125,8 @@ class Client:
         until: float | None,
     ) -> list[dict[str, Any] | None]:
         """Return the results of a part; None for items that had no result in time."""
+        import httpx
+
         results: list[dict[str, Any] | None] = [None] * len(items)
         open_ones = list(range(len(items)))
         failures = 0
@@ -155,7 +141,7 @@ class Client:
                     answer = await http.post(f"{self._url}{path}", json=body)
             except TimeoutError:
                 break
-            except _transport_errors() as error:
+            except httpx.TransportError as error:
                 failures += 1
                 if failures >= self._tries:
                     raise ServiceError(
@@ -220,9 +206,3 @@ def _backoff(failures: int) -> float:
 async def _pause(seconds: float, until: float | None) -> None:
     left = seconds if until is None else min(seconds, max(until - time.monotonic(), 0.0))
     await asyncio.sleep(left)
-
-
-def _transport_errors() -> tuple[type[Exception], ...]:
-    import httpx
-
-    return (httpx.TransportError,)

@@ -1,4 +1,4 @@
-"""Cut answers and references out of what trainers pass on."""
+"""Extract answers and references from what trainers pass."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def reference_in(label: Any) -> tuple[Any, dict[str, Any]]:
     """Return the reference in a label, and options that come with it.
 
     A label is a reference as `uiproof.reward` takes it, JSON of one, or a mapping with the key
-    `reference` and options such as `form`. An empty label is no reference.
+    `reference` and options such as `form`. An empty label means no reference.
     """
     if isinstance(label, str):
         start = label.lstrip()[:1]

@@ -2,7 +2,7 @@
 
     trainer = GRPOTrainer(reward_funcs=uiproof.rewards.frameworks.trl_reward, ...)
 
-or with options of your own, `FrameworkReward(deadline=60, weights={"text": 2}).trl`. The functions
+or with other options, `FrameworkReward(deadline=60, weights={"text": 2}).trl`. The functions
 of this module take their options from the environment: UIPROOF_REWARD_PROFILE,
 UIPROOF_REWARD_DEADLINE (seconds) and UIPROOF_REWARD_URL, the address of a `uiproof serve`.
 
@@ -106,7 +106,7 @@ class FrameworkReward:
         return None if self.url is None else Client(self.url, token=token)
 
     def _with(self, options: Mapping[str, Any]) -> FrameworkReward:
-        """Return this reward with the options that a trainer passes on from its own settings."""
+        """Return this reward with options from the trainer's settings."""
         named = ("profile", "weights", "deadline", "url")
         given = {name: options[name] for name in named if options.get(name) is not None}
         return replace(self, **given) if given else self
@@ -300,7 +300,7 @@ def areal_reward(
     answer: Any = None,
     **columns: Any,
 ) -> float:
-    """AReaL: `RLVRWorkflow(reward_fn=areal_reward)`, which calls it in a process of its own."""
+    """AReaL: `RLVRWorkflow(reward_fn=areal_reward)`, which calls it in a separate process."""
     work = _default().areal(prompt, completions, prompt_ids, completion_ids, answer, **columns)
     return wait_for(work)
 

@@ -11,13 +11,15 @@ The same answers get the same reward, whatever else is scored at the same time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import wraps
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from uiproof.benchmark import Record
+from uiproof.engine.executors import gather
 from uiproof.errors import UiproofError, UsageError
 from uiproof.page_check import checked_weights, combined
 from uiproof.registry import benchmarks
@@ -25,6 +27,7 @@ from uiproof.scoring.pool import MACHINE_ERRORS, PAGE_CHECK
 from uiproof.scoring.scorer import shared_scorer
 
 PROFILE = "strict"
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -46,7 +49,29 @@ class Reward:
         return {**asdict(self), "components": dict(self.components), "flags": list(self.flags)}
 
 
-def reward(
+def wait_for(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine to completion, also inside a running event loop such as a notebook's."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, work).result()
+
+
+def blocking(work: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, _T]:
+    """Return a function that waits for a coroutine function, with the same parameters."""
+
+    @wraps(work)
+    def call(*args: _P.args, **options: _P.kwargs) -> _T:
+        return wait_for(work(*args, **options))
+
+    for name in ("__name__", "__qualname__"):
+        setattr(call, name, getattr(work, name).removesuffix("_async"))
+    return call
+
+
+async def reward_async(
     generated: Any,
     reference: Any = None,
     *,
@@ -66,29 +91,6 @@ def reward(
 
     Raises what is wrong with the call, and with this machine.
     """
-    work = reward_async(
-        generated,
-        reference,
-        profile=profile,
-        weights=weights,
-        deadline=deadline,
-        judge_options=judge_options,
-        **options,
-    )
-    return wait_for(work)
-
-
-async def reward_async(
-    generated: Any,
-    reference: Any = None,
-    *,
-    profile: str = PROFILE,
-    weights: Mapping[str, float] | None = None,
-    deadline: float | None = None,
-    judge_options: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> Reward | None:
-    """Return the reward of an answer, awaited; see `reward`."""
     scorer = shared_scorer(judge_options or {})
     try:
         async with asyncio.timeout(deadline):
@@ -100,7 +102,10 @@ async def reward_async(
     return reward_of(benchmark, record, profile=profile, weights=weights)
 
 
-def reward_many(
+reward = blocking(reward_async)
+
+
+async def reward_many_async(
     pairs: Iterable[tuple[Any, Any]],
     *,
     profile: str = PROFILE,
@@ -115,27 +120,6 @@ def reward_many(
     score within `deadline` seconds from the call. Raises what is wrong with this machine, and a
     profile or weights that no pair could have.
     """
-    work = reward_many_async(
-        pairs,
-        profile=profile,
-        weights=weights,
-        deadline=deadline,
-        judge_options=judge_options,
-        **options,
-    )
-    return wait_for(work)
-
-
-async def reward_many_async(
-    pairs: Iterable[tuple[Any, Any]],
-    *,
-    profile: str = PROFILE,
-    weights: Mapping[str, float] | None = None,
-    deadline: float | None = None,
-    judge_options: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> list[Reward | None]:
-    """Return the rewards of pairs (generated, reference) in their order, awaited."""
     scorer = shared_scorer(judge_options or {})
 
     async def one(pair: tuple[Any, Any]) -> Reward | None:
@@ -154,12 +138,10 @@ async def reward_many_async(
             return Reward(0.0, reason=str(error))
         return reward_of(benchmark, record, profile=profile, weights=weights)
 
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            made = [tasks.create_task(one(pair)) for pair in pairs]
-    except BaseExceptionGroup as group:
-        raise group.exceptions[0] from None  # the first one has stopped the others
-    return [task.result() for task in made]
+    return await gather(map(one, pairs))
+
+
+reward_many = blocking(reward_many_async)
 
 
 def reward_of(
@@ -190,7 +172,7 @@ def reward_of(
 
 
 def weighted_mean(components: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """Return the mean of components by their weights; 1 where nothing is said."""
+    """Return the weighted mean of components; weights default to 1."""
     for name, weight in weights.items():
         if name not in components:
             raise UsageError(
@@ -201,7 +183,7 @@ def weighted_mean(components: Mapping[str, float], weights: Mapping[str, float])
     used = {name: weights.get(name, 1.0) for name in components}
     total = sum(used.values())
     if not total:
-        raise UsageError("All weights are 0.", remedy="Let at least one component count.")
+        raise UsageError("All weights are 0.", remedy="Give at least one component a weight.")
     return sum(components[name] * weight for name, weight in used.items()) / total
 
 
@@ -209,13 +191,3 @@ def _reason(benchmark: str, record: Record) -> str:
     if record.error is not None:
         return f"{record.error.message} {record.error.remedy}".strip()
     return "Nothing is as in the reference." if benchmark else "The page shows nothing."
-
-
-def wait_for(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine to its end, also from inside a running event loop, such as a notebook's."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1) as threads:
-        return threads.submit(asyncio.run, work).result()

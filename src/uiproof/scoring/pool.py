@@ -1,10 +1,9 @@
-"""Warm workers that score one answer after the other. Lives in one event loop; see `Scorer`."""
+"""Warm workers that score single answers, in one event loop; see `Scorer`."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from uiproof.benchmark import Benchmark, Case, CaseError, Judge, JudgeOptions, Record, Score
-from uiproof.engine.executors import Trace, as_error, make_pool
-from uiproof.engine.machine import default_workers
+from uiproof.benchmarks.generated import generated_page
+from uiproof.engine.executors import Trace, as_error, default_workers, make_pool
 from uiproof.errors import (
     CaseTimeoutError,
     InternalError,
+    MethodError,
     MissingDependencyError,
     StorageError,
     UiproofError,
@@ -34,11 +34,10 @@ from uiproof.settings import Settings
 if TYPE_CHECKING:
     from uiproof.browser import Renderer
 
-# These are about the machine, not about a page: no page scores nothing because of them.
+# Faults of the machine: no page scores 0 because of them.
 MACHINE_ERRORS = (MissingDependencyError, StorageError, WorkerStartError)
 
 _LONGEST_LOG = 1_000_000  # bytes of what workers print
-_MOST_DELETIONS = 100
 
 # A browser is replaced after so many answers, or when it and its worker hold more memory than this
 # (pages that processes share are counted for each); looking takes milliseconds.
@@ -51,20 +50,44 @@ CACHED = "reference_cached"  # in the details of a score: whether its reference 
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredCase:
-    """A case, its answer, and the benchmark that both belong to."""
+class Order:
+    """An answer, looked up: ready to be judged, or the reason why it cannot be."""
 
     benchmark: str
-    case: Case[Any, Any]
-    answer: Any
+    case: Case[Any, Any] | None = None  # as far as it is known
+    answer: Any = None
+    error: UiproofError | None = None
+    stage: Literal["load", "answer"] = "load"  # of the error
+
+
+def order_for(
+    benchmark: Benchmark, case: Case[Any, Any] | Exception, generated: Any, options: Any
+) -> Order:
+    """Return the order of an answer to a case, or to what `find_case` returns in its place."""
+    if isinstance(case, Exception):
+        return Order(benchmark.name, error=as_error(case))
+    try:
+        return Order(benchmark.name, case, benchmark.answer(generated, **options))
+    except Exception as raised:  # noqa: BLE001 - an answer fails by itself, whatever is in it
+        error = as_error(raised)
+        wrong = isinstance(error, MethodError)
+        return Order(benchmark.name, case, error=error, stage="answer" if wrong else "load")
+
+
+def page_order(generated: Any) -> Order:
+    """Return the order of a page that is checked without a reference."""
+    try:
+        return Order(PAGE_CHECK, Case("request", None, None), generated_page(generated))
+    except Exception as raised:  # noqa: BLE001
+        return Order(PAGE_CHECK, error=as_error(raised), stage="answer")
 
 
 def find_case(
     reference: Any, case_id: str = "", name: str | None = None
 ) -> tuple[Benchmark, Case[Any, Any] | Exception]:
-    """Return the case of a reference, or why it is none, and its benchmark.
+    """Return the benchmark and case of a reference, or an error in place of the case.
 
-    That is the named one, or the one that claims the reference.
+    The benchmark is the named one, or the one that claims the reference.
     """
     known = benchmarks()
     claiming = sorted(one.name for one in known.values() if one.claims_references)
@@ -83,13 +106,13 @@ def find_case(
     served, kind = found.served(), type(reference).__name__
     takes = served.takes if served else "only cases of its data sets"
     return found, UsageError(
-        f"{kind} is no reference of {found.name}, which takes {takes}.",
+        f"{found.name} does not take {kind} as a reference, but {takes}.",
         remedy="Name the benchmark that it belongs to: Scorer(benchmark=NAME).",
     )
 
 
 def _judge_options(chosen: Mapping[str, Any]) -> dict[str, JudgeOptions]:
-    """Return the options of every benchmark's judge; those chosen are for those that have them."""
+    """Return the options of every benchmark's judge, with the chosen ones where they apply."""
     found, unknown = {}, set(chosen)
     for benchmark in benchmarks().values():
         names = {flag.name for flag in benchmark.flags} - set(benchmark.replay_options)
@@ -132,7 +155,7 @@ class WarmPool:
             case_timeout=settings.case_timeout,
             log=self._log,
         )
-        self._here = ScoringJudge(self.folder, options)  # only asked what a failure scores
+        self._here = ScoringJudge(self.folder, options)  # only asked for the scores of failures
         self._turns = asyncio.Semaphore(self.workers)
         self._begun: set[asyncio.Task[Score]] = set()
         self._closed = False
@@ -142,11 +165,11 @@ class WarmPool:
         for benchmark in benchmarks().values():
             if (first := benchmark.warm_up()) is not None:
                 self._here.failure_of(benchmark.name)  # imports what takes long
-                case = ScoredCase(benchmark.name, *first)
-                await asyncio.gather(*(self.score(case) for _ in range(self.workers)))
+                order = Order(benchmark.name, *first)
+                await asyncio.gather(*(self.score(order) for _ in range(self.workers)))
                 return  # judges share their browser
 
-    async def score(self, case: ScoredCase, trace: Trace | None = None) -> Score:
+    async def score(self, order: Order, trace: Trace | None = None) -> Score:
         """Compare an answer with its reference; raises what the judge raises.
 
         The trace gets the seconds of waiting (`queue`) and of scoring (`score`).
@@ -162,55 +185,40 @@ class WarmPool:
             self._turns.release()
             raise UsageError("The workers have ended.")
         trace.add("queue", time.perf_counter() - came)
-        task = asyncio.create_task(self._score(case, trace))
+        task = asyncio.create_task(self._score(order, trace))
         self._begun.add(task)
         task.add_done_callback(self._begun.discard)
         return await asyncio.shield(task)
 
-    async def record(self, case: ScoredCase, case_id: str = "") -> Record:
+    async def record(self, order: Order, case_id: str = "") -> Record:
         """Return the score as a journal has it: what is wrong with an answer is in the record.
 
-        Raises only what is wrong with this machine.
+        Raise only what is wrong with this machine.
         """
-        trace = Trace()
-        try:
-            score = await self.score(case, trace)
-        except Exception as raised:  # noqa: BLE001 - every page gets its record
-            record = self.failed(
-                as_error(raised), case.benchmark, case_id, stage="score", case=case.case
-            )
+        trace, error = Trace(), order.error
+        stage: Literal["load", "answer", "score"] = order.stage
+        if error is None:
+            try:
+                score = await self.score(order, trace)
+            except Exception as raised:  # noqa: BLE001 - every page gets its record
+                error, stage = as_error(raised), "score"
+        if error is None:
+            case_id = case_id or (order.case.id if order.case else "")
+            record = Record(case_id, "scored", score.scores, None, score.details, flags=score.flags)
+        elif isinstance(error, MACHINE_ERRORS):
+            raise error
         else:
-            record = Record(
-                id=case_id or case.case.id,
-                status="scored",
-                scores=score.scores,
-                details=score.details,
-                flags=score.flags,
-            )
+            failure = self._here.failure_of(order.benchmark, order.case)
+            details = dict(failure.details)
+            if isinstance(error, InternalError) and error.traceback:
+                details["traceback"] = error.traceback
+            why = CaseError(error.code, stage, error.message, error.remedy)
+            record = Record(case_id, "failed", failure.scores, why, details)
         seconds = {stage: round(taken, 4) for stage, taken in trace.seconds.items()}
         return replace(record, seconds=seconds, attempts=trace.attempts)
 
-    def failed(
-        self,
-        error: UiproofError,
-        benchmark: str,
-        case_id: str,
-        *,
-        stage: Literal["load", "answer", "score"],
-        case: Case[Any, Any] | None = None,
-    ) -> Record:
-        """Return the record of an answer without a score; raises what is wrong with the machine."""
-        if isinstance(error, MACHINE_ERRORS):
-            raise error
-        failure = self._here.failure_of(benchmark, case)
-        details = dict(failure.details)
-        if isinstance(error, InternalError) and error.traceback:
-            details["traceback"] = error.traceback
-        why = CaseError(error.code, stage, error.message, error.remedy)
-        return Record(case_id, "failed", failure.scores, error=why, details=details)
-
     async def close(self) -> None:
-        """End all workers at once, whatever they do, and delete what was kept for them."""
+        """Kill all workers at once and delete their folder."""
         self._closed = True
         for task in self._begun:
             task.cancel()
@@ -222,24 +230,20 @@ class WarmPool:
             self._scratch.remove()
 
     def delete_folder(self) -> None:
-        """Delete what is kept for workers, also while they still write into it."""
-        for _ in range(_MOST_DELETIONS):
-            shutil.rmtree(self.folder, ignore_errors=True)
-            if not self.folder.exists():
-                return
-            time.sleep(0.01)
+        """Delete the folder of the workers, even while they write into it."""
+        self._scratch.remove()
 
-    async def _score(self, scored: ScoredCase, trace: Trace) -> Score:
+    async def _score(self, order: Order, trace: Trace) -> Score:
         self.running += 1
         try:
             # The judge of a worker gets the benchmark in the place of the question.
-            case = Case(scored.case.id, scored.benchmark, scored.case)
-            return await self._pool.call("score", case, scored.answer, trace=trace)  # type: ignore[no-any-return]
+            case = Case("", order.benchmark, order.case)
+            return await self._pool.call("score", case, order.answer, trace=trace)  # type: ignore[no-any-return]
         except (WorkerDiedError, CaseTimeoutError):
             self.deaths += 1
             raise
         except MACHINE_ERRORS:
-            self._pool.mend()  # the machine may be in a better state for the next one
+            self._pool.mend()  # the machine may have recovered by the next answer
             raise
         finally:
             self.deaths += trace.attempts - 1
@@ -254,7 +258,7 @@ class WarmPool:
 
 
 class ScoringJudge(Judge[str, Case[Any, Any], Any]):
-    """The judge of a worker: those of all benchmarks, each made when it is first needed."""
+    """A judge that dispatches to the judges of all benchmarks, made on first use."""
 
     def __init__(self, references: Path, options: Mapping[str, JudgeOptions]) -> None:
         self._folder, self._options = references, options
@@ -273,16 +277,16 @@ class ScoringJudge(Judge[str, Case[Any, Any], Any]):
         return replace(score, details={**score.details, CACHED: judge.references_made == before})
 
     def failure(self, case: Case[str, Case[Any, Any]] | None) -> Score:
-        """Return what the benchmark of a case gives to a failure."""
+        """Return the score of a failure in the benchmark of a case."""
         assert case is not None
         return self.failure_of(case.question, case.truth)
 
     def failure_of(self, benchmark: str, case: Case[Any, Any] | None = None) -> Score:
-        """Return what a benchmark gives to a failure; `case` is what is known of it."""
+        """Return the score of a failure in a benchmark; `case` is what is known of it."""
         return self._judge(benchmark).failure(case)
 
     def close(self) -> None:
-        """End the browser and forget what was seen; the next answer begins anew."""
+        """Close the browser and all judges; the next answer makes new ones."""
         for judge in self._judges.values():
             judge.close()
         self._judges, self._renderer, self._scored = {}, None, 0

@@ -11,22 +11,21 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from uiproof.benchmark import Case, Record, Scores
-from uiproof.benchmarks.generated import generated_page
-from uiproof.engine.executors import Trace, as_error
-from uiproof.errors import MethodError, UsageError
-from uiproof.scoring.pool import PAGE_CHECK, ScoredCase, WarmPool, find_case
+from uiproof.benchmark import Record, Scores
+from uiproof.engine.executors import Trace, gather
+from uiproof.errors import UsageError
+from uiproof.scoring.pool import PAGE_CHECK, Order, WarmPool, find_case, order_for, page_order
 
 if TYPE_CHECKING:
     from uiproof.page_check import PageCheck
 
 Pair = tuple[Any, Any]  # a reference and what was generated
-_LONGEST_PATH = 1_000  # longer texts are no paths, and asking the system would be an error
+_LONGEST_PATH = 1_000  # longer texts are not paths, and `stat` fails for them
 _T = TypeVar("_T")
 _lock = threading.Lock()
-# By process, as a fork has no threads and needs one of its own, and by the options of judges.
+# By process, as threads do not survive a fork, and by the options of judges.
 _shared: dict[tuple[int, str], Scorer] = {}
 
 
@@ -132,7 +131,7 @@ class Scorer:
         return await asyncio.wrap_future(self._submit(self._check(page, weights)))
 
     def close(self) -> None:
-        """End the workers. What is not finished is not scored."""
+        """Stop the workers; unfinished answers are not scored."""
         with self._lock:
             if self._closed or os.getpid() != self._process:  # a fork has copied this object
                 return
@@ -165,25 +164,23 @@ class Scorer:
         try:
             return future.result()
         except BaseException:
-            future.cancel()  # Ctrl-C: it is not waited for any more
+            future.cancel()  # after Ctrl-C
             raise
 
     async def _score(self, reference: Any, generated: Any, options: dict[str, Any]) -> Scores:
-        _check_text(reference, generated)
-        benchmark, case = find_case(reference, name=self._benchmark)
-        if isinstance(case, Exception):
-            raise case
-        scored = ScoredCase(benchmark.name, case, benchmark.answer(generated, **options))
-        score = await self._pool.score(scored)
+        order = self._order(reference, generated, options)
+        if order.error is not None:
+            raise order.error
+        score = await self._pool.score(order)
         return Scores(score.scores, score.flags)
 
     async def _check(self, page: Any, weights: Mapping[str, float] | None) -> PageCheck:
         from uiproof.page_check import Finding, PageCheck, combined
 
-        _check_text(page)
-        trace = Trace()
-        case = ScoredCase(PAGE_CHECK, Case("", None, None), generated_page(page))
-        score = await self._pool.score(case, trace)
+        trace, order = Trace(), _page_order(page)
+        if order.error is not None:
+            raise order.error
+        score = await self._pool.score(order, trace)
         return PageCheck(
             score=combined(score.scores, weights),
             components=score.scores,
@@ -196,54 +193,37 @@ class Scorer:
         # Files of pages are read when it is nearly their turn.
         window = asyncio.Semaphore(2 * self._pool.workers)
 
-        async def record(number: int, pair: Pair) -> Record:
+        async def record(number: str, pair: Pair) -> Record:
             async with window:
-                return await self._record(str(number), pair, options)
+                try:
+                    reference, generated = pair
+                except (TypeError, ValueError):
+                    benchmark, _ = find_case("", name=self._benchmark)
+                    wrong = UsageError("A pair is (reference, generated).")
+                    return await self._pool.record(Order(benchmark.name, error=wrong), number)
+                order = self._order(reference, generated, options, number)
+                return await self._pool.record(order, number)
 
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                made = [
-                    tasks.create_task(record(number, pair)) for number, pair in enumerate(pairs)
-                ]
-        except BaseExceptionGroup as group:
-            raise group.exceptions[0] from None  # the first one has stopped the others
-        return [task.result() for task in made]
+        return await gather(record(str(number), pair) for number, pair in enumerate(pairs))
 
     async def _named_record(
         self, reference: Any, generated: Any, options: dict[str, Any]
     ) -> tuple[str, Record]:
-        if reference is not None:
-            benchmark, _ = find_case(reference, name=self._benchmark)
-            return benchmark.name, await self._record("", (reference, generated), options)
-        try:
-            _check_text(generated)
-            page = generated_page(generated)
-        except Exception as raised:  # noqa: BLE001 - every page gets its record
-            error = as_error(raised)
-            return PAGE_CHECK, self._pool.failed(error, PAGE_CHECK, "", stage="answer")
-        case = ScoredCase(PAGE_CHECK, Case("", None, None), page)
-        return PAGE_CHECK, await self._pool.record(case)
+        page = reference is None
+        order = _page_order(generated) if page else self._order(reference, generated, options)
+        return order.benchmark, await self._pool.record(order)
 
-    async def _record(self, number: str, pair: Pair, options: dict[str, Any]) -> Record:
-        try:
-            reference, generated = pair
-        except (TypeError, ValueError):
-            benchmark, _ = find_case("", name=self._benchmark)
-            wrong = UsageError("A pair is (reference, generated).")
-            return self._pool.failed(wrong, benchmark.name, number, stage="load")
+    def _order(
+        self, reference: Any, generated: Any, options: dict[str, Any], number: str = ""
+    ) -> Order:
         benchmark, case = find_case(reference, number, self._benchmark)
-        try:
-            _check_text(reference, generated)
-            if isinstance(case, Exception):
-                raise case  # noqa: TRY301
-            scored = ScoredCase(benchmark.name, case, benchmark.answer(generated, **options))
-        except Exception as raised:  # noqa: BLE001 - every pair gets its record
-            error = as_error(raised)
-            stage: Literal["answer", "load"]
-            stage = "answer" if isinstance(error, MethodError) else "load"
-            known = None if isinstance(case, Exception) else case
-            return self._pool.failed(error, benchmark.name, number, stage=stage, case=known)
-        return await self._pool.record(scored, number)
+        wrong = _mistaken(reference) or _mistaken(generated)
+        return order_for(benchmark, wrong or case, generated, options)
+
+
+def _page_order(page: Any) -> Order:
+    wrong = _mistaken(page)
+    return Order(PAGE_CHECK, error=wrong, stage="answer") if wrong else page_order(page)
 
 
 def score_page(
@@ -258,7 +238,7 @@ def score_page(
     unusual. The browser stays warm for the next call and ends with
     Python; references that come again are not rendered again. May be called from several threads,
     which score at the same time. `Scorer` says how many workers there are, and what else may be
-    compared. Options such as `viewport="390x844"` have workers of their own.
+    compared. Options such as `viewport="390x844"` have separate workers.
     """
     return shared_scorer(judge_options).score(reference, generated)
 
@@ -310,13 +290,13 @@ def shared_scorer(judge_options: Mapping[str, Any]) -> Scorer:
         return _shared[key]
 
 
-def _check_text(*given: Any) -> None:
-    """Raise `UsageError` for a text that is the name of a file, which was meant as a path."""
-    for text in given:
-        if isinstance(text, str) and text and "<" not in text and len(text) < _LONGEST_PATH:
-            with suppress(OSError, ValueError):
-                if Path(text).is_file():
-                    raise UsageError(
-                        f"{text!r} names a file, but a str is taken for its content.",
-                        remedy="Give a pathlib.Path to score a file.",
-                    )
+def _mistaken(text: Any) -> UsageError | None:
+    """Return the error for a text that is the name of a file, which was meant as a path."""
+    if isinstance(text, str) and text and "<" not in text and len(text) < _LONGEST_PATH:
+        with suppress(OSError, ValueError):
+            if Path(text).is_file():
+                return UsageError(
+                    f"{text!r} names a file, but a str is taken for its content.",
+                    remedy="Give a pathlib.Path to score a file.",
+                )
+    return None

@@ -1,4 +1,4 @@
-"""Checks of requests before they are read, and the answers to those that are refused."""
+"""Checks of requests before they are read, and responses to refused ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hmac
 import json
 import logging
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -28,7 +28,7 @@ _SMALLER = "Send smaller pages or smaller batches."
 
 
 class RequestFilter:
-    """ASGI middleware: refuses other names, no token, too much, and while there is no room."""
+    """ASGI middleware that checks host, origin, token, size and room in the queue."""
 
     def __init__(
         self, app: ASGIApp, queue: ScoreQueue, token: str | None, hosts: HostNames
@@ -44,7 +44,7 @@ class RequestFilter:
         try:
             self._check(Request(scope))
         except RefusedError as refused:
-            # A client that still writes would not read the answer.
+            # A client that is still sending would not read the answer.
             await _discard(receive, self._queue.limits.body_bytes)
             await refusal(refused)(scope, receive, send)
             return
@@ -68,22 +68,19 @@ class RequestFilter:
             self._held -= read
 
     def _check(self, request: Request) -> None:
-        rejected = self._queue.metrics.rejected
         host = request.headers.get("host", "")
         if host and not self._hosts.know(host):  # browsers always send one
-            rejected.labels("host").inc()
-            raise RefusedError(
+            self._refuse(
                 421,
                 "host",
-                f"This service is not called {host[:100]!a}.",
+                f"Unknown host {host[:100]!a}.",
                 "Use its address, or start it with --allow-host NAME.",
             )
         path = request.scope["path"]
         if path not in _CLOSED:
             return
         if not _same_origin(request, host):
-            rejected.labels("origin").inc()
-            raise RefusedError(
+            self._refuse(
                 403,
                 "origin",
                 "Pages of other web sites may not use this service.",
@@ -93,8 +90,7 @@ class RequestFilter:
             given = request.headers.get("authorization", "")
             expected = f"Bearer {self._token}"
             if not hmac.compare_digest(given.encode(), expected.encode()):
-                rejected.labels("token").inc()
-                raise RefusedError(
+                self._refuse(
                     401,
                     "token",
                     "This service needs its token.",
@@ -103,12 +99,16 @@ class RequestFilter:
         if path in _ASKED and request.method == "POST":
             self._check_body(request)
 
+    def _refuse(self, status: int, code: str, message: str, remedy: str) -> NoReturn:
+        self._queue.metrics.rejected.labels(code).inc()
+        raise RefusedError(status, code, message, remedy)
+
     def _check_body(self, request: Request) -> None:
         if request.headers.get("content-encoding", "identity").lower() != "identity":
             raise RefusedError(
                 415,
                 "encoding",
-                "Compressed requests are not taken.",
+                "Compressed requests are not accepted.",
                 "Send the request without `Content-Encoding`.",
             )
         length = request.headers.get("content-length", "")
@@ -153,7 +153,7 @@ async def _discard(receive: Receive, most: int) -> None:
 
 
 def refusal(refused: RefusedError) -> AsciiResponse:
-    """Return the answer to a request that is not carried out."""
+    """Return the response to a refused request."""
     headers = {"Retry-After": str(refused.after)} if refused.after else {}
     if refused.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
@@ -174,5 +174,5 @@ def problem(code: str, message: str, remedy: str = "") -> Problem:
 
 
 def _without_folders(text: str) -> str:
-    """Return a text that calls files by their names, not by their folders."""
+    """Return a text with the names of files in place of their paths."""
     return _PATH.sub(lambda path: path[1] or "a folder", text)[:_LONGEST]

@@ -8,21 +8,20 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from uiproof.benchmark import Benchmark, BrokenCase, Case, Completion, Record
-from uiproof.benchmarks.generated import generated_page
-from uiproof.engine.executors import as_error
-from uiproof.errors import UiproofError, UsageError
+from uiproof.benchmark import Benchmark, BrokenCase, Case, Completion
+from uiproof.engine.executors import as_error, gather
+from uiproof.errors import UsageError
 from uiproof.registry import archive_beside, benchmarks, resolve_dataset
-from uiproof.scoring.pool import CACHED, PAGE_CHECK, ScoredCase, WarmPool, find_case
+from uiproof.scoring.pool import CACHED, Order, WarmPool, find_case, order_for, page_order
 from uiproof.serve.middleware import problem
 from uiproof.serve.schema import Item, RefusedError, Requests, Result, RewardItem
 
 _SECONDS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300)  # buckets of the latency
-_LONGEST_RETRY = 60  # seconds; how fast a queue will be is not known
+_LONGEST_RETRY = 60  # seconds; the speed of a queue is only an estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Limits:
     """The limits of a service.
 
     - `queue`: pages that may wait, besides those that are being scored
-    - `deadline`: seconds that a page may take, waiting included; also for those that say nothing
+    - `deadline`: seconds that a page may take, waiting included; the default and the maximum
     - `body_bytes`: of one request
     - `held_bytes`: of all requests that are not answered yet
     """
@@ -58,7 +57,7 @@ def open_datasets(named: Iterable[str]) -> dict[str, Dataset]:
         name, given, path = text.partition("=")
         if not name or name in found:
             raise UsageError(
-                f"{text!r} names no data set of its own.", remedy="Write --dataset NAME=PATH."
+                f"{text!r} has no name or repeats one.", remedy="Write --dataset NAME=PATH."
             )
         benchmark, folder = resolve_dataset(path if given else name)
         web = archive_beside(folder) if benchmark.shows_pages else None
@@ -68,7 +67,7 @@ def open_datasets(named: Iterable[str]) -> dict[str, Dataset]:
 
 
 def archive_of(datasets: Iterable[Dataset]) -> Path | None:
-    """Return the archive of the web that is beside data sets: of one of them, all share it."""
+    """Return the archive of the web beside one of the data sets, which all share."""
     found = {one.web.resolve(): one.name for one in datasets if one.web is not None}
     if len(found) > 1:
         raise UsageError(
@@ -78,21 +77,8 @@ def archive_of(datasets: Iterable[Dataset]) -> Path | None:
     return next(iter(found), None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Order:
-    """An item, looked up: ready to be judged, or the reason why it cannot be."""
-
-    id: str | int | None
-    benchmark: str
-    deadline: float
-    case: ScoredCase | None = None
-    known: Case[Any, Any] | None = None  # the case of an answer with an error
-    error: UiproofError | None = None
-    stage: Literal["load", "answer"] = "load"  # of the error
-
-
 class ScoreQueue:
-    """Takes items, has them scored, and knows how busy it is."""
+    """A bounded queue of items to score."""
 
     def __init__(
         self, pool: WarmPool, limits: Limits, datasets: Mapping[str, Dataset], metrics: Metrics
@@ -108,7 +94,7 @@ class ScoreQueue:
         self._answering: set[asyncio.Task[Any] | None] = set()
 
     def check_open(self) -> None:
-        """Raise `RefusedError` where nothing can be taken now, whatever it is."""
+        """Raise `RefusedError` while nothing is accepted."""
         if self.draining:
             self.metrics.rejected.labels("draining").inc()
             raise RefusedError(
@@ -117,38 +103,39 @@ class ScoreQueue:
         if self.pending >= self.capacity:
             self.refuse_for_now()
 
-    def look_up(self, items: Sequence[Item]) -> list[_Order]:
-        """Look up what items ask for; raises `RefusedError` for names that are not known here.
+    def look_up(self, items: Sequence[Item]) -> list[Order]:
+        """Look up what items ask for; raise `RefusedError` for unknown names.
 
         May be called from any thread.
         """
         return [self._order(item) for item in items]
 
-    def read_rewarded(self, items: list[dict[str, Any]]) -> list[Item]:
-        """Return items to reward from what trainers send; raises `RefusedError`."""
-        return self.reward_requests.read_document({"items": items}, self.capacity)[0]
-
-    async def answer(self, orders: Sequence[_Order]) -> list[Result]:
+    async def answer(self, items: Sequence[Item], orders: Sequence[Order]) -> list[Result]:
         """Return the results of items in order; cancelling gives up their places in the queue."""
         self.check_open()
-        if self.pending + len(orders) > self.capacity:
+        if self.pending + len(items) > self.capacity:
             self.refuse_for_now()
-        self.pending += len(orders)
+        left = len(items)
+        self.pending += left
         task = asyncio.current_task()
         self._answering.add(task)
+
+        async def answered(item: Item, order: Order) -> Result:
+            nonlocal left
+            try:
+                return await self._result(item, order)
+            finally:
+                left -= 1
+                self.pending -= 1
+
         try:
-            async with asyncio.TaskGroup() as tasks:
-                made = [tasks.create_task(self._result(order)) for order in orders]
-                for one in made:
-                    one.add_done_callback(self._count_answered)  # also if it never began
-        except BaseExceptionGroup as group:
-            raise group.exceptions[0] from None  # the first one has stopped the others
+            return await gather(map(answered, items, orders))
         finally:
+            self.pending -= left  # those that never began
             self._answering.discard(task)
-        return [one.result() for one in made]
 
     async def drain(self, seconds: float) -> None:
-        """Take nothing more; come back when all is answered, or given up after a while."""
+        """Accept nothing more; return when everything is answered or the time is up."""
         self.draining = True
         until = time.monotonic() + seconds
         while self.pending and time.monotonic() < until:
@@ -157,11 +144,8 @@ class ScoreQueue:
             if task is not None:
                 task.cancel()
 
-    def _count_answered(self, _: asyncio.Task[Result]) -> None:
-        self.pending -= 1
-
     def refuse_for_now(self) -> NoReturn:
-        """Raise the `RefusedError` that says when to come back."""
+        """Raise the `RefusedError` that says when to retry."""
         self.metrics.rejected.labels("queue").inc()
         after = math.ceil(self.pending * self._mean_seconds / self._pool.workers)
         raise RefusedError(
@@ -172,26 +156,15 @@ class ScoreQueue:
             after=min(max(after, 1), _LONGEST_RETRY),
         )
 
-    def _order(self, item: Item) -> _Order:
-        deadline = min(item.deadline or self.limits.deadline, self.limits.deadline)
-        if item.reference is None and item.dataset is None:
-            return _page_order(item, deadline)
-        benchmark, case = self._case(item)
-        if isinstance(case, Exception):
-            error = as_error(case)
-            if item.reference is not None:
-                error.message = f"In the reference: {error.message}"
-            return _Order(item.id, benchmark.name, deadline, error=error)
+    def _order(self, item: Item) -> Order:
         generated = Completion(item.generated) if item.completion else item.generated
-        options = self.requests.options(item, benchmark.name)
-        try:
-            answer = benchmark.answer(generated, **options)
-        except Exception as raised:  # noqa: BLE001 - an answer fails by itself, whatever is in it
-            error = as_error(raised)
-            return _Order(
-                item.id, benchmark.name, deadline, known=case, error=error, stage="answer"
-            )
-        return _Order(item.id, benchmark.name, deadline, ScoredCase(benchmark.name, case, answer))
+        if item.reference is None and item.dataset is None:
+            return page_order(generated)
+        benchmark, case = self._case(item)
+        if isinstance(case, Exception) and item.reference is not None:
+            case = as_error(case)
+            case.message = f"In the reference: {case.message}"
+        return order_for(benchmark, case, generated, self.requests.options(item, benchmark.name))
 
     def _case(self, item: Item) -> tuple[Benchmark, Case[Any, Any] | Exception]:
         if item.reference is not None:
@@ -210,9 +183,7 @@ class ScoreQueue:
         dataset = self._datasets.get(item.dataset or "")
         if dataset is None:
             known = ", ".join(self._datasets) or "none: it is started with --dataset NAME=PATH"
-            raise _wrong(
-                f"There is no data set {item.dataset!r} here.", f"This service has {known}."
-            )
+            raise _wrong(f"Unknown data set {item.dataset!r}.", f"This service has {known}.")
         found = dataset.cases.get(item.case or "")
         if found is None:
             some = ", ".join(list(dataset.cases)[:5])
@@ -227,23 +198,23 @@ class ScoreQueue:
             )
         return dataset.benchmark, found.error if isinstance(found, BrokenCase) else found
 
-    async def _result(self, order: _Order) -> Result:
+    async def _result(self, item: Item, order: Order) -> Result:
         came = time.monotonic()
+        deadline = min(item.deadline or self.limits.deadline, self.limits.deadline)
         outcome = "error"
         try:
-            async with asyncio.timeout(order.deadline):
-                record = await self._record(order)
+            async with asyncio.timeout(deadline):
+                record = await self._pool.record(order)
             outcome = record.status
-            return self._as_result(order, record)
         except TimeoutError:
             outcome = "deadline"
-            why = problem(
-                "deadline",
-                f"There was no score within {order.deadline:g} s.",
-                "Ask again later, or allow more time.",
-            )
+            message = f"There was no score within {deadline:g} s."
             return Result(
-                id=order.id, benchmark=order.benchmark, status="failed", scores=None, error=why
+                id=item.id,
+                benchmark=order.benchmark,
+                status="failed",
+                scores=None,
+                error=problem("deadline", message, "Ask again later, or allow more time."),
             )
         except asyncio.CancelledError:
             outcome = "cancelled"
@@ -252,28 +223,17 @@ class ScoreQueue:
             benchmark = order.benchmark or "page check"
             self.metrics.requests.labels(benchmark, outcome).inc()
             self.metrics.latency.labels(benchmark).observe(time.monotonic() - came)
-
-    async def _record(self, order: _Order) -> Record:
-        if order.case is not None:
-            return await self._pool.record(order.case)
-        assert order.error is not None
-        return self._pool.failed(
-            order.error, order.benchmark, "", stage=order.stage, case=order.known
-        )
-
-    def _as_result(self, order: _Order, record: Record) -> Result:
         if (taken := record.seconds.get("score")) is not None:
             self._mean_seconds += 0.05 * (taken - self._mean_seconds)
         if CACHED in record.details:
-            result = "hit" if record.details[CACHED] else "miss"
-            self.metrics.references.labels(result).inc()
+            self.metrics.references.labels("hit" if record.details[CACHED] else "miss").inc()
         why = None
         if (error := record.error) is not None:
             # Unexpected errors are only logged, where the traceback says more.
             message = str(record.details.get("traceback") or error.message)
             why = problem(error.code, message, error.remedy)
         return Result(
-            id=order.id,
+            id=item.id,
             benchmark=order.benchmark,
             status=record.status,
             scores=dict(record.scores),
@@ -283,23 +243,12 @@ class ScoreQueue:
         )
 
 
-def _page_order(item: Item, deadline: float) -> _Order:
-    """Return the order of a page that is checked without a reference."""
-    generated = Completion(item.generated) if item.completion else item.generated
-    try:
-        page = generated_page(generated)
-    except Exception as raised:  # noqa: BLE001 - an answer fails by itself, whatever is in it
-        return _Order(item.id, PAGE_CHECK, deadline, error=as_error(raised), stage="answer")
-    case = ScoredCase(PAGE_CHECK, Case("request", None, None), page)
-    return _Order(item.id, PAGE_CHECK, deadline, case)
-
-
 def _wrong(message: str, remedy: str) -> RefusedError:
     return RefusedError(422, "request", message, remedy)
 
 
 class Metrics:
-    """Counters of one service, in a registry of their own."""
+    """Counters of one service, in a separate registry."""
 
     def __init__(self, pool: WarmPool) -> None:
         self._pool = pool

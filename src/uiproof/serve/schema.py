@@ -1,4 +1,4 @@
-"""Requests and answers of the service; `/docs` and `/openapi.json` are made of this.
+"""Requests and responses of the service; `/docs` and `/openapi.json` are generated from them.
 
 The work of reading a request grows with the items that are taken, not with the body: a few
 megabytes of JSON can hold millions of objects, which take minutes and gigabytes to make and to
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import (
     AfterValidator,
@@ -60,7 +60,7 @@ class Item(_Strict):
     """One answer to score, against a `reference`, or a `case` of a `dataset`."""
 
     benchmark: Name | None = Field(
-        None, description="Need not be said where the reference or the data set decides."
+        None, description="Optional where the reference or the data set implies it."
     )
     reference: Any = Field(None, description="What the answer is compared with.")
     dataset: Name | None = Field(None, description="A data set that the service was started with.")
@@ -77,41 +77,37 @@ class Item(_Strict):
         None,
         gt=0,
         allow_inf_nan=False,
-        description="Seconds to wait for the score. Default and longest: what the service says.",
+        description="Seconds to wait for the score. Default and maximum: those of the service.",
     )
     id: Name | Number | None = Field(
         None, description="Comes back with the result. Need not be unique."
     )
 
+    needs_reference: ClassVar[bool] = True
+
     @model_validator(mode="after")
     def _has_one_reference(self) -> Item:
-        named = self.dataset is not None and self.case is not None
         if (self.dataset is None) != (self.case is None):
             raise ValueError("`dataset` and `case` go together")
-        if named == (self.reference is not None):
-            raise ValueError("give either `reference`, or `dataset` and `case`")
+        given = (self.dataset is not None) + (self.reference is not None)
+        if given > 1 or given < self.needs_reference:
+            neither = "" if self.needs_reference else ", or neither"
+            raise ValueError(f"give either `reference`, or `dataset` and `case`{neither}")
         return self
 
 
 class RewardItem(Item):
     """One answer to reward; without a reference its page is checked by itself."""
 
+    needs_reference: ClassVar[bool] = False
     profile: Name = Field("strict", description="How scores are computed: `strict`, `paper`, …")
     weights: dict[Name, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = Field(
-        None, max_length=50, description="How much components count; 1 where nothing is said."
+        None, max_length=50, description="Weights of the components; default 1."
     )
-
-    @model_validator(mode="after")
-    def _has_one_reference(self) -> RewardItem:
-        if (self.dataset is None) != (self.case is None):
-            raise ValueError("`dataset` and `case` go together")
-        if self.dataset is not None and self.reference is not None:
-            raise ValueError("give `reference`, or `dataset` and `case`, or neither")
-        return self
 
 
 class Requests:
-    """The form of requests: what all have in common, and what each benchmark adds."""
+    """The schema of requests: common fields, and those that benchmarks add."""
 
     def __init__(self, benchmarks: Iterable[Benchmark], base: type[Item] = Item) -> None:
         self._served: dict[str, Served] = {
@@ -160,10 +156,7 @@ class Requests:
 
         Raises `RefusedError` that names what is wrong: at most one problem for each item.
         """
-        return self.read_document(_document(body, most_items), most_items)
-
-    def read_document(self, document: dict[str, Any], most_items: int) -> tuple[list[Item], bool]:
-        """Return the items of a request that was parsed already."""
+        document = _document(body, most_items)
         if "items" not in document:
             item, problem = self._checked(document, "")
             if item is None:
@@ -174,6 +167,30 @@ class Requests:
             raise _wrong(f"{others[0][:_LONGEST_PLACE]}: a batch has nothing but `items`")
         if not isinstance(items, list) or not items:
             raise _wrong("items: it must be a list with at least one item")
+        return self._all_checked(items, most_items), True
+
+    def read_openrlhf(self, body: bytes, most_items: int) -> list[Item]:
+        """Return the items of a request of OpenRLHF: lists `query`, `prompts` and `labels`."""
+        document = _document(body, most_items)
+        queries, prompts, labels = (document.get(name) for name in ("query", "prompts", "labels"))
+        if not isinstance(queries, list) or not queries:
+            raise _wrong("query: it must be a list with at least one text")
+        prompts, labels = (one or [None] * len(queries) for one in (prompts, labels))
+        if not isinstance(prompts, list) or not isinstance(labels, list):
+            raise _wrong("prompts, labels: they must be lists")
+        if not len(queries) == len(prompts) == len(labels):
+            raise _wrong("query, prompts, labels: they must be equally long")
+        return self._all_checked(list(map(_item, queries, prompts, labels)), most_items)
+
+    def read_slime(self, body: bytes, most_items: int) -> list[Item]:
+        """Return the item of a request of slime: `{"prompt", "response", "label"}`."""
+        document = _document(body, 1)
+        if "response" not in document:
+            raise _wrong("response: it is missing")
+        item = _item(document["response"], document.get("prompt"), document.get("label"))
+        return self._all_checked([item], most_items)
+
+    def _all_checked(self, items: list[Any], most_items: int) -> list[Item]:
         if len(items) > most_items:
             raise _too_many(f"The batch has {len(items)} items; the queue takes {most_items}.")
         found, problems = [], []
@@ -187,7 +204,7 @@ class Requests:
                 break
         if problems:
             raise _wrong("; ".join(problems))
-        return found, True
+        return found
 
     def _checked(self, item: Any, place: str) -> tuple[Item | None, str]:
         if _has_too_many_values(item):
@@ -211,7 +228,7 @@ class Problem(BaseModel):
 
 
 class Refusal(BaseModel):
-    """The answer to a request that was not carried out."""
+    """The response to a refused request."""
 
     error: Problem
 
@@ -250,7 +267,7 @@ class RewardResult(BaseModel):
     error: Problem | None = None
 
     def as_reward(self) -> Reward | None:
-        """Return what trainers are given; None where there was no time."""
+        """Return it as trainers get it; None where time ran out."""
         if self.reward is None:
             return None
         return Reward(self.reward, self.components, tuple(self.flags), self.seconds, self.reason)
@@ -283,7 +300,7 @@ class State(BaseModel):
 
 
 class RefusedError(UiproofError):
-    """A request that is not carried out."""
+    """A refused request."""
 
     def __init__(self, status: int, code: str, message: str, remedy: str, after: int = 0) -> None:
         super().__init__(message, remedy=remedy)
@@ -297,30 +314,6 @@ def _document(body: bytes, most_items: int) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise _wrong("body: it must be an object")
     return document
-
-
-def read_openrlhf(body: bytes, most_items: int) -> list[dict[str, Any]]:
-    """Return the items of a request of OpenRLHF: lists `query`, `prompts` and `labels`."""
-    document = _document(body, most_items)
-    queries, prompts, labels = (document.get(name) for name in ("query", "prompts", "labels"))
-    if not isinstance(queries, list) or not queries:
-        raise _wrong("query: it must be a list with at least one text")
-    many = len(queries)
-    prompts, labels = prompts or [None] * many, labels or [None] * many
-    if not isinstance(prompts, list) or not isinstance(labels, list):
-        raise _wrong("prompts, labels: they must be lists")
-    if not many == len(prompts) == len(labels):
-        raise _wrong("query, prompts, labels: they must be equally long")
-    rows = zip(queries, prompts, labels, strict=True)
-    return [_item(*row) for row in rows]
-
-
-def read_slime(body: bytes) -> dict[str, Any]:
-    """Return the item of a request of slime: `{"prompt", "response", "label"}`."""
-    document = _document(body, 1)
-    if "response" not in document:
-        raise _wrong("response: it is missing")
-    return _item(document["response"], document.get("prompt"), document.get("label"))
 
 
 def _item(completion: Any, prompt: Any, label: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Start the service: listen, print the address, serve until a signal, finish what was begun."""
+"""Start the service: listen, print the address, serve until a signal, drain."""
 
 from __future__ import annotations
 
@@ -30,22 +30,21 @@ def serve_scores(
 ) -> None:
     """Serve scores until SIGTERM or Ctrl-C; `say` gets the address when it can be asked.
 
-    Port 0 takes a free one. `queue` is how many pages may wait, `deadline` how many seconds a page
-    may take with its waiting; those that say nothing have that time. `datasets` are `NAME=PATH`.
-    An address that others can reach needs a `token`, unless it is `open_to_all`. After the first
-    signal what was taken is finished, for up to `drain` seconds; the second ends everything at
-    once. Requests must name this machine by its loopback names, by `host` or by one of
-    `allowed_hosts`. A client that takes longer than `client_timeout` seconds to send a request or
-    to read its answer is disconnected. `judge_options` are those of benchmarks, such as `viewport`.
+    Port 0 takes a free one. `queue` limits the pages that wait, `deadline` the seconds for a page,
+    waiting included; it is the default and the maximum. `datasets` are `NAME=PATH`. An address
+    that others can reach needs a `token`, unless it is `open_to_all`. After the first signal,
+    accepted requests are finished for up to `drain` seconds; the second exits at once. The `Host`
+    of requests must be a loopback name, `host` or one of `allowed_hosts`. A client that takes
+    longer than `client_timeout` seconds to send a request or read its response is disconnected.
+    `judge_options` are those of benchmarks, such as `viewport`.
     """
     if host not in _LOOPBACK and not token and not open_to_all:
         raise UsageError(
             f"{host} is public: set --token.",
-            remedy="Or set UIPROOF_SERVE_TOKEN, or allow everybody with --no-token.",
+            remedy="Or set UIPROOF_SERVE_TOKEN, or allow anyone with --no-token.",
         )
     try:
-        from uiproof.serve.app import make_app
-        from uiproof.serve.lifecycle import Server
+        from uiproof.serve.app import Server, make_app
         from uiproof.serve.queue import Limits, Metrics, ScoreQueue, archive_of, open_datasets
     except ImportError as error:
         raise MissingDependencyError(
@@ -54,7 +53,7 @@ def serve_scores(
     from uiproof.browser.chromium import find_chromium
     from uiproof.scoring.pool import WarmPool
 
-    find_chromium()  # what is missing shows here, not with the first request
+    find_chromium()  # fail now, not with the first request
     opened = open_datasets(datasets)
     options = {**(judge_options or {})}
     if "web" not in options and (archive := archive_of(opened.values())) is not None:

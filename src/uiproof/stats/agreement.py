@@ -70,7 +70,7 @@ def cohen_kappa(
     ours, theirs = codes.reshape(-1, 2)[given].T
     cells, turned = ours * kinds + theirs, theirs * kinds + ours
     if np.sort(cells).tolist() > np.sort(turned).tolist():
-        cells = turned  # who is first changes no draw of the bootstrap either
+        cells = turned  # so that the order of the two does not change the bootstrap
     tables = np.zeros((len(cells), kinds * kinds))
     tables[np.arange(len(cells)), cells] = 1
     apart = np.abs(values[:, None] - values)
@@ -182,7 +182,7 @@ def pairwise_kappa(
 def by_item(
     labels: Mapping[_Annotator, Mapping[_Item, Label]],
 ) -> dict[_Item, tuple[Label, ...]]:
-    """Return what each annotator said of each item, in the order of annotators; None where nothing.
+    """Return the labels of each item in the order of annotators; None where one is missing.
 
     The values are what `fleiss_kappa`, `krippendorff_alpha` and `majority` take.
     """
@@ -208,8 +208,9 @@ def _coded(
     *,
     ordered: bool = False,
 ) -> tuple[_Codes, Floats]:
-    """Return labels as numbers, a row for each item with `_MISSING` for none, and the value of
-    each kind of label on its scale.
+    """Return labels as codes, a row for each item, and the value of each label on its scale.
+
+    A missing label is `_MISSING`.
     """
     rows = [[None if _is_missing(label) else label for label in item] for item in items]
     found = dict.fromkeys(label for row in rows for label in row if label is not None)
@@ -269,7 +270,7 @@ def _group_numbers(names: Sequence[Hashable]) -> list[int]:
 
 
 def _listed(names: Iterable[Hashable]) -> list[Hashable]:
-    """Return each name once, in an order that does not depend on the one they came in."""
+    """Return the distinct names in an order that does not depend on the input."""
     return sorted(set(names), key=lambda name: (type(name).__name__, repr(name)))
 
 

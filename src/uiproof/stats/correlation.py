@@ -40,11 +40,11 @@ def rank_correlation(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Correlation | None:
-    """Return whether `x` and `y` rise together: Spearman's rho, or Kendall's tau-b.
+    """Return the rank correlation of `x` and `y`: Spearman's rho or Kendall's tau-b.
 
     Equal values share their mean rank (rho), or are no evidence either way (tau-b). The interval
     is a percentile bootstrap over pairs, or over whole `clusters`, which name the group of each
-    pair. None where one of them is constant: nothing rises. With 5,000 pairs Spearman's takes
+    pair. None where one of them is constant. With 5,000 pairs Spearman's takes
     less than a second, Kendall's one second for a few grades and several for as many values.
     """
     first, second = _finite(x), _finite(y)
@@ -84,10 +84,10 @@ def accuracy(
     clusters: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Interval | None:
-    """Return the share of cases where a program says what people say; None if there are no cases.
+    """Return the share of cases where a program agrees with people; None without cases.
 
-    Where people say nothing (None), there is no truth and the case does not count; where only the
-    program says nothing, it is wrong. The interval is that of `clustered_rate`; `clusters` name
+    A case without a label by people (None) does not count; one without an answer of the program
+    is wrong. The interval is that of `clustered_rate`; `clusters` name
     the group of each case.
     """
     if len(predicted) != len(actual):
@@ -100,7 +100,7 @@ def accuracy(
 
 
 def _spearman(ranks: NDArray[np.intp], times: Floats) -> Floats:
-    """Return Rho for each row of `times`, which says how often each pair is there."""
+    """Return rho for each row of `times`, which has the count of each pair."""
     n = times.sum(1, keepdims=True)
     by_pair, squares = [], []
     for codes in ranks:
@@ -115,7 +115,7 @@ def _spearman(ranks: NDArray[np.intp], times: Floats) -> Floats:
 
 
 def _kendall(ranks: NDArray[np.intp], times: Floats) -> Floats:
-    """Return Tau-b for each row of `times`, which says how often each pair is there.
+    """Return tau-b for each row of `times`, which has the count of each pair.
 
     Ranks of y are compared bit by bit from the highest: two that share all higher bits are in one
     block, and differ if their bits do. A block sorted by x then shows with sums how many have a
@@ -153,17 +153,14 @@ def _ratio(upper: Floats, lower: Floats) -> Floats:
     return np.clip(found, -1, 1)
 
 
-_Floats = NDArray[np.float64]
-
-
-def holm(p_values: ArrayLike) -> _Floats:
+def holm(p_values: ArrayLike) -> Floats:
     """Correct p-values after Holm (1979), which bounds the chance of any false alarm."""
     found, order = _sorted(p_values)
     factors = found.size - np.arange(found.size)
     return _back(np.minimum(np.maximum.accumulate(found * factors), 1), order)
 
 
-def benjamini_hochberg(p_values: ArrayLike) -> _Floats:
+def benjamini_hochberg(p_values: ArrayLike) -> Floats:
     """Correct p-values after Benjamini and Hochberg (1995), bounding the false discovery rate."""
     found, order = _sorted(p_values)
     factors = found.size / np.arange(1, found.size + 1)
@@ -171,7 +168,7 @@ def benjamini_hochberg(p_values: ArrayLike) -> _Floats:
     return _back(np.minimum(falling, 1), order)
 
 
-def _sorted(p_values: ArrayLike) -> tuple[_Floats, NDArray[np.intp]]:
+def _sorted(p_values: ArrayLike) -> tuple[Floats, NDArray[np.intp]]:
     found = np.asarray(p_values, dtype=np.float64).ravel()
     if not ((found >= 0) & (found <= 1)).all():
         raise ValueError("p-values must lie between 0 and 1")
@@ -179,7 +176,7 @@ def _sorted(p_values: ArrayLike) -> tuple[_Floats, NDArray[np.intp]]:
     return found[order], order
 
 
-def _back(values: _Floats, order: NDArray[np.intp]) -> _Floats:
+def _back(values: Floats, order: NDArray[np.intp]) -> Floats:
     corrected = np.empty_like(values)
     corrected[order] = values
     return corrected

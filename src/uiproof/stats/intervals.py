@@ -35,9 +35,9 @@ class Interval(NamedTuple):
 
 
 def bounds_text(low: float | None, high: float | None, digits: int = 3, sign: str = "") -> str:
-    """Return `[low, high]` for a table; an empty text where there are no bounds.
+    """Return `[low, high]` for a table; an empty text without bounds.
 
-    There are more digits where both bounds would look the same, as an interval has a width.
+    Digits are added until the two bounds differ.
     With `sign="+"` positive bounds have a sign.
     """
     if low is None or high is None:
@@ -447,17 +447,16 @@ def percentile_bounds(
     seed: int,
     width: int = 1,
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the percentile bootstrap interval of a statistic, if that can be known.
+    """Return the percentile bootstrap interval of a statistic, where there is one.
 
-    A resample makes as many draws as `sizes` adds up to; `sizes` says how many of them stand for
-    the same thing, so that a thousand items of three kinds cost as little as three. `statistic`
+    A resample makes as many draws as `sizes` adds up to; `sizes` counts equal items, so that a
+    thousand items of three kinds cost as little as three. `statistic`
     gets how often each was drawn, a row for each resample, and answers with a value for each row,
     which may be nan where it is not defined: such resamples are left out. `width` is how many
     numbers it needs for one row. The bounds never exclude `value`. There are none for fewer than
     eight draws, whose interval would be too narrow, nor where all resamples give the same value.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
+    _checked(confidence)
     if sizes.sum() < FEWEST:
         return None, None
     generator = np.random.default_rng(seed)

@@ -49,7 +49,7 @@ def bradley_terry(
     resamples: int = 1000,
     seed: int = 0,
 ) -> list[Ranked[_Name]]:
-    """Return everyone that was compared, the strongest first.
+    """Return all that were compared, the strongest first.
 
     `scores` are from the view of `first`: 1 is a win, 0 a loss, 0.5 a tie; a mean of several votes
     is a number in between. `prior` adds so many ties to every pair that was compared, which keeps

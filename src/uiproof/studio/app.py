@@ -5,9 +5,10 @@ app = make_app(Studio(runs=Path("runs"), store=Store(Path("runs/studio.sqlite3")
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, FastAPI, Request
 from fastapi import Path as InPath
@@ -24,12 +25,12 @@ from uiproof.sockets import HostNames
 from uiproof.stats.intervals import bounds_text
 from uiproof.studio.datasets import Library
 from uiproof.studio.launch import RunLauncher
-from uiproof.studio.live import RunMonitor
-from uiproof.studio.runs import Reports
-from uiproof.studio.security import YEAR, AccessControl, Security, Visitor, cookie_name
+from uiproof.studio.runs import Reports, RunMonitor
+from uiproof.studio.security import AccessControl, Security, Visitor, cookie_name, set_cookie
 from uiproof.studio.store import Store
 from uiproof.views.base import asset
 
+_Entry = TypeVar("_Entry")
 _NAMES = "_name"  # suffix of the cookie with the name that the owner labels under
 
 
@@ -71,12 +72,10 @@ class RequestContext:
 
     def person(self) -> Annotator | None:
         """Return the annotator of this visitor; None while the owner has not chosen a name."""
-        people = self.store.annotators()
         wanted = self.visitor.annotator
         if wanted is None:
-            chosen = self.request.cookies.get(cookie_name(self.request) + _NAMES, "")
-            wanted = number_in(chosen)
-        return next((person for person in people if person.id == wanted), None)
+            wanted = number_in(self.request.cookies.get(cookie_name(self.request) + _NAMES, ""))
+        return next((one for one in self.store.annotators() if one.id == wanted), None)
 
     def named_person(self) -> Annotator:
         """Return the annotator; raise `ForbiddenError` if no name was chosen."""
@@ -87,34 +86,16 @@ class RequestContext:
             )
         return person
 
-    def owner_only(self) -> None:
-        """Raise `ForbiddenError` for annotators."""
-        if not self.visitor.owner:
-            raise ForbiddenError("Only the owner of the studio can do this.")
-
     def remember(self, response: Response, person: Annotator) -> None:
         """Let the owner label under this name."""
-        name = cookie_name(self.request) + _NAMES
-        response.set_cookie(
-            name,
-            str(person.id),
-            max_age=YEAR,
-            httponly=True,
-            samesite="strict",
-            secure=self.request.url.scheme == "https",
-        )
+        set_cookie(self.request, response, cookie_name(self.request) + _NAMES, str(person.id))
 
     def page(self, template: str, /, status: int = 200, **values: Any) -> HTMLResponse:
         """Render a template, which also knows `context`, `person` and `csrf`."""
-        content = (
-            _environment(self.request)
-            .get_template(template)
-            .render(
-                context=self,
-                person=self.person(),
-                csrf=self.visitor.csrf(self.studio.access.secret),
-                **values,
-            )
+        environment: Environment = self.request.app.state.templates
+        csrf = self.visitor.csrf(self.studio.access.secret)
+        content = environment.get_template(template).render(
+            context=self, person=self.person(), csrf=csrf, **values
         )
         # JSON and file names can hold lone surrogates, which UTF-8 cannot.
         return HTMLResponse(content.encode("utf-8", "replace"), status)
@@ -129,7 +110,15 @@ def _context(request: Request) -> RequestContext:
     return RequestContext(studio, request, request.scope["visitor"])
 
 
+def _owner_context(request: Request) -> RequestContext:
+    context = _context(request)
+    if not context.visitor.owner:
+        raise ForbiddenError("Only the owner of the studio can do this.")
+    return context
+
+
 Context = Annotated[RequestContext, Depends(_context)]
+OwnerContext = Annotated[RequestContext, Depends(_owner_context)]
 # The store keeps numbers of 64 bits.
 Id = Annotated[int, InPath(ge=0, lt=2**63)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -140,13 +129,27 @@ def number_in(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
+def paged(entries: Sequence[_Entry], page: int, size: int) -> tuple[Sequence[_Entry], int, int]:
+    """Return one page of a list, its number, and how many pages there are."""
+    pages = max(-(-len(entries) // size), 1)
+    number = min(max(page, 1), pages)
+    return entries[(number - 1) * size : number * size], number, pages
+
+
 def make_app(studio: Studio) -> FastAPI:
     """Return the application; serve it with uvicorn."""
     from uiproof.studio.routes import ROUTERS
 
     app = FastAPI(title="uiproof studio", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.studio = studio
-    app.state.templates = _make_environment()
+    app.state.templates = Environment(
+        loader=PackageLoader("uiproof.studio"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    app.state.templates.globals["bounds_text"] = bounds_text
     for router in ROUTERS:
         app.include_router(router)
 
@@ -159,9 +162,8 @@ def make_app(studio: Studio) -> FastAPI:
         return RedirectResponse("/runs" if context.visitor.owner else "/tasks", 303)
 
     app.mount("/static", StaticFiles(packages=[("uiproof.studio", "static")]))
-    app.add_exception_handler(UiproofError, _explain)
-    app.add_exception_handler(RequestValidationError, _explain)
-    app.add_exception_handler(HTTPException, _explain)
+    for error in (UiproofError, RequestValidationError, HTTPException):
+        app.add_exception_handler(error, _explain)
     app.add_middleware(Security, access=studio.access)
     return app
 
@@ -185,20 +187,3 @@ def _explain(request: Request, error: Exception) -> Response:
         text = f"{message} {remedy}".strip()
         return PlainTextResponse(text.encode("utf-8", "replace"), status)
     return _context(request).page("error.html", status=status, message=message, remedy=remedy)
-
-
-def _make_environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("uiproof.studio"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals["bounds_text"] = bounds_text
-    return environment
-
-
-def _environment(request: Request) -> Environment:
-    environment: Environment = request.app.state.templates
-    return environment

@@ -17,6 +17,7 @@ import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from time import monotonic
@@ -25,13 +26,13 @@ from typing import TYPE_CHECKING
 from uiproof.benchmark import Benchmark
 from uiproof.dataset_editor import DatasetEditor, ExportFile
 from uiproof.errors import InputError, UiproofError, UsageError
-from uiproof.files import access
+from uiproof.files import access, replacing_file
 from uiproof.registry import benchmarks, made_datasets, resolve_dataset
 from uiproof.remote.mirror import name_of
 from uiproof.studio.store import Store, edits
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
+    from uiproof.vision.images import Rgb
 
 THUMBNAIL = (400, 250)  # pixels; twice what is shown, for sharp screens
 _MOST_PIXELS = 40_000_000  # that a browser shows as they are
@@ -71,11 +72,7 @@ class Library:
     ) -> None:
         self._named, self._opened_later = tuple(paths), opened_later
         self._opened: dict[Path, tuple[OpenDataset, float, object]] = {}
-        self._ids: dict[Path, str] = {}
-
-    @property
-    def _paths(self) -> Iterable[Path]:
-        return dict.fromkeys((*self._named, *self._opened_later()))
+        self._id = cache(dataset_id)
 
     def closable(self, id: str) -> Path | None:
         """Return the path of a data set that was opened in the page; None for all others."""
@@ -84,11 +81,11 @@ class Library:
 
     def datasets(self) -> list[OpenDataset]:
         """Return all data sets in the order they were named."""
-        return [self._open(path) for path in self._paths]
+        return [self._open(path) for path in dict.fromkeys((*self._named, *self._opened_later()))]
 
     def get(self, id: str) -> OpenDataset:
         """Return the data set with this id; raise `InputError` if there is none to open."""
-        for path in self._paths:
+        for path in (*self._named, *self._opened_later()):
             if self._id(path) == id:
                 found = self._open(path)
                 if found.error is not None:
@@ -98,11 +95,6 @@ class Library:
             "There is no such data set.",
             remedy="Open it under Data sets, or name it with --dataset when you start the studio.",
         )
-
-    def _id(self, path: Path) -> str:
-        if path not in self._ids:
-            self._ids[path] = dataset_id(path)
-        return self._ids[path]
 
     def _open(self, path: Path) -> OpenDataset:
         if path in self._opened:
@@ -159,7 +151,7 @@ def folders_here() -> list[str]:
 def open_dataset(path: Path) -> DatasetEditor:
     """Open a data set by its path or name; raise `InputError` if no benchmark can edit it."""
     where = _located(path)
-    # A benchmark may also open files that are no data set of its own, such as screenshots.
+    # A benchmark may also open files that are not one of its data sets, such as screenshots.
     for benchmark in sorted(benchmarks().values(), key=lambda one: not one.recognises(where)):
         editor = benchmark.editor(where)
         if editor is not None:
@@ -213,7 +205,17 @@ def _write(files: Iterable[ExportFile], out: Path) -> int:
     with access(out, "written"):
         out.parent.mkdir(parents=True, exist_ok=True)
         if out.suffix.lower() == ".zip":
-            return _write_zip(files, out)
+            # Zip files have no times before 1980.
+            with (
+                replacing_file(out) as partial,
+                zipfile.ZipFile(partial, "w", strict_timestamps=False) as archive,
+            ):
+                for file in files:
+                    stored = PurePosixPath(file.name).suffix.lower() in _COMPRESSED
+                    how = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+                    archive.write(file.source, file.name, how)
+                    count += 1
+            return count
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise UsageError(f"{out} is not an empty folder.", remedy="Name another one.")
         for file in files:
@@ -221,23 +223,6 @@ def _write(files: Iterable[ExportFile], out: Path) -> int:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file.source, target)
             count += 1
-    return count
-
-
-def _write_zip(files: Iterable[ExportFile], out: Path) -> int:
-    partial = out.with_name(f".{out.name}.tmp")
-    count = 0
-    try:
-        # Zip files have no times before 1980.
-        with zipfile.ZipFile(partial, "w", strict_timestamps=False) as archive:
-            for file in files:
-                stored = PurePosixPath(file.name).suffix.lower() in _COMPRESSED
-                how = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
-                archive.write(file.source, file.name, how)
-                count += 1
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
     return count
 
 
@@ -256,30 +241,26 @@ def is_huge(size: tuple[int, int]) -> bool:
 
 def scaled_down(picture: Path) -> bytes:
     """Return a huge picture as a JPEG that a browser can show."""
-    from PIL.Image import fromarray
-
     from uiproof.vision.images import read
 
     rgb = read(picture)
     height, width = rgb.shape[:2]
     share = min(1.0, (_MOST_PIXELS / (width * height)) ** 0.5, _LONGEST_SIDE / max(width, height))
-    return _jpeg(fromarray(rgb).resize((max(int(width * share), 1), max(int(height * share), 1))))
+    return _jpeg(rgb, (max(int(width * share), 1), max(int(height * share), 1)))
 
 
 def thumbnail(picture: Path) -> bytes:
     """Return the upper part of a picture as a small JPEG."""
-    from PIL.Image import fromarray
-
     from uiproof.vision.images import read
 
-    rgb = read(picture)
-    wide, high = THUMBNAIL
-    image = fromarray(rgb[: max(rgb.shape[1] * high // wide, 1)])
-    image.thumbnail((wide, high), reducing_gap=2.0)
-    return _jpeg(image)
+    rgb, (wide, high) = read(picture), THUMBNAIL
+    return _jpeg(rgb[: max(rgb.shape[1] * high // wide, 1)], THUMBNAIL)
 
 
-def _jpeg(image: Image) -> bytes:
-    out = BytesIO()
+def _jpeg(rgb: Rgb, size: tuple[int, int]) -> bytes:
+    from PIL.Image import fromarray
+
+    image, out = fromarray(rgb), BytesIO()
+    image.thumbnail(size, reducing_gap=2.0)
     image.save(out, "JPEG", quality=_QUALITY)
     return out.getvalue()

@@ -39,7 +39,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
@@ -47,23 +47,20 @@ from uiproof.errors import InputError
 from uiproof.files import access, write_atomic
 from uiproof.labels import (
     COLUMNS,
-    FACETS,
     Item,
     Kind,
     Label,
     LabelGroup,
     LabelValue,
     Question,
-    facet_of,
     questions_from_json,
     value_from_json,
 )
-from uiproof.studio.case_media import all_annotations, annotation_of
+from uiproof.studio.cases import all_annotations, annotation_of, cases_of
 from uiproof.studio.results import (
     WHOLE_PAGE,
     SettledItem,
     TaskLabels,
-    cases_of,
     gather,
     label_groups,
     settled_items,
@@ -71,9 +68,9 @@ from uiproof.studio.results import (
 from uiproof.studio.runs import FoundRun, find_runs
 from uiproof.studio.store import Store, insert_annotator, insert_items, insert_task, now
 
-NAME = "labels.jsonl"
-TABLE = "labels.csv"
-FORMAT = 1
+_NAME = "labels.jsonl"
+_TABLE = "labels.csv"
+_FORMAT = 1
 PUBLISHED = "published labels"
 MOST_BYTES = 64 * 1024 * 1024  # of one upload, and of all that is in a zip file
 MOST_ENTRIES = 5000
@@ -88,11 +85,10 @@ _NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # on Windows
 
 
-@dataclass(frozen=True, slots=True)
-class BundleLabel:
+class BundleLabel(NamedTuple):
     """A label or a decision of a person."""
 
-    item: int  # its index in the bundle
+    item: int  # its number in the bundle
     by: str
     value: LabelValue
     note: str = ""
@@ -108,16 +104,15 @@ class LabelBundle:
     kind: Kind
     title: str
     per_item: int
-    items: tuple[Item, ...]
-    labels: tuple[BundleLabel, ...]
-    decisions: tuple[BundleLabel, ...] = ()
+    items: Mapping[int, Item]
+    labels: Sequence[BundleLabel]
+    decisions: Sequence[BundleLabel] = ()
     created: str | None = None  # None: when it is imported
     benchmark: str | None = None
     questions: tuple[Question, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedTask:
+class ImportedTask(NamedTuple):
     """The effect of an import on one task."""
 
     task: int
@@ -125,15 +120,14 @@ class ImportedTask:
     new: bool
     items: int  # added
     labels: int  # labels and decisions that were added
-    known: int  # there already, or older than the current ones
+    known: int  # known already, or older than the current ones
 
 
-@dataclass(frozen=True, slots=True)
-class ImportReport:
+class ImportReport(NamedTuple):
     """The effect of an import, and what could not be read."""
 
-    tasks: tuple[ImportedTask, ...]
-    problems: tuple[str, ...]
+    tasks: Sequence[ImportedTask]
+    problems: Sequence[str]
 
 
 def import_labels(
@@ -150,7 +144,7 @@ def import_labels(
     `labels.jsonl` of an export is taken as it is. Published label files become one task of each
     kind, labelled by `annotator` (or by NAME for files below `annotators/NAME`); files about the
     same items go into the same task. `into` names another task. Items are linked to `runs` of the
-    same model and prompt that have their case. Labels that are there already, or older than the
+    same model and prompt that have their case. Labels that are known already, or older than the
     current one of their person, are not added.
     """
     with _unpacked(paths) as found:
@@ -158,10 +152,9 @@ def import_labels(
     if title:
         bundles = [replace(bundle, title=title) for bundle in bundles]
     link = _run_finder(runs)  # before the transaction: reading runs can take a while
-    bundles = [replace(bundle, items=tuple(link(bundle))) for bundle in bundles]
+    bundles = [replace(bundle, items=link(bundle)) for bundle in bundles]
     with store.writing() as db:
-        done = [_add(db, bundle, into) for bundle in bundles]
-    return ImportReport(tuple(done), tuple(problems))
+        return ImportReport([_add(db, bundle, into) for bundle in bundles], problems)
 
 
 def export_task(store: Store, task: int, folder: Path) -> list[Path]:
@@ -171,16 +164,17 @@ def export_task(store: Store, task: int, folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise InputError(f"{folder} is not empty.", remedy="Name another folder.")
-        write_atomic(folder / NAME, "".join(_lines(said, _key_of(store, task))))
-        write_atomic(folder / TABLE, labels_csv(said))
-        files = [folder / NAME, folder / TABLE]
+        files = [folder / _NAME, folder / _TABLE]
+        write_atomic(files[0], "".join(_lines(said, _key_of(store, task))))
+        write_atomic(files[1], labels_csv(said))
         if said.task.kind == "rate" or said.in_pairs:
             return files  # the published format has neither answers nor pairs
         files += _write_groups(said, settled_items(said), folder / "majority")
         taken: set[str] = set()
         for name in said.people:
-            own = folder / "annotators" / safe_word(name, taken)
-            files += _write_groups(said, _labels_of(said, name), own)
+            own = {n: {name: by[name]} for n, by in said.labels.items() if name in by}
+            alone = settled_items(replace(said, labels=own, decisions={}))
+            files += _write_groups(said, alone, folder / "annotators" / safe_word(name, taken))
     return files
 
 
@@ -197,13 +191,15 @@ def labels_csv(said: TaskLabels) -> str:
     table = csv.DictWriter(out, header, lineterminator="\n")
     table.writeheader()
     for item in said.items:
-        given = [*said.labels.get(item.id, {}).values(), said.decisions.get(item.id)]
-        for label in (label for label in given if label is not None):
+        decision = said.decisions.get(item.id)
+        for label in (*said.labels.get(item.id, {}).values(), decision):
+            if label is None:
+                continue
             value = label.value.as_json()
             row = {
                 **{name: getattr(item, name) for name in ("case", "model", "prompt", "against")},
                 "by": said.names[label.annotator],
-                "decision": label is given[-1],
+                "decision": label is decision,
                 **{name: value[name] for name in own},
                 **value.get("answers", {}),
                 **{name: getattr(label, name) for name in ("note", "at", "seconds")},
@@ -254,25 +250,20 @@ def _lines(said: TaskLabels, key: str) -> Iterator[str]:
     known: dict[str, Any] = {"benchmark": task.benchmark} if task.benchmark else {}
     if task.questions:
         known["questions"] = [question.as_json() for question in task.questions]
-    yield _line({"format": FORMAT, "task": {"key": key, **about, **known}})
+    yield _line({"format": _FORMAT, "task": {"key": key, **about, **known}})
     numbers = {item.id: number for number, item in enumerate(said.items, start=1)}
     for item in said.items:
-        fields = {
-            name: getattr(item, name) for name in ("case", "model", "prompt", "run", "baseline")
-        }
-        against = {"against": item.against} if item.against else {}
-        yield _line({"item": numbers[item.id], **fields, **against})
+        names = ("case", "model", "prompt", "run", "baseline", *(["against"] * bool(item.against)))
+        yield _line({"item": numbers[item.id], **{name: getattr(item, name) for name in names}})
 
-    def fields_of(label: Label) -> dict[str, Any]:
+    def line(kind: str, label: Label, **more: Any) -> str:
         by, value = said.names[label.annotator], label.value.as_json()
-        return {"by": by, "value": value, "note": label.note, "at": label.at}
+        about = {"by": by, "value": value, "note": label.note, "at": label.at}
+        return _line({kind: numbers[label.item], **about, **more})
 
-    for by in said.labels.values():
-        for label in by.values():
-            fields = fields_of(label)
-            yield _line({"label": numbers[label.item], **fields, "seconds": label.seconds})
-    for label in said.decisions.values():
-        yield _line({"decision": numbers[label.item], **fields_of(label)})
+    for given in said.labels.values():
+        yield from (line("label", label, seconds=label.seconds) for label in given.values())
+    yield from (line("decision", label) for label in said.decisions.values())
 
 
 def _line(fields: dict[str, Any]) -> str:
@@ -284,18 +275,18 @@ def _write_groups(said: TaskLabels, settled: Iterable[SettledItem], folder: Path
     annotation = annotation_of(said.task.benchmark)
     models: set[str] = set()
     prompts: set[str] = set()
-    known: dict[tuple[bool, str], str] = {}
 
-    def word(name: str, is_prompt: bool) -> str:
-        if (is_prompt, name) not in known:
-            # The first `_prompt_` in the name of a file is where the model begins.
-            plain = name.replace("_prompt", "-prompt") if is_prompt else name
-            taken, otherwise = (prompts, "no") if is_prompt else (models, "model")
-            known[is_prompt, name] = safe_word(plain, taken, otherwise)
-        return known[is_prompt, name]
+    @cache
+    def model(name: str) -> str:
+        return safe_word(name, models, "model")
+
+    @cache
+    def prompt(name: str) -> str:
+        # The first `_prompt_` in the name of a file is where the model begins.
+        return safe_word(name.replace("_prompt", "-prompt"), prompts, "no")
 
     for group in label_groups(said.task, settled, annotation):
-        named = replace(group, model=word(group.model, False), prompt=word(group.prompt, True))
+        named = replace(group, model=model(group.model), prompt=prompt(group.prompt))
         yield annotation.write_labels(_readable(named), folder)
 
 
@@ -311,16 +302,6 @@ def _readable(group: LabelGroup) -> LabelGroup:
         taken.add((page, interaction))
         found.append(replace(label, page=page, interaction=interaction))
     return replace(group, labels=tuple(found))
-
-
-def _labels_of(said: TaskLabels, name: str) -> list[SettledItem]:
-    """Return the labels of one person as if there were no others."""
-    facets = FACETS[said.task.kind]
-    return [
-        SettledItem(item, {facet: facet_of(label.value, facet) for facet in facets}, decided=False)
-        for item in said.items
-        if (label := said.labels.get(item.id, {}).get(name)) is not None
-    ]
 
 
 def _key_of(store: Store, task: int) -> str:
@@ -345,8 +326,8 @@ def _read_files(paths: Sequence[Path], annotator: str) -> tuple[list[LabelBundle
     known = all_annotations()
     for path in paths:
         found = _files(path)
-        whole = {file.parent for file in found if file.name == NAME}
-        bundles += [read_bundle(file) for file in found if file.suffix == ".jsonl"]
+        whole = {file.parent for file in found if file.name == _NAME}
+        bundles += [_read_bundle(file) for file in found if file.suffix == ".jsonl"]
         # The other files of an export hold the same labels.
         for file in (file for file in found if not whole.intersection(file.parents)):
             readers = ((name, one.read_labels(file)) for name, one in known.items())
@@ -366,7 +347,7 @@ def _read_files(paths: Sequence[Path], annotator: str) -> tuple[list[LabelBundle
         raise InputError(
             "There are no label files.",
             remedy="They are called failure_PROMPT_prompt_MODEL.json, compare_….json, or "
-            f"{NAME} in an export of the studio.",
+            f"{_NAME} in an export of the studio.",
         )
     problems = []
     if others:
@@ -414,8 +395,8 @@ def _bundle(benchmark: str, kind: Kind, groups: Sequence[tuple[str, LabelGroup]]
         for label in group.labels:
             whole = label.interaction == WHOLE_PAGE
             case = label.page if whole else f"{label.page}/{label.interaction}"
-            index = items.setdefault(Item(case, group.model, group.prompt), len(items))
-            found.append(BundleLabel(index, by, label.value))
+            number = items.setdefault(Item(case, group.model, group.prompt), len(items))
+            found.append(BundleLabel(number, by, label.value))
     # Files about the same items belong to the same task.
     names = sorted((item.case, item.model, item.prompt) for item in items)
     return LabelBundle(
@@ -423,24 +404,21 @@ def _bundle(benchmark: str, kind: Kind, groups: Sequence[tuple[str, LabelGroup]]
         kind=kind,
         title=_TITLES[kind],
         per_item=len({by for by, _ in groups}),
-        items=tuple(items),
-        labels=tuple(found),
+        items={number: item for item, number in items.items()},
+        labels=found,
         benchmark=benchmark,
     )
 
 
-def _run_finder(folder: Path | None) -> Callable[[LabelBundle], Iterator[Item]]:
+def _run_finder(folder: Path | None) -> Callable[[LabelBundle], dict[int, Item]]:
     """Return a function that links the items of a bundle to runs in a folder."""
-
-    @cache
-    def runs() -> Mapping[tuple[str, str], list[FoundRun]]:
-        found: dict[tuple[str, str], list[FoundRun]] = {}
-        for run in find_runs(folder) if folder is not None and folder.is_dir() else ():
-            found.setdefault(_plain(run.model, run.prompt), []).append(run)
-        return found
+    runs: dict[tuple[str, str], list[FoundRun]] = {}
+    for run in find_runs(folder) if folder is not None and folder.is_dir() else ():
+        runs.setdefault(_plain(run.model, run.prompt), []).append(run)
+    names = {run.name for some in runs.values() for run in some}
 
     def run_of(model: str, prompt: str, case: str) -> str | None:
-        for run in runs().get(_plain(model, prompt), ()):
+        for run in runs.get(_plain(model, prompt), ()):
             try:
                 if case in cases_of(run):
                     return run.name
@@ -448,16 +426,17 @@ def _run_finder(folder: Path | None) -> Callable[[LabelBundle], Iterator[Item]]:
                 continue  # it has no journal yet
         return None
 
-    def linked(bundle: LabelBundle) -> Iterator[Item]:
-        names = {run.name for some in runs().values() for run in some}
+    def linked(bundle: LabelBundle) -> dict[int, Item]:
         published = annotation_of(bundle.benchmark).published_baseline
-        for item in bundle.items:
+        found = {}
+        for number, item in bundle.items.items():
             run, baseline = item.run, item.baseline
             if run not in names:
                 run = run_of(item.model, item.prompt, item.case) or run
             if bundle.kind == "compare" and baseline is None and published is not None:
                 baseline = run_of(*published, item.case)
-            yield replace(item, run=run, baseline=baseline)
+            found[number] = replace(item, run=run, baseline=baseline)
+        return found
 
     return linked
 
@@ -497,11 +476,6 @@ class _TaskFields(_Strict):
     questions: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
 
 
-class _TaskLine(_Strict):
-    format: Literal[1]
-    task: _TaskFields
-
-
 class _ItemLine(_Strict):
     item: StrictInt
     case: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -524,50 +498,42 @@ class _LabelLine(_Strict):
 _Line = TypeVar("_Line", bound=_Strict)
 
 
-def read_bundle(path: Path) -> LabelBundle:
+def _read_bundle(path: Path) -> LabelBundle:
     """Read `labels.jsonl`; raise `InputError` that names the first wrong line."""
     with access(path, "read"):
         content = path.read_bytes()
-    lines = content.decode("utf-8", "surrogateescape").split("\n")
     task: _TaskFields | None = None
     questions: tuple[Question, ...] = ()
     items: dict[int, Item] = {}
-    indices: dict[int, int] = {}
     said: dict[str, list[BundleLabel]] = {"label": [], "decision": []}
-    for number, text in enumerate(lines, start=1):
+    for number, text in enumerate(content.decode("utf-8", "surrogateescape").split("\n"), start=1):
         if not text.strip():
             continue
         where = f"{path.name}, line {number}"
         fields = _json_object(text, where)
         if task is None:
-            if fields.get("format") != FORMAT or not isinstance(fields.get("task"), dict):
+            if fields.get("format") != _FORMAT or not isinstance(fields.get("task"), dict):
                 raise InputError(
-                    f"{path.name} does not begin with a task in format {FORMAT}.",
+                    f"{path.name} does not begin with a task in format {_FORMAT}.",
                     remedy="Import the labels.jsonl of an export; newer ones need a newer uiproof.",
                 )
-            task = _parsed(_TaskLine, fields, where).task
-            try:
+            task = _parsed(_TaskFields, fields["task"], where)
+            with _at(where):
                 questions = questions_from_json(task.questions)
-            except InputError as error:
-                raise _wrong(where, error.message.rstrip(".")) from error
         elif "item" in fields:
             line = _parsed(_ItemLine, fields, where)
             if line.item in items:
                 raise _wrong(where, f"item {line.item} is there twice")
-            indices[line.item] = len(items)
             run, baseline = line.run or None, line.baseline or None
             items[line.item] = Item(line.case, line.model, line.prompt, run, baseline, line.against)
         elif kind := next((name for name in said if name in fields), None):
             label = _parsed(_LabelLine, {**fields, "number": fields[kind]}, where)
-            if label.number not in indices:
+            if label.number not in items:
                 raise _wrong(where, f"there is no item {label.number} above it")
-            try:
+            with _at(where):
                 value = value_from_json(task.kind, label.value, questions)
-            except InputError as error:
-                raise _wrong(where, error.message.rstrip(".")) from error
-            index = indices[label.number]
             said[kind].append(
-                BundleLabel(index, label.by, value, label.note, label.at, label.seconds)
+                BundleLabel(label.number, label.by, value, label.note, label.at, label.seconds)
             )
         else:
             raise _wrong(where, "it is neither an item nor a label nor a decision")
@@ -578,13 +544,22 @@ def read_bundle(path: Path) -> LabelBundle:
         kind=task.kind,
         title=task.title.strip() or "Imported labels",
         per_item=task.per_item,
-        items=tuple(items.values()),
-        labels=tuple(said["label"]),
-        decisions=tuple(said["decision"]),
+        items=items,
+        labels=said["label"],
+        decisions=said["decision"],
         created=task.created,
         benchmark=task.benchmark,
         questions=questions,
     )
+
+
+@contextmanager
+def _at(where: str) -> Iterator[None]:
+    """Name the line in the error of a block."""
+    try:
+        yield
+    except InputError as error:
+        raise _wrong(where, error.message.rstrip(".")) from error
 
 
 def _json_object(text: str, where: str) -> dict[str, Any]:
@@ -605,7 +580,7 @@ def _parsed(model: type[_Line], fields: dict[str, Any], where: str) -> _Line:
         return model.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"] if part != "task")
+        field = ".".join(map(str, first["loc"]))
         raise _wrong(where, f"{field}: {first['msg']}") from error
 
 
@@ -617,54 +592,42 @@ def _wrong(where: str, problem: str) -> InputError:
 
 
 def _add(db: sqlite3.Connection, bundle: LabelBundle, into: int | None) -> ImportedTask:
-    if into is not None:
-        row = db.execute(
-            "SELECT id, kind, title, questions FROM tasks WHERE id = ?", (into,)
-        ).fetchone()
-        if row is None or row[1] != bundle.kind:
-            raise InputError(
-                f"There is no task {into} for such labels: they are of the kind {bundle.kind}.",
-                remedy="Name another task, or none to make a new one.",
-            )
-    else:
-        row = db.execute(
-            "SELECT tasks.id, kind, title, questions FROM tasks JOIN task_keys ON task = tasks.id "
-            "WHERE key = ? AND kind = ?",
-            (bundle.key, bundle.kind),
-        ).fetchone()
-    title = bundle.title if row is None else str(row[2])
-    asked = {one.key: one for one in questions_from_json(json.loads(row[3] or "[]"))} if row else {}
-    if row and any(asked.get(one.key) != one for one in bundle.questions):
+    wanted = "(SELECT task FROM task_keys WHERE key = ?)" if into is None else "?"
+    row = db.execute(
+        f"SELECT id, title, questions FROM tasks WHERE kind = ? AND id = {wanted}",
+        (bundle.kind, bundle.key if into is None else into),
+    ).fetchone()
+    if row is None and into is not None:
         raise InputError(
-            f"{title!r} asks other questions than these labels answer.",
+            f"There is no task {into} for such labels: they are of the kind {bundle.kind}.",
             remedy="Name another task, or none to make a new one.",
         )
     if row is None and not bundle.items:
-        raise InputError(f"There is nothing in {title!r}.", remedy="Nothing was imported.")
-    for text in (title, *(t for i in bundle.items for t in (i.case, i.model, i.prompt, i.against))):
+        raise InputError(f"There is nothing in {bundle.title!r}.", remedy="Nothing was imported.")
+    given = bundle.items.values()
+    title = bundle.title if row is None else str(row[1])
+    for text in (title, *(t for i in given for t in (i.case, i.model, i.prompt, i.against))):
         check_text(text, "The import")
-    task = (
-        int(row[0])
-        if row
-        else insert_task(
-            db,
-            bundle.kind,
-            title,
-            bundle.per_item,
-            bundle.created or now(),
-            bundle.benchmark,
-            bundle.questions,
-        )
-    )
+    if row is not None:
+        task = int(row[0])
+        asked = {one.key: one for one in questions_from_json(json.loads(row[2] or "[]"))}
+        if any(asked.get(one.key) != one for one in bundle.questions):
+            raise InputError(
+                f"{title!r} asks other questions than these labels answer.",
+                remedy="Name another task, or none to make a new one.",
+            )
+    else:
+        at, benchmark = bundle.created or now(), bundle.benchmark
+        task = insert_task(db, bundle.kind, title, bundle.per_item, at, benchmark, bundle.questions)
     db.execute("INSERT OR IGNORE INTO task_keys (key, task) VALUES (?, ?)", (bundle.key, task))
     before = len(_numbers(db, task))
-    insert_items(db, task, bundle.items)
-    items = _numbers(db, task)
-    numbers = [items[i.case, i.model, i.prompt, i.against] for i in bundle.items]
-    added = _add_labels(db, task, bundle.labels, numbers, "label")
-    added += _add_labels(db, task, bundle.decisions, numbers, "decide")
+    insert_items(db, task, given)
+    ids = _numbers(db, task)
+    items = {n: ids[i.case, i.model, i.prompt, i.against] for n, i in bundle.items.items()}
+    added = _add_labels(db, task, bundle.labels, items, "label")
+    added += _add_labels(db, task, bundle.decisions, items, "decide")
     total = len(bundle.labels) + len(bundle.decisions)
-    return ImportedTask(task, title, row is None, len(items) - before, added, total - added)
+    return ImportedTask(task, title, row is None, len(ids) - before, added, total - added)
 
 
 def _numbers(db: sqlite3.Connection, task: int) -> dict[tuple[str, ...], int]:
@@ -678,7 +641,7 @@ def _add_labels(
     db: sqlite3.Connection,
     task: int,
     labels: Sequence[BundleLabel],
-    items: Sequence[int],
+    items: Mapping[int, int],
     action: Literal["label", "decide"],
 ) -> int:
     """Add labels that are not known yet; return how many."""

@@ -4,10 +4,9 @@
     name = launcher.start("design2code-demo", "blueprint", limit=5)
     launcher.stop(name)
 
-A run is a process `uiproof run` in a session of its own: it goes on when the page, or the studio
-itself, is closed. Its progress is read from its directory, like that of every other run. Stopping
-it is what Ctrl-C does in a terminal: the case that is worked on is dropped, and the run can be
-continued.
+A run is a process `uiproof run` in its own session, so it outlives the page and the studio. Its
+progress is read from its directory. Stopping it does what Ctrl-C does in a terminal: the current
+case is dropped, and the run can be continued.
 """
 
 from __future__ import annotations
@@ -29,26 +28,20 @@ from uiproof.remote.store import is_url
 
 _LOGS = ".studio"  # hidden, so that it is never taken for a run
 _MOST_AT_ONCE = 4
-_MOST_TOLD = 2000  # characters of the end of a log
+_LOG_SHOWN = 2000  # characters of the end of a log
 _ENDED_WELL = (0, 1)  # 1: with failed cases, which the list shows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StartedRun:
-    """A run that was started here and is not in the list of runs yet, or ended with an error."""
+    """A run that was started here."""
 
     name: str
     dataset: str
     method: str
-    problem: str = ""  # what it said at its end; empty while it starts
-
-
-@dataclass(slots=True)
-class _Started:
     process: subprocess.Popen[bytes]
-    dataset: str
-    method: str
     stopped: bool = False
+    problem: str = ""  # the end of its log, if it ended with an error
 
 
 class RunLauncher:
@@ -56,7 +49,7 @@ class RunLauncher:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
-        self._started: dict[str, _Started] = {}
+        self._started: dict[str, StartedRun] = {}
         self._stopping: set[str] = set()
         self._lock = Lock()
 
@@ -69,7 +62,7 @@ class RunLauncher:
         limit: int | None = None,
         max_cost: float | None = None,
     ) -> str:
-        """Start a run in a process of its own; return its name. Raises `InputError`."""
+        """Start a run as a process; return its name. Raises `InputError`."""
         if is_url(dataset):
             raise UsageError(
                 "Data sets at URLs are not run from the page.",
@@ -115,7 +108,7 @@ class RunLauncher:
                     stderr=subprocess.STDOUT,
                     start_new_session=True,  # Ctrl-C in the studio's terminal is not meant for it
                 )
-            self._started[name] = _Started(process, dataset, method)
+            self._started[name] = StartedRun(name, dataset, method, process)
             Thread(target=process.wait, daemon=True).start()  # so that it never stays a zombie
         return name
 
@@ -140,22 +133,22 @@ class RunLauncher:
             self._stopping.add(name)
 
     def is_stopping(self, name: str) -> bool:
-        """Return whether a run that still goes on was told to end."""
+        """Return whether a running run was asked to stop."""
         return name in self._stopping and is_locked(self._folder / name / "lock")
 
     def started(self) -> list[StartedRun]:
         """Return the runs that have no directory yet, and those that ended with an error."""
         found = []
         with self._lock:
-            for name, one in list(self._started.items()):
+            for one in list(self._started.values()):
                 code = one.process.poll()
                 if code is None:
-                    if not (self._folder / name / "run.json").is_file():
-                        found.append(StartedRun(name, one.dataset, one.method))
+                    found += [] if (self._folder / one.name / "run.json").is_file() else [one]
                 elif code in _ENDED_WELL or one.stopped:
-                    self._forget(name)
+                    self._forget(one.name)
                 else:
-                    found.append(StartedRun(name, one.dataset, one.method, self._end_of_log(name)))
+                    one.problem = one.problem or self._end_of_log(one.name)
+                    found.append(one)
         return found
 
     def dismiss(self, name: str) -> None:
@@ -173,7 +166,7 @@ class RunLauncher:
 
     def _end_of_log(self, name: str) -> str:
         try:
-            text = self._log(name).read_bytes()[-_MOST_TOLD:].decode("utf-8", "replace").strip()
+            text = self._log(name).read_bytes()[-_LOG_SHOWN:].decode("utf-8", "replace").strip()
         except OSError:
             text = ""
         return text or "It ended without a message."

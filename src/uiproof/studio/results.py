@@ -14,17 +14,14 @@ tie is open. Scores are read from the journals of runs, never computed again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache, partial
-from math import isfinite
-from pathlib import Path
+from functools import partial
 from statistics import fmean
 from typing import Any, NamedTuple, cast
 
 from uiproof.annotation import Annotation
-from uiproof.benchmark import Metric, Record, number_at
-from uiproof.errors import InputError
+from uiproof.benchmark import Metric
 from uiproof.labels import (
     FACETS,
     NONE,
@@ -42,7 +39,6 @@ from uiproof.labels import (
     Task,
     facet_of,
 )
-from uiproof.registry import benchmarks
 from uiproof.stats.agreement import (
     Agreement,
     cohen_kappa,
@@ -62,26 +58,26 @@ from uiproof.stats.intervals import (
     share,
 )
 from uiproof.stats.ranking import Ranked, bradley_terry
-from uiproof.studio.case_media import annotation_of
-from uiproof.studio.runs import FoundRun, open_run
+from uiproof.studio.cases import Facts, annotation_of
 from uiproof.studio.store import Store, decision_labels, labels
 from uiproof.tables import MISSING, Table
 
-FACET_NAMES: Mapping[str, str] = {
+_FACET_NAMES = {
     "usable": "usable or not",
     "failure": "main failure",
     "outcome": "win, tie or lose",
 }
 WHOLE_PAGE = "0"  # the number of the interaction for whole pages
-_WORST_TO_BEST = ("lose", "tie", "win")
 _STEPS = {"lose": -1, "tie": 0, "win": 1}
-PRIOR_TIES = 0.5  # of every pair: keeps the strength of a method that won everything finite
-RANKING_NOTE = (
+_PRIOR_TIES = 0.5  # of every pair: keeps the strength of a method that won everything finite
+_RANKING_NOTE = (
     "Strengths are log odds with a mean of 0. An item is one comparison, a tie half a win for "
     "each. Every pair counts half a tie more, so that a method that won everything has a finite "
     "strength. 95 % intervals: bootstrap over pages, none for fewer than eight."
 )
 _RESAMPLED = 1_000_000  # values drawn for the interval of each of many correlations
+
+Rates = Mapping[tuple[str, ...], Interval]  # by model, prompt, and in comparisons the outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,35 +106,34 @@ class TaskLabels:
         """Return the number of current labels."""
         return sum(map(len, self.labels.values()))
 
+    def answers(self, key: str) -> dict[int, dict[str, Any]]:
+        """Return what each person said about one aspect or question, by item."""
+        given = {
+            item: {name: facet_of(label.value, key) for name, label in by.items()}
+            for item, by in self.labels.items()
+        }
+        return {item: {n: v for n, v in by.items() if v is not None} for item, by in given.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class SettledItem:
-    """The result of one item; None for aspects on which people are tied."""
+    """The labels of one item, and what they come to; None for aspects on which people are tied."""
 
     item: Item
+    labels: Mapping[str, Label]
+    decision: Label | None
     answers: Mapping[str, Hashable | None]
-    decided: bool
 
     @property
     def open(self) -> bool:
         """Return whether an aspect is still to be decided."""
         return None in self.answers.values()
 
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """An item with different labels."""
-
-    item: Item
-    labels: Mapping[str, Label]
-    decision: Label | None
-    settled: SettledItem
-
     def options(self) -> list[tuple[LabelValue, list[str]]]:
         """Return the different labels, each with its annotators, the most frequent first."""
         found: dict[tuple[Hashable, ...], tuple[LabelValue, list[str]]] = {}
         for name, label in self.labels.items():
-            key = tuple(facet_of(label.value, facet) for facet in self.settled.answers)
+            key = tuple(facet_of(label.value, facet) for facet in self.answers)
             found.setdefault(key, (label.value, []))[1].append(name)
         return sorted(found.values(), key=lambda option: (-len(option[1]), option[1]))
 
@@ -155,47 +150,25 @@ def gather(store: Store, task: int) -> TaskLabels:
 
 def settled_items(said: TaskLabels) -> list[SettledItem]:
     """Return the result of each item with a label or a decision, in the order of items."""
-    facets = FACETS[said.task.kind]
     found = []
     for item in said.items:
         decision, by = said.decisions.get(item.id), said.labels.get(item.id, {})
-        if decision is not None:
-            answers = {facet: facet_of(decision.value, facet) for facet in facets}
-        elif by:
+        given = [decision] if decision is not None else list(by.values())
+        if given:
             answers = {
-                facet: majority([facet_of(label.value, facet) for label in by.values()])
-                for facet in facets
+                facet: majority([facet_of(label.value, facet) for label in given])
+                for facet in FACETS[said.task.kind]
             }
-        else:
-            continue
-        found.append(SettledItem(item, answers, decision is not None))
+            found.append(SettledItem(item, by, decision, answers))
     return found
 
 
-def disagreements(
-    said: TaskLabels, settled: Iterable[SettledItem] | None = None
-) -> list[Disagreement]:
+def disagreements(said: TaskLabels) -> list[SettledItem]:
     """Return the items with different labels, in the order of items, including decided ones."""
-    found = []
-    for one in settled_items(said) if settled is None else settled:
-        by = said.labels.get(one.item.id, {})
-        if any(
-            len({facet_of(label.value, facet) for label in by.values()}) > 1
-            for facet in one.answers
-        ):
-            found.append(Disagreement(one.item, by, said.decisions.get(one.item.id), one))
-    return found
+    return [one for one in settled_items(said) if len(one.options()) > 1]
 
 
 # Agreement between people.
-
-
-class Pair(NamedTuple):
-    """Two annotators on the items that both have labelled."""
-
-    first: str
-    second: str
-    kappa: Agreement
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +183,7 @@ class FacetAgreement:
     fleiss: Agreement | None  # None for scales, whose labels differ by more or less
     alpha: Agreement | None
     ordinal: Agreement | None  # win and lose are further apart than either is from a tie
-    pairs: tuple[Pair, ...]  # weighted by the squared distance for scales
+    pairs: Mapping[tuple[str, str], Agreement]  # Cohen's kappa; with squared weights for scales
 
     def as_json(self) -> dict[str, Any]:
         """Return the coefficients for other programs."""
@@ -223,11 +196,11 @@ class FacetAgreement:
             "facet": self.facet,
             "items": self.items,
             "split": self.split,
-            "percent": None if self.percent is None else self.percent._asdict(),
+            "percent": _json(self.percent),
             **{name: one._asdict() for name, one in coefficients.items() if one is not None},
             "cohen_kappa": [
-                {"annotators": [pair.first, pair.second], **pair.kappa._asdict()}
-                for pair in self.pairs
+                {"annotators": list(names), **kappa._asdict()}
+                for names, kappa in self.pairs.items()
             ],
         }
 
@@ -243,53 +216,41 @@ def agreement(said: TaskLabels, facet: str) -> FacetAgreement:
     question = next((one for one in said.task.questions if one.key == facet), None)
     scale = question is not None and question.kind == "scale"
     pages = {item.id: item.page for item in said.items}
-    given = {
-        item: {name: facet_of(label.value, facet) for name, label in by.items()}
-        for item, by in said.labels.items()
-    }
-    given = {item: {n: v for n, v in by.items() if v is not None} for item, by in given.items()}
-    shared = {item: by for item, by in given.items() if len(by) > 1}
+    shared = {item: by for item, by in said.answers(facet).items() if len(by) > 1}
     rows = [list(by.values()) for by in shared.values()]
     clusters = [pages[item] for item in shared]
-    by_person = {
-        name: {item: by[name] for item, by in shared.items() if name in by} for name in said.people
-    }
-    order = SCALE if scale else _WORST_TO_BEST if facet == "outcome" else None
-    ordinal = None
-    if order is not None:
-        ordinal = krippendorff_alpha(rows, level="ordinal", order=order, clusters=clusters)
+    order = SCALE if scale else tuple(_STEPS) if facet == "outcome" else None
     kappas = pairwise_kappa(
-        by_person,
+        {
+            name: {item: by[name] for item, by in shared.items() if name in by}
+            for name in said.people
+        },
         weights="quadratic" if scale else None,
         order=SCALE if scale else None,
         clusters=pages,
     )
+    same = [
+        sum(row.count(label) - 1 for label in row) / (len(row) * (len(row) - 1)) for row in rows
+    ]
     return FacetAgreement(
         facet=facet,
-        name=FACET_NAMES[facet] if question is None else question.ask,
+        name=_FACET_NAMES[facet] if question is None else question.ask,
         items=len(rows),
         split=sum(len(set(row)) > 1 for row in rows),
-        percent=_same_pairs(rows, clusters),
+        percent=clustered_mean(same, clusters, within=(0.0, 1.0)),
         fleiss=None if scale else fleiss_kappa(rows, clusters=clusters),
         alpha=None if scale else krippendorff_alpha(rows, clusters=clusters),
-        ordinal=ordinal,
-        pairs=tuple(Pair(*names, kappa) for names, kappa in kappas.items() if kappa.n),
+        ordinal=krippendorff_alpha(rows, level="ordinal", order=order, clusters=clusters)
+        if order
+        else None,
+        pairs={names: kappa for names, kappa in kappas.items() if kappa.n},
     )
-
-
-def _same_pairs(rows: list[list[Hashable]], clusters: list[str]) -> Interval | None:
-    shares = []
-    for row in rows:
-        same = sum(row.count(label) - 1 for label in row)
-        shares.append(same / (len(row) * (len(row) - 1)))
-    return clustered_mean(shares, clusters, within=(0.0, 1.0))
 
 
 # Rates and tables.
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """The labelled and settled items of a task, counted."""
 
     items: int
@@ -299,32 +260,6 @@ class Counts:
     open: int  # labelled items with a tie
     disputed: int  # items with different labels
     settled: int  # items with a decision
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """A share of the items of one model and prompt, with its interval over pages."""
-
-    name: tuple[str, ...]  # model, prompt, and in comparisons the outcome
-    n: int
-    rate: float
-    low: float | None
-    high: float | None
-
-    @property
-    def interval(self) -> Interval:
-        """Return the rate for tables."""
-        return Interval(self.rate, self.low, self.high, self.n)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the rate for other programs."""
-        model, prompt, *outcome = self.name
-        return {
-            "model": model,
-            "prompt": prompt,
-            **({"outcome": outcome[0]} if outcome else {}),
-            **{name: getattr(self, name) for name in ("n", "rate", "low", "high")},
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +284,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResults:
-    """What was answered to one question, by model and prompt.
+    """The answers to one question, by model and prompt.
 
     A scale has the mean of its items, a choice the share of each option. Every item weighs the
     same, however many people have answered.
@@ -379,28 +314,14 @@ class TaskResults:
     """The tables of one task; those without data are empty."""
 
     counts: Counts
-    usability: tuple[Rate, ...] = ()
-    implemented: tuple[Rate, ...] = ()
-    comparisons: tuple[Rate, ...] = ()
+    questions: tuple[QuestionResults, ...] = ()
+    usability: Rates = field(default_factory=dict)
+    implemented: Rates = field(default_factory=dict)
+    comparisons: Rates = field(default_factory=dict)
     failures: Table | None = None
     categories: tuple[Table, ...] = ()
     published: tuple[Table, ...] = ()  # beside published figures, if these are such labels
     ranking: Ranking | None = None
-    questions: tuple[QuestionResults, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the tables for other programs; rates are fractions."""
-        return {
-            "counts": asdict(self.counts),
-            **{
-                name: [one.as_json() for one in getattr(self, name)]
-                for name in ("usability", "implemented", "comparisons")
-            },
-            "failures": None if self.failures is None else asdict(self.failures),
-            "categories": [asdict(table) for table in self.categories],
-            "ranking": None if self.ranking is None else self.ranking.as_json(),
-            "questions": [one.as_json() for one in self.questions],
-        }
 
 
 def task_results(said: TaskLabels, facts: Facts | None = None) -> TaskResults:
@@ -413,38 +334,33 @@ def task_results(said: TaskLabels, facts: Facts | None = None) -> TaskResults:
         labels=said.n_labels,
         people=len(said.people),
         open=sum(one.open for one in found),
-        disputed=len(disagreements(said, found)),
-        settled=sum(one.decided for one in found),
+        disputed=sum(len(one.options()) > 1 for one in found),
+        settled=sum(one.decision is not None for one in found),
     )
     questions = question_results(said)
     if said.task.kind == "rate":
-        return TaskResults(counts, questions=questions)
+        return TaskResults(counts, questions)
     if said.in_pairs:
-        return TaskResults(counts, ranking=ranking(said), questions=questions)
-    if said.task.kind == "compare":
-        groups = label_groups(said.task, found, annotation)
-        return TaskResults(
-            counts,
-            questions=questions,
-            comparisons=tuple(
-                rate
-                for group in groups
-                for outcome in OUTCOMES
-                for rate in _rates([group], partial(_has_outcome, outcome), outcome)
-            ),
-            published=tuple(annotation.published_tables(groups)),
-        )
+        return TaskResults(counts, questions, ranking=ranking(said))
     groups = label_groups(said.task, found, annotation)
+    published = tuple(annotation.published_tables(groups))
+    if said.task.kind == "compare":
+        comparisons: dict[tuple[str, ...], Interval] = {}
+        for group in groups:
+            for outcome in OUTCOMES:
+                if rate := _share(group.labels, partial(_is_outcome, outcome)):
+                    comparisons[group.model, group.prompt, outcome] = rate
+        return TaskResults(counts, questions, comparisons=comparisons, published=published)
     return TaskResults(
         counts,
-        questions=questions,
+        questions,
         usability=_rates(label_groups(said.task, found, annotation, partly=True), _is_usable),
         implemented=_rates(groups, lambda value: value.failure not in annotation.unimplemented)
         if annotation.unimplemented
-        else (),
+        else {},
         failures=_failure_table(groups, annotation) if groups else None,
         categories=() if facts is None else category_tables(said, facts),
-        published=tuple(annotation.published_tables(groups)),
+        published=published,
     )
 
 
@@ -458,23 +374,17 @@ def ranking(said: TaskLabels) -> Ranking:
     for item in said.items:
         decision, by = said.decisions.get(item.id), said.labels.get(item.id, {})
         given = [decision] if decision is not None else list(by.values())
-        steps = [_STEPS[str(facet_of(label.value, "outcome"))] for label in given]
-        if not steps:
+        if not given:
             continue
-        score = (1 + sum(steps) / len(steps)) / 2
+        score = (1 + fmean(_STEPS[str(facet_of(one.value, "outcome"))] for one in given)) / 2
         rows.append((item.method, item.against, score, item.page))
         names = (item.method, item.against)
         for key, points in ((names, score), (names[::-1], 1 - score)):
             wins, n = pairs.get(key, (0.0, 0))
             pairs[key] = wins + points, n + 1
+    first, second, scores, pages = zip(*rows, strict=True) if rows else ((), (), (), None)
     try:
-        ranked = bradley_terry(
-            [row[0] for row in rows],
-            [row[1] for row in rows],
-            [row[2] for row in rows],
-            prior=PRIOR_TIES,
-            clusters=[row[3] for row in rows] or None,
-        )
+        ranked = bradley_terry(first, second, scores, prior=_PRIOR_TIES, clusters=pages)
     except ValueError as error:
         return Ranking(pairs=pairs, problem=f"There is no ranking yet: {error}.")
     order = {one.name: place for place, one in enumerate(ranked)}
@@ -491,43 +401,38 @@ def question_results(said: TaskLabels) -> tuple[QuestionResults, ...]:
     ordered = sorted(groups.items(), key=lambda group: annotation.order(*group[0]))
     found = []
     for question in said.task.questions:
-        given = {
-            item: [
-                (name, answer)
-                for name, label in by.items()
-                if (answer := facet_of(label.value, question.key)) is not None
-            ]
-            for item, by in said.labels.items()
-        }
-        means: dict[tuple[str, str], Mapping[str, Interval]] = {}
-        for names, items in ordered if question.kind != "text" else ():
-            some = [(item.page, given[item.id]) for item in items if given.get(item.id)]
+        given = said.answers(question.key)
+        if question.kind == "text":
+            texts = [(i, by, str(t)) for i in said.items for by, t in given.get(i.id, {}).items()]
+            found.append(QuestionResults(question, {}, tuple(texts)))
+            continue
+        means = {}
+        for names, items in ordered:
+            some = [(item.page, given[item.id].values()) for item in items if given.get(item.id)]
             if some:
-                means[names] = dict(_answer_means(question, some))
-        texts = [
-            (item, by, str(text))
-            for item in (said.items if question.kind == "text" else ())
-            for by, text in given.get(item.id, ())
-        ]
-        found.append(QuestionResults(question, means, tuple(texts)))
+                means[names] = _answer_means(question, some)
+        found.append(QuestionResults(question, means))
     return tuple(found)
 
 
 def _answer_means(
-    question: Question, items: Sequence[tuple[str, Sequence[tuple[str, Any]]]]
-) -> Iterator[tuple[str, Interval]]:
-    """Yield the mean of a scale, or the share of each option; intervals are over pages."""
+    question: Question, items: Sequence[tuple[str, Iterable[Any]]]
+) -> dict[str, Interval]:
+    """Return the mean of a scale, or the share of each option; intervals are over pages."""
     pages = [page for page, _ in items]
-    wanted: tuple[str | None, ...] = question.options if question.kind == "choice" else (None,)
-    for option in wanted:
-        values = [
-            fmean(float(said) if option is None else float(said == option) for _, said in given)
-            for _, given in items
-        ]
-        within = (SCALE[0], SCALE[-1]) if option is None else (0.0, 1.0)
-        interval = clustered_mean(values, pages, within=within)
-        if interval is not None:
-            yield option or "mean", interval
+    if question.kind == "scale":
+        means = [fmean(given) for _, given in items]
+        found = {"mean": clustered_mean(means, pages, within=(SCALE[0], SCALE[-1]))}
+    else:
+        shares = {
+            option: [fmean(said == option for said in given) for _, given in items]
+            for option in question.options
+        }
+        found = {
+            option: clustered_mean(values, pages, within=(0.0, 1.0))
+            for option, values in shares.items()
+        }
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def category_tables(said: TaskLabels, facts: Facts) -> tuple[Table, ...]:
@@ -545,11 +450,25 @@ def category_tables(said: TaskLabels, facts: Facts) -> tuple[Table, ...]:
 
 
 def results_json(said: TaskLabels, facts: Facts | None = None) -> dict[str, Any]:
-    """Return task, tables and agreement as one JSON object."""
-    task = said.task
+    """Return task, tables and agreement as one JSON object; rates are fractions."""
+    task, found = said.task, task_results(said, facts)
     return {
         "task": {"id": task.id, "kind": task.kind, "title": task.title, "people": said.people},
-        **task_results(said, facts).as_json(),
+        "counts": found.counts._asdict(),
+        **{
+            name: [
+                {
+                    **dict(zip(("model", "prompt", "outcome"), names, strict=False)),
+                    **{"n": one.n, "rate": one.mean, "low": one.low, "high": one.high},
+                }
+                for names, one in getattr(found, name).items()
+            ]
+            for name in ("usability", "implemented", "comparisons")
+        },
+        "failures": None if found.failures is None else asdict(found.failures),
+        "categories": [asdict(table) for table in found.categories],
+        "ranking": None if found.ranking is None else found.ranking.as_json(),
+        "questions": [one.as_json() for one in found.questions],
         "agreement": [one.as_json() for one in agreements(said)],
     }
 
@@ -577,7 +496,7 @@ def label_groups(
     return [LabelGroup(task.kind, *name, tuple(groups[name])) for name in names]
 
 
-def _has_outcome(outcome: Outcome, value: Any) -> bool:
+def _is_outcome(outcome: Outcome, value: Any) -> bool:
     return bool(value.outcome == outcome)
 
 
@@ -585,16 +504,9 @@ def _is_usable(value: Any) -> bool:
     return bool(value.usable)
 
 
-def _rates(
-    groups: Iterable[LabelGroup], test: Callable[[Any], bool], *name: str
-) -> tuple[Rate, ...]:
-    found = []
-    for group in groups:
-        rate = _share(group.labels, test)
-        if rate is not None:
-            names = (group.model, group.prompt, *name)
-            found.append(Rate(names, rate.n, rate.mean, rate.low, rate.high))
-    return tuple(found)
+def _rates(groups: Iterable[LabelGroup], test: Callable[[Any], bool]) -> Rates:
+    shares = {(group.model, group.prompt): _share(group.labels, test) for group in groups}
+    return {names: rate for names, rate in shares.items() if rate is not None}
 
 
 def _share(placed: Sequence[PlacedLabel], test: Callable[[Any], bool]) -> Interval | None:
@@ -603,12 +515,10 @@ def _share(placed: Sequence[PlacedLabel], test: Callable[[Any], bool]) -> Interv
 
 def _failure_table(groups: Sequence[LabelGroup], annotation: Annotation) -> Table:
     """Return how often each failure was seen, by model, and how many of its items are usable."""
-    models = dict.fromkeys(group.model for group in groups)
+    by_model: dict[str, list[PlacedLabel]] = {}
+    for group in groups:
+        by_model.setdefault(group.model, []).extend(group.labels)
     every = [one for group in groups for one in group.labels]
-    by_model = [
-        [one for group in groups if group.model == model for one in group.labels]
-        for model in models
-    ]
     rows = []
     for letter in (NONE, *annotation.failures):
 
@@ -618,45 +528,17 @@ def _failure_table(groups: Sequence[LabelGroup], annotation: Annotation) -> Tabl
         chosen = [one for one in every if has(one.value)]
         usable = _share(chosen, _is_usable)
         name = "no failure" if letter == NONE else f"({letter}) {annotation.failures[letter].name}"
-        shares = [percent(_share(some, has)) for some in (every, *by_model)]
+        shares = [percent(_share(some, has)) for some in (every, *by_model.values())]
         rows.append((name, f"{len(chosen):,}", *shares, percent(usable), bounds(usable)))
     return Table(
         annotation.failure_title,
-        ("Failure", "n", "all %", *(f"{model} %" for model in models), "usable %", "95 %"),
+        ("Failure", "n", "all %", *(f"{model} %" for model in by_model), "usable %", "95 %"),
         tuple(rows),
         ("Shares of a model's interactions, all its prompts together.",),
     )
 
 
 # The judge beside the people.
-
-
-@dataclass(frozen=True, slots=True)
-class CaseFacts:
-    """The facts about one case in a run's journal."""
-
-    scores: Mapping[str, float]  # by the key of the metric; only what was measured
-    usable: bool | None  # as the judge has it; None for benchmarks without such a score
-    failure: str | None
-    categories: Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The cases of all runs that the items of a task name."""
-
-    cases: Mapping[str, Mapping[str, CaseFacts]]  # run -> case
-    metrics: tuple[Metric, ...]
-    gone: tuple[str, ...]  # runs that are not there any more
-    version: tuple[tuple[str, int, int], ...] = ()  # changes when a journal does
-
-    def of(self, item: Item) -> CaseFacts | None:
-        """Return the facts of an item's own run."""
-        return self.cases.get(item.run or "", {}).get(item.case)
-
-    def baseline(self, item: Item) -> CaseFacts | None:
-        """Return the facts of the run that an item is compared with."""
-        return self.cases.get(item.baseline or "", {}).get(item.case)
 
 
 class Verifier(NamedTuple):
@@ -712,104 +594,48 @@ class MachineAgreement:
         }
 
 
-def read_facts(folder: Path, items: Iterable[Item]) -> Facts:
-    """Return the facts of the items' runs; runs that cannot be read are listed in `gone`."""
-    wanted = {name for item in items for name in (item.run, item.baseline) if name}
-    cases, gone, version = {}, [], []
-    metrics: dict[str, Metric] = {}
-    for name in sorted(wanted):
-        try:
-            run = open_run(folder, name)
-            status = run.directory.journal.stat()
-            cases[name] = cases_of(run)
-        except (InputError, OSError):
-            gone.append(name)
-            continue
-        version.append((name, status.st_mtime_ns, status.st_size))
-        metrics.update((metric.key, metric) for metric in _metrics(run.benchmark))
-    return Facts(cases, tuple(metrics.values()), tuple(gone), tuple(version))
-
-
-def cases_of(run: FoundRun) -> Mapping[str, CaseFacts]:
-    """Return the facts of each case of a run; read again only when its journal has changed."""
-    journal = run.directory.journal
-    status = journal.stat()
-    return _read(journal, run.benchmark, status.st_mtime_ns, status.st_size)
-
-
 def machine_agreement(said: TaskLabels, facts: Facts) -> MachineAgreement:
-    """Return the judge's verdicts and every metric beside the settled items of a task."""
-    if said.task.kind == "rate":
-        return _ratings_beside_metrics(said, facts)
-    compare = said.task.kind == "compare"
-    facet = "outcome" if compare else "usable"
-    known = [one for one in settled_items(said) if one.answers[facet] is not None]
-    linked = [one for one in known if one.item.run and (one.item.baseline or not compare)]
-    there = [
-        one for one in linked if facts.of(one.item) and (not compare or facts.baseline(one.item))
-    ]
-    verdict = annotation_of(said.task.benchmark).usable_score
-    metrics = [
-        found
-        for metric in facts.metrics
-        if compare or metric.key != verdict
-        if (found := _metric(metric, there, facts, compare=compare)) is not None
-    ]
+    """Return the judge's verdicts and every metric beside the answers of people.
+
+    An answer is 1 or 0 for usable or not, 1, 0 or -1 for win, tie or lose, or the mean of the
+    scales that an item was rated on.
+    """
+    kind, compare = said.task.kind, said.task.kind == "compare"
+    known = _numeric_answers(said)
+    linked = {i: a for i, a in known.items() if i.run and (i.baseline or not compare)}
+    there = {
+        item: answer
+        for item, answer in linked.items()
+        if facts.of(item) and (not compare or facts.baseline(item))
+    }
+    # A judge's own verdict on usability is the verifier, not a metric.
+    verdict = annotation_of(said.task.benchmark).usable_score if kind == "judge" else None
+    metrics = [_metric(one, there, facts, kind) for one in facts.metrics if one.key != verdict]
+    settled = [one for one in settled_items(said) if one.item in there] if kind == "judge" else []
     return MachineAgreement(
         items=len(known),
         unlinked=len(known) - len(linked),
         gone=len(linked) - len(there),
         gone_runs=facts.gone,
-        verifier=None if compare else _verifier(there, facts),
-        metrics=tuple(metrics),
+        verifier=_verifier(settled, facts),
+        metrics=tuple(one for one in metrics if one is not None),
     )
 
 
-def _ratings_beside_metrics(said: TaskLabels, facts: Facts) -> MachineAgreement:
-    """Return every metric beside the mean of an item's scales."""
-    scales = [question.key for question in said.task.questions if question.kind == "scale"]
-    rated = []
-    for item in said.items:
-        given = [
-            float(cast(int, answer))
-            for label in said.labels.get(item.id, {}).values()
-            for key in scales
-            if (answer := facet_of(label.value, key)) is not None
-        ]
-        if given:
-            rated.append((item, fmean(given)))
-    linked = [one for one in rated if one[0].run]
-    there = [(item, mean, known) for item, mean in linked if (known := facts.of(item)) is not None]
-    metrics = []
-    for metric in facts.metrics:
-        rows = [
-            (known.scores[metric.key], m, i.page)
-            for i, m, known in there
-            if metric.key in known.scores
-        ]
-        if rows:
-            values, means, pages = zip(*rows, strict=True)
-            metrics.append(MetricAgreement(metric, len(rows), *_correlations(values, means, pages)))
-    return MachineAgreement(
-        items=len(rated),
-        unlinked=len(rated) - len(linked),
-        gone=len(linked) - len(there),
-        gone_runs=facts.gone,
-        verifier=None,
-        metrics=tuple(metrics),
-    )
-
-
-def _correlations(
-    values: Sequence[float], answers: Sequence[float], pages: Sequence[str]
-) -> tuple[Correlation | None, Correlation | None]:
-    """Return Spearman's and Kendall's correlation."""
-    resamples = min(max(_RESAMPLED // len(values), 200), 1000)
-    spearman, kendall = (
-        rank_correlation(values, answers, kind=kind, clusters=pages, resamples=resamples)
-        for kind in ("spearman", "kendall")
-    )
-    return spearman, kendall
+def _numeric_answers(said: TaskLabels) -> dict[Item, float]:
+    if said.task.kind == "rate":
+        scales = [said.answers(one.key) for one in said.task.questions if one.kind == "scale"]
+        given = {
+            item: [a for s in scales for a in s.get(item.id, {}).values()] for item in said.items
+        }
+        return {item: fmean(answers) for item, answers in given.items() if answers}
+    facet = FACETS[said.task.kind][0]
+    settled = {one.item: one.answers[facet] for one in settled_items(said)}
+    return {
+        item: float(_STEPS[answer] if isinstance(answer, str) else answer is True)
+        for item, answer in settled.items()
+        if answer is not None
+    }
 
 
 def _verifier(found: Sequence[SettledItem], facts: Facts) -> Verifier | None:
@@ -835,28 +661,29 @@ def _verifier(found: Sequence[SettledItem], facts: Facts) -> Verifier | None:
 
 
 def _metric(
-    metric: Metric, found: Sequence[SettledItem], facts: Facts, *, compare: bool
+    metric: Metric, answers: Mapping[Item, float], facts: Facts, kind: str
 ) -> MetricAgreement | None:
-    values, answers, pages = [], [], []
-    for one in found:
-        ours, theirs = facts.of(one.item), facts.baseline(one.item)
-        value = None if ours is None else ours.scores.get(metric.key)
-        other = theirs.scores.get(metric.key) if compare and theirs else 0.0
-        if value is None or other is None:
-            continue  # not measured
-        values.append(value - other)
-        said = _STEPS[str(one.answers["outcome"])] if compare else one.answers["usable"] is True
-        answers.append(float(said))
-        pages.append(one.item.page)
-    if not values:
+    rows = []
+    for item, answer in answers.items():
+        ours, theirs = facts.of(item), facts.baseline(item)
+        value = ours.scores.get(metric.key) if ours else None
+        other = theirs.scores.get(metric.key) if kind == "compare" and theirs else 0.0
+        if value is not None and other is not None:
+            rows.append((value - other, answer, item.page))
+    if not rows:
         return None
-    spearman, kendall = _correlations(values, answers, pages)
-    if spearman is None and len(values) < len(found):
+    values, said, pages = zip(*rows, strict=True)
+    resamples = min(max(_RESAMPLED // len(values), 200), 1000)
+    spearman, kendall = (
+        rank_correlation(values, said, kind=one, clusters=pages, resamples=resamples)
+        for one in ("spearman", "kendall")
+    )
+    if spearman is None and len(values) < len(answers) and kind != "rate":
         return None  # nothing but the zeros of cases without a page
-    if not compare:
+    if kind != "compare":
         return MetricAgreement(metric, len(values), spearman, kendall)
     signs = [(value > 0) - (value < 0) for value in values]
-    votes = [int(answer) for answer in answers]
+    votes = [int(answer) for answer in said]
     return MetricAgreement(
         metric,
         len(values),
@@ -865,36 +692,6 @@ def _metric(
         accuracy(signs, [vote or None for vote in votes], clusters=pages),
         cohen_kappa(signs, votes, clusters=pages),
     )
-
-
-@lru_cache(maxsize=64)
-def _read(journal: Path, benchmark: str, _changed: int, _size: int) -> dict[str, CaseFacts]:
-    from uiproof.engine.rundir import last_records
-
-    annotation = annotation_of(benchmark)
-    keys = tuple(metric.key for metric in _metrics(benchmark))
-    return {record.id: _facts(record, keys, annotation) for record in last_records(journal)}
-
-
-def _facts(record: Record, keys: Sequence[str], annotation: Annotation) -> CaseFacts:
-    scores = {key: number for key in keys if (number := _number(record.scores, key)) is not None}
-    usable = scores.get(annotation.usable_score)
-    return CaseFacts(
-        scores,
-        None if usable is None else usable > 0.5,
-        annotation.verdict(record),
-        annotation.categories(record),
-    )
-
-
-def _number(scores: Any, key: str) -> float | None:
-    value = number_at(scores, key)
-    return value if value is not None and isfinite(value) else None
-
-
-def _metrics(benchmark: str) -> tuple[Metric, ...]:
-    known = benchmarks().get(benchmark)
-    return () if known is None else known.metrics
 
 
 def _json(value: Any) -> Any:
@@ -912,13 +709,10 @@ def result_tables(said: TaskLabels, facts: Facts, machine: MachineAgreement) -> 
     tables = [_counts_table(found, said)]
     if found.comparisons:
         tables.append(_comparison_table(found.comparisons))
-    if found.failures is not None:
-        tables.append(found.failures)
-    tables += found.categories
-    tables += found.published
-    if found.ranking is not None:
-        tables += ranking_tables(found.ranking)
-    tables += [question_table(one) for one in found.questions]
+    tables += [] if found.failures is None else [found.failures]
+    tables += [*found.categories, *found.published]
+    tables += [] if found.ranking is None else ranking_tables(found.ranking)
+    tables += [_question_table(one) for one in found.questions]
     tables += [_agreement_table(one) for one in agreements(said)]
     if machine.verifier or machine.metrics:
         tables.append(_machine_table(machine))
@@ -928,10 +722,9 @@ def result_tables(said: TaskLabels, facts: Facts, machine: MachineAgreement) -> 
 def _counts_table(found: TaskResults, said: TaskLabels) -> Table:
     counts = found.counts
     rows = tuple(
-        (*one.name, f"{one.n:,}", percent(one.interval, 2), bounds(one.interval))
-        for one in found.usability
+        (*names, f"{one.n:,}", percent(one, 2), bounds(one))
+        for names, one in found.usability.items()
     )
-    header = ("Model", "Prompt", "n", "usable %", "95 %")
     people = "1 person" if counts.people == 1 else f"{counts.people} people"
     note = (
         f"{counts.labels:,} labels of {people} for {counts.labelled:,} of {counts.items:,} items. "
@@ -940,23 +733,18 @@ def _counts_table(found: TaskResults, said: TaskLabels) -> Table:
         note += f"People differ on {counts.disputed:,}; {counts.settled:,} are decided"
         note += "." if said.in_pairs else f", {counts.open:,} are tied and in no table."
     title = f"Task {said.task.id}: {said.task.title}"
-    return Table(title, header if rows else (), rows, (note,), 2)
+    header = ("Model", "Prompt", "n", "usable %", "95 %") if rows else ()
+    return Table(title, header, rows, (note,), 2)
 
 
-def _comparison_table(rates: Iterable[Rate]) -> Table:
-    groups: dict[tuple[str, ...], list[Rate]] = {}
-    for one in rates:
-        groups.setdefault(one.name[:2], []).append(one)
-    rows = tuple(
-        (
-            *name,
-            f"{group[0].n:,}",
-            *(text for one in group for text in (percent(one.interval, 1), bounds(one.interval))),
-        )
-        for name, group in groups.items()
-    )
+def _comparison_table(rates: Rates) -> Table:
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for names, one in rates.items():
+        row = rows.setdefault(names[:2], [*names[:2], f"{one.n:,}"])
+        row += [percent(one, 1), bounds(one)]
     columns = [part for outcome in OUTCOMES for part in (f"{outcome} %", "95 %")]
-    return Table("Against the baseline", ("Model", "Prompt", "n", *columns), rows, (), 2)
+    header = ("Model", "Prompt", "n", *columns)
+    return Table("Against the baseline", header, tuple(map(tuple, rows.values())), (), 2)
 
 
 def ranking_tables(found: Ranking) -> list[Table]:
@@ -978,7 +766,7 @@ def ranking_tables(found: Ranking) -> list[Table]:
             )
             for one in found.ranked
         ),
-        (RANKING_NOTE,),
+        (_RANKING_NOTE,),
     )
     cells = {pair: f"{100 * wins / n:.0f} ({n:,})" for pair, (wins, n) in found.pairs.items()}
     against = Table(
@@ -989,47 +777,46 @@ def ranking_tables(found: Ranking) -> list[Table]:
     return [ranked, against]
 
 
-def question_table(found: QuestionResults) -> Table:
-    """Return the answers to a question by model and prompt."""
-    question = found.question
+def _question_table(found: QuestionResults) -> Table:
+    question, rows = found.question, []
     if question.kind == "text":
         n = len(found.texts)
         return Table(question.ask, (), (), (f"{n:,} texts; they are in the export.",))
+    for names, of in found.means.items():
+        first = next(iter(of.values()))
+        cells = [share(one) for one in of.values()]
+        if question.kind == "scale":
+            cells = [f"{first.mean:.2f}", bounds_text(first.low, first.high, 2) or MISSING]
+        rows.append((*names, f"{first.n:,}", *cells))
     if question.kind == "choice":
-        rows = [
-            (*names, f"{next(iter(of.values())).n:,}", *(share(one) for one in of.values()))
-            for names, of in found.means.items()
-        ]
         header = ("Model", "Prompt", "n", *(f"{option} %" for option in question.options))
         return Table(question.ask, header, tuple(rows), (), 2)
-    rows = []
-    for names, of in found.means.items():
-        mean = of["mean"]
-        reach = bounds_text(mean.low, mean.high, 2) or MISSING
-        rows.append((*names, f"{mean.n:,}", f"{mean.mean:.2f}", reach))
     ends = " to ".join(question.options)
-    notes = (f"1 to 7: {ends}.",) if ends else ("1 to 7.",)
-    return Table(question.ask, ("Model", "Prompt", "n", "mean", "95 %"), tuple(rows), notes, 2)
+    note = f"1 to 7: {ends}." if ends else "1 to 7."
+    return Table(question.ask, ("Model", "Prompt", "n", "mean", "95 %"), tuple(rows), (note,), 2)
 
 
 def _agreement_table(found: FacetAgreement) -> Table:
-    rows: list[tuple[str, ...]] = [
-        ("same label, pairs %", percent(found.percent), bounds(found.percent), f"{found.items:,}"),
-    ]
-    coefficients = (
-        ("Fleiss' kappa", found.fleiss),
-        ("Krippendorff's alpha", found.alpha),
-        ("Krippendorff's alpha, ordinal", found.ordinal),
-    )
-    rows += [(name, *_numbers(one)) for name, one in coefficients if one is not None]
-    weighted = ", squared weights" if found.fleiss is None else ""
-    rows += [
-        (f"Cohen's kappa{weighted}, {pair.first} and {pair.second}", *_numbers(pair.kappa))
-        for pair in found.pairs
-    ]
     title = f"Agreement: {found.name}"
     if not found.items:
         return Table(title, (), (), ("No item has labels of two people.",))
+    same = (
+        "same label, pairs %",
+        percent(found.percent),
+        bounds(found.percent),
+        f"{found.items:,}",
+    )
+    coefficients = {
+        "Fleiss' kappa": found.fleiss,
+        "Krippendorff's alpha": found.alpha,
+        "Krippendorff's alpha, ordinal": found.ordinal,
+    }
+    rows = [same, *((name, *_numbers(one)) for name, one in coefficients.items() if one)]
+    weighted = ", squared weights" if found.fleiss is None else ""
+    rows += [
+        (f"Cohen's kappa{weighted}, {first} and {second}", *_numbers(kappa))
+        for (first, second), kappa in found.pairs.items()
+    ]
     return Table(title, ("", "value", "95 %", "n"), tuple(rows))
 
 
@@ -1037,17 +824,17 @@ def _machine_table(machine: MachineAgreement) -> Table:
     rows: list[tuple[str, ...]] = []
     if machine.verifier is not None:
         verifier = machine.verifier
-        for name, share, kappa in (
+        for name, same, kappa in (
             ("verifier: usable", verifier.usable, verifier.kappa),
             ("verifier: main failure", verifier.failure, verifier.failure_kappa),
         ):
-            n = "0" if share is None else f"{share.n:,}"
-            rows.append((name, percent(share), bounds(share), *_numbers(kappa)[:2], *[""] * 4, n))
+            n = "0" if same is None else f"{same.n:,}"
+            rows.append((name, percent(same), bounds(same), *_numbers(kappa)[:2], *[""] * 4, n))
     for one in machine.metrics:
         kappas = _numbers(one.kappa)[:2] if one.kappa else ("", "")
-        same = (percent(one.accuracy), bounds(one.accuracy)) if one.accuracy else ("", "")
+        shares = (percent(one.accuracy), bounds(one.accuracy)) if one.accuracy else ("", "")
         ranks = (*_numbers(one.spearman)[:2], *_numbers(one.kendall)[:2])
-        rows.append((one.metric.label, *same, *kappas, *ranks, f"{one.n:,}"))
+        rows.append((one.metric.label, *shares, *kappas, *ranks, f"{one.n:,}"))
     header = ("", "same %", "95 %", "kappa", "95 %", "Spearman", "95 %", "Kendall", "95 %", "n")
     notes = []
     if machine.unlinked or machine.gone:

@@ -33,10 +33,10 @@ from uiproof.studio.store import Store
 
 _SAFE = frozenset({"GET", "HEAD"})
 _OPEN = ("/static/", "/frame/")  # nothing secret, or opened by an address that cannot be guessed
-YEAR = 365 * 24 * 3600  # seconds; how long cookies last
+_YEAR = 365 * 24 * 3600  # seconds; how long cookies last
 
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-_MOST_FORM_BYTES = 66 * 2**20  # uploads have a limit of their own, with a remedy
+_MOST_FORM_BYTES = 66 * 2**20  # uploads have a separate limit, with a remedy
 _MOST_JSON_BYTES = 8 * 2**20
 _MOST_VALUES = 200_000
 
@@ -164,16 +164,14 @@ def _settled(request: Request, cookie: str, visitor: Visitor | None) -> Response
         )
     left = [pair for pair in parse_qsl(request.url.query) if pair[0] not in ("token", "agreed")]
     response = RedirectResponse(_path(request) + (f"?{urlencode(left)}" if left else ""), 303)
-    response.set_cookie(
-        cookie,
-        visitor.token,
-        max_age=YEAR,
-        httponly=True,
-        samesite="strict",
-        path="/",
-        secure=request.url.scheme == "https",
-    )
+    set_cookie(request, response, cookie, visitor.token)
     return response
+
+
+def set_cookie(request: Request, response: Response, name: str, value: str) -> None:
+    """Set a cookie that scripts cannot read and other sites cannot send."""
+    secure = request.url.scheme == "https"
+    response.set_cookie(name, value, max_age=_YEAR, httponly=True, samesite="strict", secure=secure)
 
 
 def _path(request: Request) -> str:
@@ -244,10 +242,7 @@ def _check_json(body: bytes) -> None:
         raise _BadBodyError(f"The request has more than {_MOST_VALUES:,} values.", 413)
     try:
         content: Any = json.loads(
-            body.decode("utf-8"),
-            parse_int=_number,
-            parse_float=_number,
-            parse_constant=_number,
+            body.decode(), parse_int=_number, parse_float=_number, parse_constant=_number
         )
         json.dumps(content, ensure_ascii=False).encode("utf-8")
     except UnicodeError:
@@ -274,25 +269,15 @@ def cookie_name(request: Request) -> str:
 def _headers(host: str, path: str) -> dict[str, str]:
     # A policy cannot hold an IPv6 address; only our own origin is allowed then.
     frames = "'self'" if host.startswith("[") else f"http://{host}/frame/"
-    policy = {
-        "default-src": "'none'",
-        "script-src": "'self'",
-        "style-src": "'self'",
-        "img-src": "'self' data:",
-        "connect-src": "'self'",
-        "form-action": "'self'",
-        "frame-src": frames,  # also keeps generated pages from navigating elsewhere
-        "base-uri": "'none'",
-        "frame-ancestors": "'none'",
-    }
-    common = {
-        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+    return {
+        "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+        "img-src 'self' data:; connect-src 'self'; form-action 'self'; "
+        # Also keeps generated pages from navigating elsewhere.
+        f"frame-src {frames}; base-uri 'none'; frame-ancestors 'none'",
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "same-origin",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Cross-Origin-Resource-Policy": "same-origin",
         "X-DNS-Prefetch-Control": "off",
+        **({} if path.startswith("/static/") else {"Cache-Control": "no-store"}),
     }
-    if not path.startswith("/static/"):
-        common["Cache-Control"] = "no-store"
-    return common

@@ -95,14 +95,14 @@ COMMIT;
 PRAGMA foreign_keys = ON;
 """
 
-_LAST = """
-SELECT item, annotator, action, value, note, at, seconds, max(id) FROM events
-WHERE action IN ('label', 'skip') AND item IN (SELECT id FROM items WHERE task = ?)
-  AND id NOT IN (SELECT undoes FROM events WHERE undoes IS NOT NULL)
-"""
+_EVENTS = "SELECT item, annotator, action, value, note, at, seconds, max(id) FROM events WHERE "
+_OF_TASK = "item IN (SELECT id FROM items WHERE task = ?)"
+_NOT_UNDONE = "id NOT IN (SELECT undoes FROM events WHERE undoes IS NOT NULL)"
+_LAST = f"{_EVENTS} action IN ('label', 'skip') AND {_OF_TASK} AND {_NOT_UNDONE}"
 _CURRENT = f"{_LAST} GROUP BY item, annotator ORDER BY max(id)"
-_CURRENT_OF_ONE = f"{_LAST} AND annotator = ? GROUP BY item"
-_ITEMS = 'SELECT "case", model, prompt, run, baseline, against, id FROM items'
+_DECISIONS = f"{_EVENTS} action = 'decide' AND {_OF_TASK} GROUP BY item"
+_FORMER = f"{_EVENTS} action = 'label' AND item = ? AND annotator = ? GROUP BY item"
+_ITEMS = 'SELECT task, "case", model, prompt, run, baseline, against, id FROM items'
 _TASKS = (
     "SELECT tasks.id, kind, title, per_item, tasks.at, count(items.id), benchmark, questions "
     "FROM tasks LEFT JOIN items ON items.task = tasks.id"
@@ -189,9 +189,8 @@ class Store:
 
     def annotators(self) -> list[Annotator]:
         """Return all annotators in the order they were added."""
-        with self.reading() as db:
-            rows = db.execute("SELECT id, name, token FROM annotators ORDER BY id")
-            return [Annotator(*row) for row in rows]
+        rows = self._read("SELECT id, name, token FROM annotators ORDER BY id")
+        return [Annotator(*row) for row in rows]
 
     def add_annotator(self, name: str) -> Annotator:
         """Return the annotator of this name, added if needed; case makes no difference."""
@@ -222,66 +221,55 @@ class Store:
 
     def tasks(self) -> list[Task]:
         """Return all tasks, the newest first."""
-        with self.reading() as db:
-            rows = db.execute(_TASKS + " GROUP BY tasks.id ORDER BY tasks.id DESC")
-            return [_task(row) for row in rows]
+        rows = self._read(_TASKS + " GROUP BY tasks.id ORDER BY tasks.id DESC")
+        return [_task(row) for row in rows]
 
     def task(self, id: int) -> Task:
         """Return one task; raise `InputError` if there is none."""
-        with self.reading() as db:
-            row = db.execute(_TASKS + " WHERE tasks.id = ? GROUP BY tasks.id", (id,)).fetchone()
-        if row is None:
-            raise InputError(f"There is no task {id}.")
-        return _task(row)
+        for row in self._read(_TASKS + " WHERE tasks.id = ? GROUP BY tasks.id", id):
+            return _task(row)
+        raise InputError(f"There is no task {id}.")
 
     def items(self, task: int) -> list[Item]:
         """Return the items of a task in the order they were added."""
-        with self.reading() as db:
-            rows = db.execute(_ITEMS + " WHERE task = ? ORDER BY id", (task,))
-            return [Item(*row) for row in rows]
+        return [Item(*row[1:]) for row in self._read(_ITEMS + " WHERE task = ? ORDER BY id", task)]
 
     def item(self, id: int) -> tuple[Item, Task]:
         """Return one item and its task; raise `InputError` if there is none."""
-        with self.reading() as db:
-            row = db.execute(_ITEMS + " WHERE id = ?", (id,)).fetchone()
-            task = db.execute("SELECT task FROM items WHERE id = ?", (id,)).fetchone()
-        if row is None:
-            raise InputError(f"There is no item {id}.")
-        return Item(*row), self.task(task[0])
+        for task, *row in self._read(_ITEMS + " WHERE id = ?", id):
+            return Item(*row), self.task(task)
+        raise InputError(f"There is no item {id}.")
 
     def runs_of_case(self, task: int, case: str) -> list[str]:
         """Return all runs that a task shows for a case, including baselines."""
-        with self.reading() as db:
-            rows = db.execute(
-                'SELECT run, baseline FROM items WHERE task = ? AND "case" = ? ORDER BY id',
-                (task, case),
-            ).fetchall()
-        return list(dict.fromkeys(run for row in rows for run in row if run is not None))
+        query = 'SELECT run, baseline FROM items WHERE task = ? AND "case" = ? ORDER BY id'
+        found = (run for row in self._read(query, task, case) for run in row if run is not None)
+        return list(dict.fromkeys(found))
 
     def datasets(self) -> list[Path]:
         """Return the data sets that were opened in the page, in that order."""
-        with self.reading() as db:
-            return [Path(row[0]) for row in db.execute("SELECT path FROM datasets ORDER BY rowid")]
+        return [Path(row[0]) for row in self._read("SELECT path FROM datasets ORDER BY rowid")]
 
     def open_dataset(self, path: Path) -> None:
         """Remember a data set that was opened in the page."""
-        with self.writing() as db:
-            db.execute(
-                "INSERT OR IGNORE INTO datasets (path, at) VALUES (?, ?)", (str(path), now())
-            )
+        self._write("INSERT OR IGNORE INTO datasets (path, at) VALUES (?, ?)", str(path), now())
 
     def close_dataset(self, path: Path) -> None:
         """Forget a data set that was opened in the page; its corrections stay."""
-        with self.writing() as db:
-            db.execute("DELETE FROM datasets WHERE path = ?", (str(path),))
+        self._write("DELETE FROM datasets WHERE path = ?", str(path))
 
     def renew_token(self, annotator: int) -> None:
         """Replace the token of an annotator; the old one stops working."""
+        token = secrets.token_urlsafe(18)
+        self._write("UPDATE annotators SET token = ? WHERE id = ?", token, annotator)
+
+    def _read(self, query: str, *values: int | str) -> list[Any]:
+        with self.reading() as db:
+            return db.execute(query, values).fetchall()
+
+    def _write(self, query: str, *values: int | str) -> None:
         with self.writing() as db:
-            db.execute(
-                "UPDATE annotators SET token = ? WHERE id = ?",
-                (secrets.token_urlsafe(18), annotator),
-            )
+            db.execute(query, values)
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
@@ -372,24 +360,50 @@ def save_label(
 
     `nonce` names the attempt: a request that is sent again counts once.
     """
-    _, task = store.item(item)
-    checked = _checked(task, value)
-    return _add(store, item, annotator, "label", checked, note, seconds, nonce)
+    return _add(store, item, annotator, "label", value, note, seconds, nonce)
 
 
 def skip(store: Store, item: int, annotator: int, *, nonce: str | None = None) -> int:
     """Move an item to the end of this person's queue."""
-    store.item(item)
-    return _add(store, item, annotator, "skip", None, "", None, nonce)
+    return _add(store, item, annotator, "skip", nonce=nonce)
 
 
 def decide(
     store: Store, item: int, annotator: int, value: LabelValue | None, note: str = ""
 ) -> int:
     """Decide an item, whatever the majority says; None withdraws the decision."""
+    return _add(store, item, annotator, "decide", value, note)
+
+
+def _add(
+    store: Store,
+    item: int,
+    annotator: int,
+    action: str,
+    value: LabelValue | None = None,
+    note: str = "",
+    seconds: float | None = None,
+    nonce: str | None = None,
+) -> int:
+    if len(note) > _LONGEST_NOTE:
+        raise InputError(f"A note has at most {_LONGEST_NOTE} characters.")
     _, task = store.item(item)
-    checked = None if value is None else _checked(task, value)
-    return _add(store, item, annotator, "decide", checked, note, None, None)
+    content = None
+    if value is not None:
+        checked = value_from_json(task.kind, value.as_json(), task.questions)
+        if type(checked) is not type(value):
+            raise InputError(f"This is not a label for a {task.kind} task.")
+        content = json.dumps(checked.as_json())
+    with store.writing() as db:
+        known = db.execute("SELECT id FROM events WHERE nonce = ?", (nonce,)).fetchone()
+        if known is not None:
+            return int(known[0])
+        added = db.execute(
+            "INSERT INTO events (at, item, annotator, action, value, note, seconds, nonce) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (now(), item, annotator, action, content, note.strip(), seconds, nonce),
+        )
+        return int(added.lastrowid or 0)
 
 
 def undo(store: Store, task: int, annotator: int) -> int | None:
@@ -400,9 +414,7 @@ def undo(store: Store, task: int, annotator: int) -> int | None:
     with store.writing() as db:
         last = db.execute(
             "SELECT id, item FROM events WHERE annotator = ? AND action IN ('label', 'skip') "
-            "AND item IN (SELECT id FROM items WHERE task = ?) "
-            "AND id NOT IN (SELECT undoes FROM events WHERE undoes IS NOT NULL) "
-            "ORDER BY id DESC LIMIT 1",
+            f"AND {_OF_TASK} AND {_NOT_UNDONE} ORDER BY id DESC LIMIT 1",
             (annotator, task),
         ).fetchone()
         if last is None:
@@ -417,30 +429,32 @@ def undo(store: Store, task: int, annotator: int) -> int | None:
 
 def labels(store: Store, task: int) -> list[Label]:
     """Return the current labels of a task, oldest first."""
-    about = store.task(task)
-    with store.reading() as db:
-        rows = db.execute(_CURRENT, (task,)).fetchall()
-    return [
-        Label(item, annotator, _value(about, value), note, at, seconds)
-        for item, annotator, action, value, note, at, seconds, _ in rows
-        if action == "label"
-    ]
+    return _labels(store, store.task(task), _CURRENT, (task,))
 
 
 def decision_labels(store: Store, task: int) -> list[Label]:
     """Return the current decisions of a task."""
-    about = store.task(task)
+    return _labels(store, store.task(task), _DECISIONS, (task,))
+
+
+def former_label(store: Store, item: int, annotator: int) -> Label | None:
+    """Return the last label of this person for an item, even if it was undone."""
+    found = _labels(store, store.item(item)[1], _FORMER, (item, annotator))
+    return found[0] if found else None
+
+
+def _labels(store: Store, task: Task, query: str, values: tuple[int, ...]) -> list[Label]:
     with store.reading() as db:
-        rows = db.execute(
-            "SELECT item, annotator, value, note, at, max(id) FROM events WHERE action = 'decide' "
-            "AND item IN (SELECT id FROM items WHERE task = ?) GROUP BY item",
-            (task,),
-        ).fetchall()
+        rows = db.execute(query, values).fetchall()
     return [
-        Label(item, annotator, _value(about, value), note, at)
-        for item, annotator, value, note, at, _ in rows
-        if value is not None
+        Label(item, annotator, _value(task, value), note, at, seconds)
+        for item, annotator, action, value, note, at, seconds, _ in rows
+        if action != "skip" and value is not None
     ]
+
+
+def _value(task: Task, content: str) -> LabelValue:
+    return value_from_json(task.kind, json.loads(content), task.questions)
 
 
 def next_item(
@@ -466,39 +480,19 @@ def outlook(
     """Return the progress of this person, and the item that comes after `next_item`."""
     with store.reading() as db:
         queue = _queue(store, db, task, annotator, first)
-        done = _progress(db, task, annotator, len(queue))
+        rows = db.execute(f"{_LAST} AND annotator = ? GROUP BY item", (task, annotator))
+        own = [action for _, _, action, *_ in rows]
+    done = Progress(own.count("label"), own.count("skip"), len(queue))
     return done, store.item(queue[1])[0] if len(queue) > 1 else None
-
-
-def former_label(store: Store, item: int, annotator: int) -> Label | None:
-    """Return the last label of this person for an item, even if it was undone."""
-    _, task = store.item(item)
-    with store.reading() as db:
-        row = db.execute(
-            "SELECT value, note, at, seconds FROM events WHERE item = ? AND annotator = ? "
-            "AND action = 'label' ORDER BY id DESC LIMIT 1",
-            (item, annotator),
-        ).fetchone()
-    return None if row is None else Label(item, annotator, _value(task, row[0]), *row[1:])
 
 
 def progress(store: Store, task: int, annotator: int) -> Progress:
     """Return the progress of this person."""
-    with store.reading() as db:
-        return _progress(db, task, annotator, len(_queue(store, db, task, annotator)))
-
-
-def _progress(db: sqlite3.Connection, task: int, annotator: int, left: int) -> Progress:
-    own = [row[2] for row in db.execute(_CURRENT_OF_ONE, (task, annotator))]
-    return Progress(own.count("label"), own.count("skip"), left)
+    return outlook(store, task, annotator)[0]
 
 
 def _queue(
-    store: Store,
-    db: sqlite3.Connection,
-    task: int,
-    annotator: int,
-    first: Collection[int] = (),
+    store: Store, db: sqlite3.Connection, task: int, annotator: int, first: Collection[int]
 ) -> list[int]:
     """Return the items that are open for a person, the next one first."""
     per_item = int(db.execute("SELECT per_item FROM tasks WHERE id = ?", (task,)).fetchone()[0])
@@ -518,8 +512,7 @@ def _queue(
     labelled = taken.copy()
     being_shown: dict[int, float] = {}
     for item, by, at in db.execute(
-        "SELECT item, annotator, at FROM shown WHERE item IN (SELECT id FROM items WHERE task = ?)",
-        (task,),
+        f"SELECT item, annotator, at FROM shown WHERE {_OF_TASK}", (task,)
     ):
         if (item, by) in acted:
             continue
@@ -544,44 +537,6 @@ def _show(db: sqlite3.Connection, item: int, annotator: int) -> None:
         "INSERT OR REPLACE INTO shown (item, annotator, at) VALUES (?, ?, ?)",
         (item, annotator, time.time()),
     )
-
-
-def _add(
-    store: Store,
-    item: int,
-    annotator: int,
-    action: str,
-    value: LabelValue | None,
-    note: str,
-    seconds: float | None,
-    nonce: str | None,
-) -> int:
-    if len(note) > _LONGEST_NOTE:
-        raise InputError(f"A note has at most {_LONGEST_NOTE} characters.")
-    content = None if value is None else json.dumps(value.as_json())
-    with store.writing() as db:
-        if nonce is not None:
-            known = db.execute("SELECT id FROM events WHERE nonce = ?", (nonce,)).fetchone()
-            if known is not None:
-                return int(known[0])
-        added = db.execute(
-            "INSERT INTO events (at, item, annotator, action, value, note, seconds, nonce) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (now(), item, annotator, action, content, note.strip(), seconds, nonce),
-        )
-        return int(added.lastrowid or 0)
-
-
-def _value(task: Task, content: str) -> LabelValue:
-    return value_from_json(task.kind, json.loads(content), task.questions)
-
-
-def _checked(task: Task, value: LabelValue) -> LabelValue:
-    """Return a valid label; raise `InputError` for one of another kind, or to other questions."""
-    found = value_from_json(task.kind, value.as_json(), task.questions)
-    if type(found) is not type(value):
-        raise InputError(f"This is not a label for a {task.kind} task.")
-    return found
 
 
 class EditConflictError(UsageError):

@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from uiproof.errors import InputError
 from uiproof.files import access
 from uiproof.labels import (
+    NONE,
     Annotator,
     Choice,
     Item,
@@ -32,7 +33,7 @@ from uiproof.labels import (
 )
 from uiproof.stats.ranking import paired_design
 from uiproof.studio.app import RequestContext
-from uiproof.studio.case_media import (
+from uiproof.studio.cases import (
     CaseFiles,
     Picture,
     all_annotations,
@@ -192,8 +193,7 @@ def _check_runs(runs: Sequence[FoundRun], kind: Kind) -> None:
         raise InputError("These runs are of different benchmarks.", remedy="Choose runs of one.")
 
 
-@dataclass(frozen=True, slots=True)
-class Pane:
+class Pane(NamedTuple):
     """A generated page under its sealed address, and pictures of it."""
 
     title: str
@@ -203,11 +203,9 @@ class Pane:
     shots: tuple[Picture, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ItemView:
+class ItemView(NamedTuple):
     """Everything that is shown of one item."""
 
-    task: Task
     key: str  # names the item when it is answered
     draft: str  # names the item to the browser, across restarts of the studio
     case: str
@@ -222,28 +220,26 @@ class ItemView:
 
 def item_view(context: RequestContext, task: Task, person: Annotator, item: Item) -> ItemView:
     """Return an item as this person sees it."""
-    sealed = _SealedItem(context, person, item)
-    own = sealed.files(item.run)
+    sealed = _SealedItem(context, task, person, item)
     left = result_is_left(context.store, person, item)
-    if task.kind != "compare":
-        panes = [sealed.pane("Generated", of_baseline=False)]
-    else:
+    panes = [sealed.pane("Generated", of_baseline=False)]
+    if task.kind == "compare":
         panes = [sealed.pane("Left", of_baseline=not left), sealed.pane("Right", of_baseline=left)]
     first = first_items(context, task)
     progress, following = outlook(context.store, task.id, person.id, first=first)
+    ahead = _SealedItem(context, task, person, following).reference() if following else ()
     former = former_label(context.store, item.id, person.id)
     return ItemView(
-        task,
         sealed.key("item", of_baseline=not left),
         context.store.chance(f"draft {person.id} {item.id}").hex()[:24],
         item.case,
-        own.sentence,
-        sealed.shots("reference", own.reference),
+        sealed.files(item.run).sentence,
+        sealed.reference(),
         tuple(panes),
         progress,
         {} if former is None else _as_answered(former.value, result_left=left),
         "" if former is None else former.note,
-        _ahead(context, person, following),
+        tuple(shot.address for shot in ahead),
     )
 
 
@@ -275,10 +271,15 @@ def answered_item(
             "This page is from an earlier start of the studio, or for another person.",
             remedy="Reload it; what you typed is kept.",
         )
-    item, its_task = context.store.item(seen.item)
-    if its_task.id != task.id:
+    return item_of_task(context.store, seen.item, task.id)[0], not seen.of_baseline
+
+
+def item_of_task(store: Store, item: int, task: int) -> tuple[Item, Task]:
+    """Return an item and its task; raise `InputError` if it belongs to another task."""
+    found = store.item(item)
+    if found[1].id != task:
         raise InputError("This item belongs to another task.")
-    return item, not seen.of_baseline
+    return found
 
 
 def answered_value(task: Task, answer: Mapping[str, Any], *, result_left: bool) -> LabelValue:
@@ -306,11 +307,10 @@ def answered_value(task: Task, answer: Mapping[str, Any], *, result_left: bool) 
 def check_failures(task: Task, value: LabelValue) -> None:
     """Raise `InputError` for a failure that the task's benchmark does not have."""
     if isinstance(value, Judgement):
-        known = annotation_of(task.benchmark).failures
+        known = (*annotation_of(task.benchmark).failures, NONE)
         for letter in (value.failure, *value.also):
-            if letter in known or letter == "none":
-                continue
-            raise InputError(f"{letter!r} is not a failure of {task.benchmark}.")
+            if letter not in known:
+                raise InputError(f"{letter!r} is not a failure of {task.benchmark}.")
 
 
 def _as_answered(value: LabelValue, *, result_left: bool) -> Mapping[str, Any]:
@@ -322,40 +322,33 @@ def _as_answered(value: LabelValue, *, result_left: bool) -> Mapping[str, Any]:
     return {"side": side, **{k: v for k, v in value.as_json().items() if k != "outcome"}}
 
 
-def _ahead(context: RequestContext, person: Annotator, item: Item | None) -> tuple[str, ...]:
-    if item is None:
-        return ()
-    sealed = _SealedItem(context, person, item)
-    pictures = sealed.shots("reference", sealed.files(item.run).reference)
-    return tuple(shot.address for shot in pictures)
-
-
 class _SealedItem:
     """The addresses of one item for one person."""
 
-    def __init__(self, context: RequestContext, person: Annotator, item: Item) -> None:
-        self._here, self._person, self._item = context, person, item
-        _, task = context.store.item(item.id)
+    def __init__(self, context: RequestContext, task: Task, person: Annotator, item: Item) -> None:
+        self._studio, self._person, self._item = context.studio, person, item
         self._others = context.store.runs_of_case(task.id, item.case)
 
     def files(self, run: str | None) -> CaseFiles:
-        return case_files(self._here.studio.runs, run, self._item.case, self._others)
+        return case_files(self._studio.runs, run, self._item.case, self._others)
 
     def key(self, part: Part, *, of_baseline: bool = False, number: int = 0) -> str:
         key = FrameKey(part, self._item.id, self._person.id, of_baseline, number)
-        return seal(self._here.studio.access, key)
+        return seal(self._studio.access, key)
 
-    def shots(
-        self, part: Part, pictures: tuple[Picture, ...], *, of_baseline: bool = False
-    ) -> tuple[Picture, ...]:
-        keys = (self.key(part, of_baseline=of_baseline, number=n) for n in range(len(pictures)))
-        return tuple(
-            replace(picture, address=f"/picture/{key}")
-            for picture, key in zip(pictures, keys, strict=True)
-        )
+    def reference(self) -> tuple[Picture, ...]:
+        return self._shots("reference", self.files(self._item.run).reference)
 
     def pane(self, title: str, *, of_baseline: bool) -> Pane:
         found = self.files(self._item.baseline if of_baseline else self._item.run)
         address = f"/frame/{self.key('page', of_baseline=of_baseline)}/" if found.page else None
-        shots = self.shots("generated", found.generated, of_baseline=of_baseline)
+        shots = self._shots("generated", found.generated, of_baseline=of_baseline)
         return Pane(title, address, found.width, found.missing, shots)
+
+    def _shots(
+        self, part: Part, pictures: tuple[Picture, ...], *, of_baseline: bool = False
+    ) -> tuple[Picture, ...]:
+        return tuple(
+            replace(one, address=f"/picture/{self.key(part, of_baseline=of_baseline, number=n)}")
+            for n, one in enumerate(pictures)
+        )

@@ -24,6 +24,7 @@ from uiproof.submissions.model import (
     read_json,
     why_partial,
 )
+from uiproof.tables import printable
 
 if TYPE_CHECKING:
     from uiproof.benchmark import Benchmark
@@ -32,6 +33,8 @@ _SHOWN = 10  # of one kind: the first few tell what is wrong
 _DEEPEST = 10  # names in the path of a score or a detail
 _MOST_DETAILS = 500  # different ones in a run: summaries have a table for some of them
 _ROUNDING = 1e-4  # cosines of 32-bit vectors miss 1 by a little
+_CHANGED = "digest: it does not fit the content, so the file was changed after it was written."
+_INTERVAL = ("low", "high", "clusters", "no_interval", "wilson")
 
 
 def check_submission(path: str | Path, *, dataset: str | Path | None = None) -> list[str]:
@@ -50,14 +53,9 @@ def check_submission(path: str | Path, *, dataset: str | Path | None = None) -> 
         return [error.message]
     found = problems_of(document)
     if not found and wanted is not None:
-        for place, run in _placed(load(document)):
+        for place, run in _placed(Submission.model_validate(document)):
             found += list(_dataset_problems(place, run, *wanted))
     return [plain(problem) for problem in found]
-
-
-def load(document: Any) -> Submission:
-    """Return the submission of a document without problems."""
-    return Submission.model_validate(document)
 
 
 def problems_of(document: Any) -> list[str]:
@@ -75,17 +73,9 @@ def problems_of(document: Any) -> list[str]:
     return found
 
 
-_CHANGED = "digest: it does not fit the content, so the file was changed after it was written."
-
-
-_INTERVAL = ("low", "high", "clusters", "no_interval", "wilson")
-
-
 def plain(text: str) -> str:
     """Return text of unknown origin for a terminal: one short line without control characters."""
-    line = " ".join(text.split())
-    kept = "".join(character if character.isprintable() else "?" for character in line)
-    return kept if len(kept) <= 500 else f"{kept[:500]}…"
+    return _cut(printable(" ".join(text.split())), 500)
 
 
 def differences(stored: Any, made: Any, place: str) -> list[str]:
@@ -104,7 +94,7 @@ def differences(stored: Any, made: Any, place: str) -> list[str]:
         return [one for i, pair in pairs for one in differences(*pair, f"{place}[{i}]")]
     if _same(stored, made):
         return []
-    return [f"{place} is {_short(stored)}, but its cases give {_short(made)}"]
+    return [f"{place} is {_cut(repr(stored))}, but its cases give {_cut(repr(made))}"]
 
 
 def _same(stored: Any, made: Any) -> bool:
@@ -115,9 +105,8 @@ def _same(stored: Any, made: Any) -> bool:
     return type(stored) is type(made) and bool(stored == made)
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
+def _cut(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def schema_problems(error: ValidationError) -> list[str]:
@@ -160,7 +149,7 @@ def _run_problems(place: str, run: SubmittedRun) -> Iterator[str]:
         # What rules say is for people, and is said in other words from version to version.
         stored = {**run.summary, "rules": made.get("rules")}
         found = differences(stored, made, f"{place}.summary")
-    except Exception as error:  # noqa: BLE001 - details of strangers may be anything
+    except Exception as error:  # noqa: BLE001 - untrusted details may be anything
         yield f"{place}: its cases cannot be summed up: {type(error).__name__}: {error}."
         return
     here, there = version("uiproof"), run.versions.get("uiproof", "an unknown version")
@@ -184,20 +173,19 @@ def _out_of_bounds(place: str, run: SubmittedRun, benchmark: Benchmark) -> Itera
             low, high = bounds[path]
             where = f"{place}.cases[{i}].scores.{'.'.join(path)}"
             if not isinstance(value, int | float):
-                yield f"{where}: {_short(value)} is not a number."
+                yield f"{where}: {_cut(repr(value))} is not a number."
             elif not low - _ROUNDING <= value <= high + _ROUNDING:
                 yield f"{where}: {value} is not between {low:g} and {high:g}."
 
 
-def _nodes(values: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Return all values of nested objects with their paths, as deep as a score can be."""
-    left: list[tuple[tuple[str, ...], Any]] = [((), values)]
-    while left:
-        path, value = left.pop()
-        if path:
-            yield path, value
-        if isinstance(value, Mapping) and len(path) < _DEEPEST:
-            left += [((*path, name), one) for name, one in reversed(list(value.items()))]
+def _nodes(
+    values: Mapping[str, Any], path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield all values of nested objects with their paths, as deep as a score can be."""
+    for name, value in values.items():
+        yield (*path, name), value
+        if isinstance(value, Mapping) and len(path) + 1 < _DEEPEST:
+            yield from _nodes(value, (*path, name))
 
 
 def _dataset_problems(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -29,8 +30,6 @@ from uiproof.files import access, has_more_values
 from uiproof.remote.store import refuse_url
 
 FORMAT = "uiproof-submission/1"
-MOST_CASES = 250_000  # in one run
-MOST_RUNS = 100
 SCHEMA = Path(__file__).with_name("submission.schema.json")
 _SHOWN = 3
 MOST_BYTES = 200_000_000
@@ -78,7 +77,7 @@ class _Part(BaseModel):
 
 
 class Error(_Part):
-    """Why a case failed; the message stays at home."""
+    """Why a case failed, without the message."""
 
     code: Name = Field(description="Stays the same for one kind of failure, such as `render`.")
     stage: Literal["load", "pose", "answer", "score"]
@@ -140,7 +139,7 @@ class SubmittedRun(_Part):
         max_length=20, description="Why this is not the whole data set; empty where it is."
     )
     summary: dict[str, Any] = Field(description="Means with intervals, counts; see summary.json.")
-    cases: Annotated[list[SubmittedCase], FailFast()] = Field(max_length=MOST_CASES)
+    cases: Annotated[list[SubmittedCase], FailFast()] = Field(max_length=250_000)
 
 
 class Submission(_Part):
@@ -152,7 +151,7 @@ class Submission(_Part):
     link: str | None = Field(max_length=2_000, pattern=r"^https?://[^\s]+$")
     note: str | None = Field(max_length=10_000)
     created: str = Field(max_length=60)
-    runs: Annotated[list[SubmittedRun], FailFast()] = Field(min_length=1, max_length=MOST_RUNS)
+    runs: Annotated[list[SubmittedRun], FailFast()] = Field(min_length=1, max_length=100)
     digest: str = Field(pattern=r"^sha256:[0-9a-f]{64}$")
 
 
@@ -163,15 +162,11 @@ def digest(document: Mapping[str, Any]) -> str:
     return f"sha256:{hashlib.sha256(text.encode('ascii')).hexdigest()}"
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of a submission."""
-    schema = Submission.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
 def content() -> str:
     """Return the content of the schema file."""
-    return json.dumps(json_schema(), indent=2) + "\n"
+    schema = Submission.model_json_schema()
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return json.dumps(schema, indent=2) + "\n"
 
 
 def why_partial(run: SubmittedRun) -> list[str]:
@@ -242,11 +237,8 @@ class _UnfitError(Exception):
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        seen: set[str] = set()
-        for name, _ in pairs:
-            if name in seen:
-                raise _UnfitError(f"an object with the name {name[:80]!r} twice")
-            seen.add(name)
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise _UnfitError(f"an object with the name {twice[:80]!r} twice")
     return found
 
 
@@ -255,8 +247,7 @@ def _no_constant(text: str) -> float:
 
 
 def _float(text: str) -> float:
-    value = float(text)
-    if not abs(value) <= _LARGEST:
+    if not abs(value := float(text)) <= _LARGEST:
         raise _UnfitError(f"the number {text[:30]}, which is too large")
     return value
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from typing import Any
 from uiproof import tables
 from uiproof.benchmark import Metric, look_up
 from uiproof.errors import UsageError
+from uiproof.leaderboard import cluster_of
 from uiproof.registry import benchmarks
 from uiproof.stats.correlation import holm
 from uiproof.stats.intervals import bounds_text, paired_difference, paired_permutation
-from uiproof.submissions.checking import load, plain, problems_of
+from uiproof.submissions.checking import plain, problems_of
 from uiproof.submissions.model import NotASubmissionError, Submission, SubmittedRun, read_json
 
 _LEVEL = 0.05
@@ -83,8 +84,8 @@ class _Entry:
 def rank_submissions(files: Sequence[str | Path]) -> Ranking:
     """Check submissions and rank their runs by the main metric of their benchmark, best first.
 
-    Most of them decide which data set and which environment it is about; the others are told
-    apart with the reason, and so are files that are not as they should be.
+    The majority decides the data set and the environment; the others are listed apart with the
+    reason, as are invalid files.
     """
     if not files:
         raise UsageError("There is no submission to rank.", remedy="Name at least one file.")
@@ -102,20 +103,15 @@ def rank_submissions(files: Sequence[str | Path]) -> Ranking:
             reason = plain(problems[0]).removesuffix(".") + more
             apart.append(Apart(plain(path.name), reason, valid=False))
             continue
-        submission = load(document)
+        submission = Submission.model_validate(document)
         if (first := seen.get(submission.digest)) is not None:
             apart.append(Apart(plain(path.name), f"the same as {plain(first)}", valid=True))
             continue
         seen[submission.digest] = path.name
-        entries += _entries(submission)
-    entries = _set_apart(entries, apart)
-    return _ranking(entries, apart)
-
-
-def _entries(submission: Submission) -> Iterator[_Entry]:
-    for run in submission.runs:
-        name = submission.name if len(submission.runs) == 1 else f"{submission.name}: {run.method}"
-        yield _Entry(submission, run, plain(name))
+        for run in submission.runs:
+            several = f": {run.method}" if len(submission.runs) > 1 else ""
+            entries.append(_Entry(submission, run, plain(f"{submission.name}{several}")))
+    return _ranking(_set_apart(entries, apart), apart)
 
 
 def _set_apart(entries: list[_Entry], apart: list[Apart]) -> list[_Entry]:
@@ -128,37 +124,28 @@ def _set_apart(entries: list[_Entry], apart: list[Apart]) -> list[_Entry]:
         else:
             whole.append(entry)
 
-    def same(key: Any, what: str) -> None:
-        nonlocal whole
-        if not whole:
-            return
-        most = _most_common([key(entry.run) for entry in whole])
-        for entry in whole:
-            if key(entry.run) != most:
-                apart.append(Apart(entry.label, _reason(what, key(entry.run), most), valid=True))
-        whole = [entry for entry in whole if key(entry.run) == most]
-
-    same(lambda run: run.benchmark, "benchmark")
-    same(lambda run: run.dataset_key, "content of the data set")
-    same(lambda run: _canonical(run.fingerprint), "environment")
-    same(lambda run: tuple(sorted(case.id for case in run.cases)), "cases")
+    keys: dict[str, Callable[[SubmittedRun], Hashable]] = {
+        "benchmark": lambda run: run.benchmark,
+        "content of the data set": lambda run: run.dataset_key,
+        "environment": lambda run: json.dumps(run.fingerprint, sort_keys=True),
+        "cases": lambda run: tuple(sorted(case.id for case in run.cases)),
+    }
+    for what, key in keys.items():
+        found = [(entry, key(entry.run)) for entry in whole]
+        most = Counter(own for _, own in found).most_common(1)[0][0] if found else None
+        for entry, own in found:
+            if own != most:
+                apart.append(Apart(entry.label, plain(_reason(what, own, most)), valid=True))
+        whole = [entry for entry, own in found if own == most]
     return whole
-
-
-def _most_common(values: Sequence[Hashable]) -> Hashable:
-    return Counter(values).most_common(1)[0][0]  # of equally many, the first
 
 
 def _reason(what: str, own: Any, others: Any) -> str:
     if what == "environment":
         theirs, most = json.loads(own), json.loads(others)
         names = [name for name in {**most, **theirs} if theirs.get(name) != most.get(name)]
-        return plain(f"other environment: {', '.join(names[:6])}")
-    return plain(f"other {what}" + ("" if what == "cases" else f": {own} and not {others}"))
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+        return f"other environment: {', '.join(names[:6])}"
+    return f"other {what}" + ("" if what == "cases" else f": {own} and not {others}")
 
 
 def _ranking(entries: list[_Entry], apart: list[Apart]) -> Ranking:
@@ -174,10 +161,10 @@ def _ranking(entries: list[_Entry], apart: list[Apart]) -> Ranking:
         else:
             measured.append((entry, cell))
     measured.sort(key=lambda pair: -pair[1]["mean"])
-    rows = [_row(entry, cell) for entry, cell in measured]
-    if rows:
-        scores = [_scores(entry.run, metric) for entry, _ in measured]
-        rows = _compared(rows, scores)
+    rows = _compared(
+        [_row(entry, cell) for entry, cell in measured],
+        [{c.id: look_up(c.scores, metric.key) for c in entry.run.cases} for entry, _ in measured],
+    )
     return Ranking(
         first.benchmark, plain(first.dataset), first.dataset_key, metric, tuple(rows), tuple(apart)
     )
@@ -223,38 +210,30 @@ def _row(entry: _Entry, cell: dict[str, Any]) -> Ranked:
     )
 
 
-def _scores(run: SubmittedRun, metric: Metric) -> dict[str, float | None]:
-    return {case.id: look_up(case.scores, metric.key) for case in run.cases}
-
-
 def _compared(rows: list[Ranked], scores: list[dict[str, float | None]]) -> list[Ranked]:
     """Rank runs, with the paired test of each against the leader."""
-    leader = scores[0]
-    values: list[float | None] = []
-    ranked = [rows[0]]
-    for row, own in zip(rows[1:], scores[1:], strict=True):
+    p_values: dict[int, float] = {}
+    for place, own in enumerate(scores[1:], start=1):
+        leader = scores[0]
         ids = [one for one in leader if one in own]
         if all(leader[one] is None and own[one] is None for one in ids):
-            ranked.append(row)  # a mean that is not one over cases, such as a macro mean
-            values.append(None)
-            continue
+            continue  # a mean that is not one over cases, such as a macro mean
         # Where a metric has a mean only failed cases can lack it, and they count as 0 in the mean.
         a, b = ([side[one] or 0.0 for one in ids] for side in (leader, own))
         # Elements of one screenshot are alike, and so are interactions of one page.
-        clusters = [one.rpartition("/")[0] or one for one in ids]
-        behind = paired_difference(a, b, clusters)
-        values.append(paired_permutation(a, b, clusters=clusters))
-        low, high = (behind.low, behind.high) if behind else (None, None)
-        mean = behind.mean if behind else None
-        ranked.append(replace(row, behind=mean, behind_low=low, behind_high=high))
-    tested = [value for value in values if value is not None]
-    corrected = iter(holm(tested).tolist()) if tested else iter(())
-    final = [replace(ranked[0], rank=1)]
-    for place, (row, value) in enumerate(zip(ranked[1:], values, strict=True), start=2):
-        p_value = None if value is None else next(corrected)
-        tied = p_value is not None and p_value >= _LEVEL
-        rank = final[-1].rank if row.mean == final[-1].mean else place
-        final.append(replace(row, rank=rank, p_value=p_value, tied=tied))
+        clusters = [cluster_of(one) for one in ids]
+        if behind := paired_difference(a, b, clusters):
+            mean, low, high, *_ = behind
+            rows[place] = replace(rows[place], behind=mean, behind_low=low, behind_high=high)
+        if (p_value := paired_permutation(a, b, clusters=clusters)) is not None:
+            p_values[place] = p_value
+    if p_values:
+        p_values = dict(zip(p_values, holm(list(p_values.values())).tolist(), strict=True))
+    rank, final = 0, []
+    for place, row in enumerate(rows):
+        rank = rank if place and row.mean == rows[place - 1].mean else place + 1
+        p = p_values.get(place)
+        final.append(replace(row, rank=rank, p_value=p, tied=p is not None and p >= _LEVEL))
     return final
 
 
@@ -267,8 +246,8 @@ def ranking_table(board: Ranking) -> str:
 
 
 def ranking_markdown(board: Ranking) -> str:
-    """Return a leaderboard as markdown, in which names of strangers are nothing but text."""
-    return tables.markdown([_table(board)], by_strangers=True)
+    """Return a leaderboard as markdown, in which untrusted names are plain text."""
+    return tables.markdown([_table(board)], untrusted=True)
 
 
 def ranking_json(board: Ranking) -> dict[str, Any]:
@@ -286,7 +265,7 @@ def notes(board: Ranking) -> list[str]:
         found.append(
             "Behind: the leader's mean minus its own on the same cases, with a 95 % interval. "
             "p: paired permutation test against the leader, corrected after Holm; "
-            "≈ cannot be told from the leader."
+            "≈ is not distinguishable from the leader."
         )
     if any(row.assisted for row in board.rows):
         found.append("Assisted methods were given the truth.")
@@ -302,10 +281,7 @@ def _table(board: Ranking) -> tables.Table:
         return tables.Table("", (), (), tuple(notes(board)))
     title = f"{board.benchmark} on {_cut(board.dataset)} ({board.dataset_key[:12]})"
     metric = board.metric.label if board.metric else ""
-    header = (
-        *("", "Name", "By", "n", "Clusters", "Failed"),
-        *(metric, "95 % interval", "Behind", "p"),
-    )
+    header = ("", "Name", "By", "n", "Clusters", "Failed", metric, "95 % interval", "Behind", "p")
     rows = tuple(_cells(row, board) for row in board.rows)
     return tables.Table(title, header, rows, tuple(notes(board)), names=3)
 

@@ -36,6 +36,7 @@ _CALL = (
     *("cached", "answered", "attempts", "network_seconds", "queue_seconds"),
     *("input_tokens", "output_tokens", "cost"),
 )
+_PARTS = ("n", "failed", "scores")  # of a summary, which must fit the cases
 
 
 def write_submission(
@@ -52,10 +53,10 @@ def write_submission(
 
         uiproof.write_submission(["runs/model-x"], "submission.json", name="Model X")
 
-    It has the scores of every case, so that `check_submission` can compute the summary again, and
-    neither pages, prompts, secrets nor paths of this machine. Raises `InputError` for runs that do
+    It holds the scores of every case, so that `check_submission` can recompute the summary, but no
+    pages, prompts, secrets or paths of this machine. Raises `InputError` for runs that do
     not cover their data set: unfinished, limited, shards, cases that could not be loaded. With
-    `partial` they are written all the same, and marked.
+    `partial` they are written anyway, and marked.
     """
     if not runs:
         raise UsageError("There is no run to submit.", remedy="Name at least one run directory.")
@@ -73,7 +74,7 @@ def write_submission(
     if problems := problems_of(document):
         raise InputError(
             f"This cannot be submitted: {problems[0]}",
-            remedy="docs/exports.md says what each field may be.",
+            remedy="docs/exports.md describes every field.",
         )
     content = list(_lines(document))
     if sum(map(len, content)) > MOST_BYTES:  # every character is one byte
@@ -132,7 +133,7 @@ def _run(run: RunDirectory, *, partial: bool) -> dict[str, Any]:
     benchmark = benchmarks().get(str(manifest["benchmark"]))
     if benchmark is None:
         raise InputError(f"The benchmark {manifest['benchmark']!r} is not installed here.")
-    if "only" in manifest or "samples" in manifest:
+    if {"only", "samples"} & run.manifest.keys():  # the redacted one has neither
         raise InputError(
             f"{run.path} has chosen cases only, or several answers for each.",
             remedy="Submit a run without --case and --samples.",
@@ -193,20 +194,19 @@ def _check_summary(
     run: RunDirectory, stored: Mapping[str, Any], made: Mapping[str, Any], benchmark: Benchmark
 ) -> None:
     """Refuse what the run's own summary says otherwise."""
-    for part in ("n", "failed", "scores"):
-        found = differences(stored.get(part), made.get(part), part)
-        if not found:
-            continue
-        whole = json.loads(json.dumps(summarise(run.records(), benchmark)))
-        if not differences(stored.get(part), whole.get(part), part):
-            raise InputError(
-                f"The summary of {benchmark.name} needs details that it does not name: {found[0]}.",
-                remedy="Its `Benchmark.summed_details` must return what `summarise` reads.",
-            )
+    found = [one for part in _PARTS for one in differences(stored.get(part), made.get(part), part)]
+    if not found:
+        return
+    whole = json.loads(json.dumps(summarise(run.records(), benchmark)))
+    if all(not differences(stored.get(part), whole.get(part), part) for part in _PARTS):
         raise InputError(
-            f"The summary of {run.path} does not fit its cases: {found[0]}.",
-            remedy="Run `uiproof run` with the same options again: that sums it up anew.",
+            f"The summary of {benchmark.name} needs details that it does not name: {found[0]}.",
+            remedy="Its `Benchmark.summed_details` must return what `summarise` reads.",
         )
+    raise InputError(
+        f"The summary of {run.path} does not fit its cases: {found[0]}.",
+        remedy="Run `uiproof run` again with the same options to rewrite the summary.",
+    )
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:

@@ -111,7 +111,7 @@ class Analyses:
     tables: Sequence[Table] = ()
     charts: Mapping[str, str] = field(default_factory=dict)  # caption by name
     draw: Callable[[Path], object] = lambda _: None  # writes `<name>.svg` and `.png` to a folder
-    photos: frozenset[str] = frozenset()  # charts with screenshots, which stay light in the dark
+    photos: frozenset[str] = frozenset()  # charts with screenshots, not inverted in the dark theme
     native: frozenset[str] = frozenset()  # files of `compare` that a report shows in its own way
 
 

@@ -11,10 +11,8 @@ from uiproof.benchmark import Record, look_up
 from uiproof.engine.rundir import RunDirectory
 from uiproof.geometry import PixelBox
 from uiproof.views.base import Leaderboard, asset, safe_json, shortened
-from uiproof.views.differences import read_differences
+from uiproof.views.details import longest_source, read_differences, requests_of, source_texts
 from uiproof.views.pictures import Crop, Limits, Pictures
-from uiproof.views.requests import requests_of
-from uiproof.views.sources import longest_source, source_texts
 
 _LONGEST_TEXT = 160  # of a block; the whole text of a page is not the point of a report
 _SIDES = ("reference", "generated")
@@ -23,7 +21,7 @@ _THUMBNAIL = Limits(pixels=90_000, bytes=8_000)  # the top of a page, as wide as
 
 
 class Pages:
-    """Show `reference` and `generated` of each case; for benchmarks without a view of their own."""
+    """Show `reference` and `generated` of each case; the default for benchmarks without a view."""
 
     styles: ClassVar[tuple[str, ...]] = ("viewer.css", "differences.css", "pages.css")
     scripts: ClassVar[tuple[str, ...]] = (

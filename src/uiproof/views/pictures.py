@@ -43,6 +43,9 @@ class Limits(NamedTuple):
     width: int = _LARGEST_SIDE
 
 
+_CHART = Limits(pixels=2_000_000, bytes=80_000)
+
+
 @dataclass(frozen=True, slots=True)
 class Crop:
     """A part of a picture. With `before`, everything unchanged since that one is faded."""
@@ -61,13 +64,20 @@ class Charts:
         self._drawn: dict[str, bytes] | None = None
         self._lock = Lock()
 
-    def drawn(self, name: str, most: int) -> bytes | None:
-        """Return a chart as SVG, as PNG if that is too large, None if it was not drawn."""
+    def picture(self, name: str, most: int = _LARGEST_CHART) -> bytes | None:
+        """Return a chart as SVG or, if that is too large, WebP; None if it was not drawn."""
+        from PIL import Image
+
         with self._lock:
             if self._drawn is None:
                 self._drawn = self._all()
         drawing = self._drawn.get(f"{name}.svg")
-        return drawing if drawing and len(drawing) <= most else self._drawn.get(f"{name}.png")
+        if drawing and len(drawing) <= most:
+            return drawing
+        if (drawing := self._drawn.get(f"{name}.png")) is None:
+            return None
+        with Image.open(io.BytesIO(drawing)) as opened:
+            return webp(opened.convert("RGB"), _CHART, _CHART.bytes)
 
     def _all(self) -> dict[str, bytes]:
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -79,24 +89,6 @@ class Charts:
             return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Chart:
-    charts: Charts
-    name: str
-
-    limits = Limits(pixels=2_000_000, bytes=80_000)
-
-    def picture(self, most: int = _LARGEST_CHART) -> bytes | None:
-        """Return the chart as SVG or, if that is too large, WebP; None if it was not drawn."""
-        from PIL import Image
-
-        drawn = self.charts.drawn(self.name, most)
-        if drawn is None or media_type(drawn) == "image/svg+xml":
-            return drawn
-        with Image.open(io.BytesIO(drawn)) as opened:
-            return webp(opened.convert("RGB"), self.limits, self.limits.bytes)
-
-
 class Pictures:
     """The pictures of a page by number; equal pictures of different files share a number.
 
@@ -106,15 +98,15 @@ class Pictures:
     url: str | None = None  # base of the links to pictures; None: they are in the page itself
 
     def __init__(self) -> None:
-        self._crops: list[Crop | _Chart] = []
+        self._crops: list[Crop | tuple[Charts, str]] = []
         self._numbers: dict[tuple[object, ...], int] = {}
-        self._files: dict[tuple[Path, int, int], _File | None] = {}
+        self._files: dict[tuple[Path, int, int], tuple[tuple[int, int], bytes] | None] = {}
         self._lock = Lock()
 
     def size(self, path: Path) -> tuple[int, int] | None:
         """Return width and height of a picture; None if it cannot be read."""
         found = self._file(path)
-        return None if found is None else found.size
+        return None if found is None else found[0]
 
     def add(self, crop: Crop | None) -> int | None:
         """Return the number of a picture for use in the page; None if it cannot be read."""
@@ -123,7 +115,7 @@ class Pictures:
         files = [self._file(path) for path in (crop.path, crop.before) if path is not None]
         if None in files:
             return None
-        key = (*(file.digest for file in files if file), crop.region, crop.limits)
+        key = (*(file[1] for file in files if file), crop.region, crop.limits)
         return self._number(key, crop)
 
     def add_chart(self, charts: Charts, name: str, state: object) -> int:
@@ -131,28 +123,35 @@ class Pictures:
 
         It is drawn when it is needed, and may then turn out to be empty.
         """
-        return self._number(("chart", name, state), _Chart(charts, name))
+        return self._number(("chart", name, state), (charts, name))
 
     def pieces(self, room: int) -> Iterator[str]:  # noqa: ARG002 - for pages that carry pictures
         """Yield what the page carries for its pictures, in about `room` characters."""
         return iter(())
 
-    def _number(self, key: tuple[object, ...], picture: Crop | _Chart) -> int:
+    def _number(self, key: tuple[object, ...], picture: Crop | tuple[Charts, str]) -> int:
         with self._lock:
             if key not in self._numbers:
                 self._numbers[key] = len(self._crops)
                 self._crops.append(picture)
             return self._numbers[key]
 
-    def _file(self, path: Path) -> _File | None:
+    def _file(self, path: Path) -> tuple[tuple[int, int], bytes] | None:
+        """Return the size of a picture and the digest of its file; None if it cannot be read."""
+        from PIL import Image
+
         try:
             state = path.stat()
-        except (OSError, ValueError):
+            key = path, state.st_mtime_ns, state.st_size
+            if key not in self._files:
+                self._files[key] = None
+                with path.open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").digest()
+                    with Image.open(file, formats=_FORMATS) as opened:
+                        self._files[key] = opened.size, digest
+            return self._files[key]
+        except (OSError, ValueError, Image.DecompressionBombError):
             return None
-        key = path, state.st_mtime_ns, state.st_size
-        if key not in self._files:
-            self._files[key] = _File.read(path)
-        return self._files[key]
 
 
 class Embedded(Pictures):
@@ -168,12 +167,12 @@ class Embedded(Pictures):
         Each file is read once. Bytes that earlier pictures saved are left for later ones.
         """
         by_file: dict[Path, list[tuple[int, Crop]]] = defaultdict(list)
-        charts = sum(isinstance(crop, _Chart) for crop in self._crops)
+        charts = sum(isinstance(crop, tuple) for crop in self._crops)
         most = min(room // (2 * max(charts, 1)), _LARGEST_CHART)
         for number, crop in enumerate(self._crops):
             if isinstance(crop, Crop):
                 by_file[crop.path].append((number, crop))
-            elif (chart := crop.picture(most)) is not None:
+            elif (chart := crop[0].picture(crop[1], most)) is not None:
                 piece = _embedded(number, chart)
                 room -= len(piece)
                 yield piece
@@ -212,7 +211,7 @@ class Linked(Pictures):
         if not 0 <= number < len(self._crops):
             return None
         crop = self._crops[number]
-        return _made([crop], 1.0)[0] if isinstance(crop, Crop) else crop.picture()
+        return _made([crop], 1.0)[0] if isinstance(crop, Crop) else crop[0].picture(crop[1])
 
 
 def image(number: int, region: PixelBox) -> Markup:
@@ -240,24 +239,6 @@ def _weight(crops: Iterable[tuple[int, Crop]]) -> int:
 def _embedded(number: int, picture: bytes) -> str:
     uri = f"data:{media_type(picture)};base64,{base64.b64encode(picture).decode('ascii')}"
     return f'<script type="text/plain" id="picture-{number}">{uri}</script>\n'
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    size: tuple[int, int]
-    digest: bytes
-
-    @classmethod
-    def read(cls, path: Path) -> _File | None:
-        from PIL import Image
-
-        try:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").digest()
-                with Image.open(file, formats=_FORMATS) as opened:
-                    return cls(opened.size, digest)
-        except (OSError, ValueError, Image.DecompressionBombError):
-            return None
 
 
 def _made(crops: Sequence[Crop], share: float) -> list[bytes | None]:

@@ -1,7 +1,7 @@
-"""CLIP ViT-B/32 picture embeddings on onnxruntime.
+"""CLIP ViT-B/32 picture embeddings with onnxruntime.
 
-The weights are a file that the user has: the vision tower as ONNX. It is looked for, in this order,
-at `UIPROOF_CLIP`, in uiproof's own cache and in the Hugging Face cache; nothing is downloaded here.
+The weights are the vision tower as an ONNX file, searched for at `UIPROOF_CLIP`, in uiproof's cache
+and in the Hugging Face cache, in this order. Nothing is downloaded here.
 
     weights = find_weights()
     if weights is not None:
@@ -30,12 +30,13 @@ from uiproof.vision.images import Rgb
 _SAMPLE = 1 << 20
 SIDE = 224
 EMBEDDING = 512
-# Channel means and standard deviations of CLIP's training pictures.
+RADIUS = 3  # of inpainting, as in Design2Code
+# Channel means and standard deviations of CLIP's training data.
 _MEAN = np.array((0.48145466, 0.4578275, 0.40821073), np.float32)
 _STD = np.array((0.26862954, 0.26130258, 0.27577711), np.float32)
 
 CACHE_FILE = "hub/clip-vit-b-32/model.onnx"  # where `uiproof data get` puts it
-# Where the hub keeps vision towers of this model as ONNX: repository and file.
+# Repositories of the Hugging Face hub that have the vision tower as ONNX, with the file.
 HUB_FILES = (
     ("Qdrant/clip-ViT-B-32-vision", "model.onnx"),
     ("Xenova/clip-vit-base-patch32", "onnx/vision_model.onnx"),
@@ -49,10 +50,10 @@ _REMEDY = "Run `uiproof data get clip-vit-b-32`, or set UIPROOF_CLIP to an ONNX 
 def find_weights(
     path: Path | None = None, *, environment: Mapping[str, str] | None = None
 ) -> Path | None:
-    """Return the file with CLIP's weights, or `None` where this machine has none.
+    """Return the file with CLIP's weights, or None if there is none.
 
-    A `path` given here or in `UIPROOF_CLIP` must exist (`InputError`); a folder stands for the
-    `model.onnx` inside it. Files are looked for, never opened, and the network is not used.
+    A `path` given here or in `UIPROOF_CLIP` must exist (`InputError`); for a folder, it is the
+    `model.onnx` inside.
     """
     environment = os.environ if environment is None else environment
     settings = Settings.from_environment(environment, clip=path)
@@ -66,9 +67,9 @@ def find_weights(
 
 
 def weights_digest() -> str:
-    """Return a digest of parts of the file with CLIP's weights, or `none`.
+    """Return a digest of samples of CLIP's weights, or `none`.
 
-    Written into runs, so that scores by different weights are never mixed.
+    Runs store it, so that scores with different weights are never mixed.
     """
     path = find_weights()
     if path is None:
@@ -104,8 +105,8 @@ def _hub_cache(environment: Mapping[str, str]) -> Path:
 class ClipModel:
     """The vision tower of CLIP ViT-B/32, loaded from an ONNX file.
 
-    It uses one thread unless told otherwise, because judges run in as many processes as there are
-    cores. Raises `InputError` for a file that is not such a tower.
+    Uses one thread by default, because there is a judge for every core. Raises `InputError` for a
+    file that is not such a model.
     """
 
     def __init__(self, path: Path, *, threads: int = 1) -> None:
@@ -122,7 +123,7 @@ class ClipModel:
             self._session = onnxruntime.InferenceSession(
                 str(path), options, providers=["CPUExecutionProvider"]
             )
-        except Exception as error:  # the runtime's errors have no base of their own
+        except Exception as error:  # the runtime's errors have no common base
             raise InputError(f"{path} cannot be loaded as ONNX: {error}", remedy=_REMEDY) from error
         self._input = _picture_input(path, self._session.get_inputs())
         self._output = _embedding_output(path, self._session.get_outputs())
@@ -131,7 +132,7 @@ class ClipModel:
         self._one_at_a_time = self._input.shape[0] == 1
 
     def embed(self, rgb: Rgb) -> Vector:
-        """Return the embedding of one picture: 512 numbers of length 1."""
+        """Return the embedding of a picture: 512 numbers, normalized to length 1."""
         return np.asarray(self.embed_all([rgb])[0])
 
     def embed_all(self, pictures: Sequence[Rgb]) -> Vector:
@@ -150,19 +151,19 @@ class ClipModel:
 
 
 def clip_similarity(a: Vector, b: Vector) -> float:
-    """Return the cosine of the angle between two embeddings; rounding does not take it beyond 1."""
+    """Return the cosine similarity of two embeddings, clamped to -1 to 1 against rounding."""
     return min(max(float(a @ b), -1.0), 1.0)
 
 
 def preprocess(rgb: Rgb) -> Vector:
-    """Return what CLIP sees of a picture: 3 x 224 x 224 numbers.
+    """Return CLIP's input for a picture: 3 x 224 x 224 numbers.
 
-    The short side is resized to 224 (bicubic, with Pillow's antialiasing), the middle is cut out,
-    and each channel is shifted and scaled by CLIP's mean and standard deviation.
+    The short side is resized to 224 (bicubic, with Pillow's antialiasing), the centre is cropped,
+    and each channel is normalized by CLIP's mean and standard deviation.
     """
     picture = Image.fromarray(np.ascontiguousarray(rgb))
     width, height = picture.size
-    # The long side is cut down to whole pixels, as in the preprocessing published with CLIP.
+    # The long side is rounded down, as in the preprocessing published with CLIP.
     size = (SIDE, SIDE * height // width) if width <= height else (SIDE * width // height, SIDE)
     if size != picture.size:
         picture = picture.resize(size, Image.Resampling.BICUBIC)
@@ -173,10 +174,9 @@ def preprocess(rgb: Rgb) -> Vector:
 
 
 def inpainted_view(rgb: Rgb, boxes: Iterable[Box]) -> Rgb:
-    """Return the picture that Design2Code gives to CLIP: no text, and squashed to a square.
+    """Return the picture that Design2Code gives to CLIP: without text, and squashed to a square.
 
-    Text boxes are painted over from their surroundings, then both sides become as long as the
-    shorter one was (Lanczos).
+    Text boxes are inpainted, then both sides are resized to the shorter one (Lanczos).
     """
     height, width = rgb.shape[:2]
     wordless = Image.fromarray(inpaint(rgb, box_mask(boxes, width, height)))
@@ -188,7 +188,7 @@ def _picture_input(path: Path, inputs: Sequence[Any]) -> Any:
     if len(inputs) == 1 and inputs[0].type in _FLOATS and len(inputs[0].shape) == 4:
         batch, *picture = inputs[0].shape
         wanted = (3, SIDE, SIDE)
-        # Names stand for sizes that are free; fixed ones must be those of this model.
+        # A symbolic dimension accepts any size; fixed ones must be those of this model.
         free_batch = batch == 1 or not isinstance(batch, int)
         fits = (
             not isinstance(n, int) or n == want for n, want in zip(picture, wanted, strict=True)
@@ -197,8 +197,8 @@ def _picture_input(path: Path, inputs: Sequence[Any]) -> Any:
             return inputs[0]
     found = ", ".join(f"{one.name} {one.type} {one.shape}" for one in inputs)
     raise InputError(
-        f"{path} is not a vision tower of CLIP ViT-B/32: it takes {found or 'nothing'}, not one "
-        f"batch of 3 x {SIDE} x {SIDE} pictures.",
+        f"{path} is not a vision tower of CLIP ViT-B/32: its input is {found or 'missing'}, not "
+        f"a batch of 3 x {SIDE} x {SIDE} pictures.",
         remedy=_REMEDY,
     )
 
@@ -218,20 +218,17 @@ def _embedding_output(path: Path, outputs: Sequence[Any]) -> Any:
 
 def _wrong_output(path: Path, found: str) -> InputError:
     return InputError(
-        f"{path} is not a vision tower of CLIP ViT-B/32: it gives {found}, not {EMBEDDING} numbers "
-        "for each picture.",
+        f"{path} is not a vision tower of CLIP ViT-B/32: its output is {found}, not {EMBEDDING} "
+        "numbers per picture.",
         remedy=_REMEDY,
     )
-
-
-RADIUS = 3  # as in Design2Code
 
 
 def box_mask(boxes: Iterable[Box], width: int, height: int) -> npt.NDArray[np.uint8]:
     """Return a mask: 255 inside the boxes, 0 elsewhere.
 
-    Left, top, width and height are each cut down to whole pixels, as Design2Code does: a box can
-    come out up to a pixel smaller than it was, and an empty one masks nothing.
+    Left, top, width and height are each rounded down to whole pixels, as in Design2Code, so the
+    masked area can be up to a pixel smaller than the box.
     """
     mask = np.zeros((height, width), np.uint8)
     for box in boxes:
@@ -241,10 +238,10 @@ def box_mask(boxes: Iterable[Box], width: int, height: int) -> npt.NDArray[np.ui
 
 
 def inpaint(rgb: Rgb, mask: npt.NDArray[np.uint8]) -> Rgb:
-    """Fill the masked pixels from their surroundings (Telea 2004, radius 3).
+    """Inpaint the masked pixels (Telea 2004, radius 3).
 
-    About 0.9 seconds for each million masked pixels. OpenCV's rounding lets flat areas drift by a
-    few levels; published scores include that, so nothing is done about it here.
+    Takes about 0.9 seconds per million masked pixels. OpenCV's rounding lets flat areas drift by a
+    few levels, which published scores include.
     """
     if not mask.any():
         return rgb

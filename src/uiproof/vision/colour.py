@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-# Rounded as in the colormath package, which the reference implementation of Design2Code uses:
-# more digits would move scores in their seventh decimal.
+# Rounded as in colormath, which the reference implementation of Design2Code uses: more digits
+# would change scores in their seventh decimal.
 _SRGB_TO_XYZ = np.array(
     [
         [0.412424, 0.357579, 0.180464],
@@ -36,7 +36,7 @@ def srgb_to_lab(rgb: npt.ArrayLike) -> Floats:
     """Return CIELAB (D65, 2 degree observer) of sRGB colours with channels in 0-255."""
     encoded = np.asarray(rgb, dtype=np.float64) / 255
     linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
-    # Not `@`: its last bits may depend on how many colours there are; equal ones must stay equal.
+    # Not `@`, whose last bits may depend on the number of colours: equal ones must stay equal.
     xyz = (linear[..., np.newaxis, :] * _SRGB_TO_XYZ).sum(axis=-1) / _WHITE_D65
     f = np.where(xyz > _CUBE_ROOT_FROM, np.cbrt(xyz), _LINEAR_SLOPE * xyz + 16 / 116)
     fx, fy, fz = np.moveaxis(f, -1, 0)
@@ -46,10 +46,10 @@ def srgb_to_lab(rgb: npt.ArrayLike) -> Floats:
 def ciede2000(lab1: npt.ArrayLike, lab2: npt.ArrayLike) -> Floats:
     """Return the CIEDE2000 difference of CIELAB colours, with all weights 1; 0 means identical.
 
-    The names follow Sharma et al. (2005), equations 2 to 22. One step follows colormath, for the
-    sake of comparable scores: where the hues are more than 180 degrees apart, the mean hue is
-    (h1 + h2 + 360) / 2 even when that passes 360. The cosines cannot tell; the rotation term can,
-    by less than 0.0002 in the result for any two sRGB colours.
+    The names follow Sharma et al. (2005), equations 2 to 22. One step follows colormath, for
+    comparable scores: if the hues are more than 180 degrees apart, the mean hue is
+    (h1 + h2 + 360) / 2 even beyond 360. This affects only the rotation term, by less than 0.0002 in
+    the result for any two sRGB colours.
     """
     l1, a1, b1 = np.moveaxis(np.asarray(lab1, dtype=np.float64), -1, 0)
     l2, a2, b2 = np.moveaxis(np.asarray(lab2, dtype=np.float64), -1, 0)
@@ -61,7 +61,7 @@ def ciede2000(lab1: npt.ArrayLike, lab2: npt.ArrayLike) -> Floats:
     h1p = np.degrees(np.arctan2(b1, a1p)) % 360
     h2p = np.degrees(np.arctan2(b2, a2p)) % 360
 
-    # A full turn more or less in the hue difference only changes the sign of its half's sine.
+    # A full turn in the hue difference only changes the sign of the sine of its half.
     turn = h2p - h1p
     turn = np.where(turn > 180, turn - 360, np.where(turn < -180, turn + 360, turn))
     delta_l, delta_c = l2 - l1, c2p - c1p
@@ -84,7 +84,7 @@ def ciede2000(lab1: npt.ArrayLike, lab2: npt.ArrayLike) -> Floats:
 
     light, chroma, hue = delta_l / s_l, delta_c / s_c, delta_h / s_h
     squared: Floats = light**2 + chroma**2 + hue**2 + r_t * chroma * hue
-    # Rounding can leave a hair below zero for equal colours.
+    # Rounding can make this slightly negative for equal colours.
     distance: Floats = np.sqrt(np.maximum(squared, 0))
     return distance
 

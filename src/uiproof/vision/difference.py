@@ -1,15 +1,16 @@
-"""Differences of two pictures of a page, also where contents have moved.
+"""Differences between two pictures of a page, with or without moved content.
 
-    mask = difference(before, after)              # same place, pixel by pixel
-    mask = aligned_difference(before, after)      # rows found again by their content first
-    boxes = parts(mask, gap=16)                   # what is close together is one part
+    mask = difference(before, after)              # pixel by pixel
+    mask = aligned_difference(before, after)      # after matching equal rows
+    boxes = parts(mask, gap=16)                   # close pieces become one part
 
-Masks are as large as the picture after: true where it shows something else than before.
+Masks have the size of the second picture and are true where it differs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import groupby
 
 import cv2
@@ -22,18 +23,18 @@ from uiproof.vision.images import Rgb
 Mask = npt.NDArray[np.bool_]
 Hashes = npt.NDArray[np.uint64]
 
-_CELL = 4  # pixels; parts are joined on a grid of such cells and their sides found in pixels
-_SPECK = 16  # changed pixels; fewer beside something a thousand times as large are noise
+_CELL = 4  # pixels; parts are joined on a grid of cells of this size
+_SPECK = 16  # changed pixels; as few beside something a thousand times as large are noise
 _SAMPLE = 8  # pixels
-_RARE = 8  # times that a row may occur and still tell where it is
+_RARE = 8  # occurrences up to which a row identifies its position
 _STRIP = 2**16  # pixels
-_LCS_BYTES = 64 * 2**20  # of bit vectors to keep for finding the way back
+_LCS_BYTES = 64 * 2**20  # of bit vectors kept for backtracking
 
 
 def difference(before: Rgb, after: Rgb, *, tolerance: int = 0) -> Mask:
-    """Return the pixels that differ by more than `tolerance` in a channel, at the same place.
+    """Return the pixels that differ by more than `tolerance` in a channel.
 
-    What lies outside the picture before differs.
+    Pixels outside of the first picture differ.
     """
     mask = np.ones(after.shape[:2], np.bool_)
     both = (
@@ -46,15 +47,15 @@ def difference(before: Rgb, after: Rgb, *, tolerance: int = 0) -> Mask:
 
 
 def box_of(mask: Mask) -> PixelBox | None:
-    """Return the smallest box around everything that is true."""
+    """Return the bounding box of a mask; None if it is empty."""
     x, y, w, h = cv2.boundingRect(mask.view(np.uint8))
     return PixelBox(x, y, x + w, y + h) if w and h else None
 
 
 def parts(mask: Mask, *, gap: int) -> tuple[PixelBox, ...]:
-    """Return the boxes of what is connected, from top to bottom; pieces closer than `gap` are one.
+    """Return the boxes of connected parts from top to bottom; pieces closer than `gap` are joined.
 
-    Single specks beside something very much larger are left out.
+    Specks beside something very much larger are left out.
     """
     whole = box_of(mask)
     if whole is None:
@@ -70,7 +71,7 @@ def parts(mask: Mask, *, gap: int) -> tuple[PixelBox, ...]:
         columns * _CELL - width,
         cv2.BORDER_CONSTANT,
     )
-    # The mean of a cell is above zero wherever one of its 16 pixels is set: 255 / 16 > 15.
+    # The mean of a cell is above zero if any of its 16 pixels is set: 255 / 16 > 15.
     filled = np.asarray(cv2.resize(padded, (columns, rows), interpolation=cv2.INTER_AREA)) > 0
     reach = max(-(-gap // (2 * _CELL)), 1)  # on either side
     joined = cv2.morphologyEx(
@@ -78,76 +79,25 @@ def parts(mask: Mask, *, gap: int) -> tuple[PixelBox, ...]:
         cv2.MORPH_CLOSE,
         np.ones((2 * reach + 1, 2 * reach + 1), np.uint8),
     )[reach:-reach, reach:-reach]
-    count, labels = cv2.connectedComponents(joined)
-    labels[~filled] = 0
-    boxes = _boxes(inner, np.asarray(labels), count)
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(joined)
+    labels = np.where(filled, labels, 0)
+    boxes = []
+    for label, (left, top, wide, high, _) in enumerate(stats.tolist()[1:], 1):
+        cells = labels[top : top + high, left : left + wide] == label
+        place = slice(top * _CELL, (top + high) * _CELL), slice(left * _CELL, (left + wide) * _CELL)
+        own = padded[place].astype(bool) & cells.repeat(_CELL, axis=0).repeat(_CELL, axis=1)
+        if (box := box_of(own)) is not None:
+            count = int(np.count_nonzero(cells))
+            size = count * _CELL**2 if count > _SPECK else int(np.count_nonzero(own))
+            boxes.append((_shifted(box, left * _CELL, top * _CELL), size))
     largest = max(size for _, size in boxes)
     kept = [box for box, size in boxes if size > _SPECK or size * 1000 > largest]
-    shifted = [
-        PixelBox(
-            box.left + whole.left,
-            box.top + whole.top,
-            box.right + whole.left,
-            box.bottom + whole.top,
-        )
-        for box in _overlapping_joined(kept)
-    ]
-    return tuple(sorted(shifted, key=lambda box: (box.top, box.left)))
+    found = (_shifted(box, whole.left, whole.top) for box in _overlapping_joined(kept))
+    return tuple(sorted(found, key=lambda box: (box.top, box.left)))
 
 
-def _boxes(mask: Mask, labels: npt.NDArray[np.int32], count: int) -> list[tuple[PixelBox, int]]:
-    """Return the exact box and the number of set pixels of each label of a grid of cells."""
-    sizes = np.bincount(labels.ravel(), minlength=count) * _CELL * _CELL
-    found = []
-    for label, (top, bottom, left, right) in _ends(labels):
-        # Only cells on the four sides decide about the exact box.
-        down = _pixels(mask, labels, label, slice(top, top + 1), slice(left, right))
-        up = _pixels(mask, labels, label, slice(bottom - 1, bottom), slice(left, right))
-        first = _pixels(mask, labels, label, slice(top, bottom), slice(left, left + 1))
-        last = _pixels(mask, labels, label, slice(top, bottom), slice(right - 1, right))
-        box = PixelBox(
-            left * _CELL + int(np.flatnonzero(first.any(axis=0))[0]),
-            top * _CELL + int(np.flatnonzero(down.any(axis=1))[0]),
-            (right - 1) * _CELL + int(np.flatnonzero(last.any(axis=0))[-1]) + 1,
-            (bottom - 1) * _CELL + int(np.flatnonzero(up.any(axis=1))[-1]) + 1,
-        )
-        size = int(sizes[label])
-        if size <= _SPECK * _CELL * _CELL:  # only what may be a speck needs to be counted
-            whole = _pixels(mask, labels, label, slice(top, bottom), slice(left, right))
-            size = int(np.count_nonzero(whole))
-        found.append((box, size))
-    return found
-
-
-def _ends(labels: npt.NDArray[np.int32]) -> Iterator[tuple[int, tuple[int, int, int, int]]]:
-    """Yield each label above 0 with its rows and columns: the first, and the one after the last."""
-    rows, columns = np.nonzero(labels)
-    order = np.argsort(labels[rows, columns], kind="stable")
-    rows, columns = rows[order], columns[order]
-    numbers, begins = np.unique(labels[rows, columns], return_index=True)
-    if not numbers.size:
-        return
-    ends = (
-        np.minimum.reduceat(rows, begins),
-        np.maximum.reduceat(rows, begins) + 1,
-        np.minimum.reduceat(columns, begins),
-        np.maximum.reduceat(columns, begins) + 1,
-    )
-    for label, top, bottom, left, right in zip(
-        numbers.tolist(), *(e.tolist() for e in ends), strict=True
-    ):
-        yield label, (top, bottom, left, right)
-
-
-def _pixels(
-    mask: Mask, labels: npt.NDArray[np.int32], label: int, rows: slice, columns: slice
-) -> Mask:
-    """Return the set pixels in some cells that belong to one label."""
-    own = np.repeat(np.repeat(labels[rows, columns] == label, _CELL, axis=0), _CELL, axis=1)
-    inner = mask[
-        rows.start * _CELL : rows.stop * _CELL, columns.start * _CELL : columns.stop * _CELL
-    ]
-    return np.asarray(inner & own[: inner.shape[0], : inner.shape[1]])
+def _shifted(box: PixelBox, dx: int, dy: int) -> PixelBox:
+    return PixelBox(box.left + dx, box.top + dy, box.right + dx, box.bottom + dy)
 
 
 def _overlapping_joined(boxes: list[PixelBox]) -> list[PixelBox]:
@@ -155,46 +105,40 @@ def _overlapping_joined(boxes: list[PixelBox]) -> list[PixelBox]:
     waiting = sorted(boxes, key=lambda box: (box.top, box.left))
     while waiting:
         box = waiting.pop(0)
-        for other in done:
-            if (
-                box.left < other.right
-                and other.left < box.right
-                and box.top < other.bottom
-                and other.top < box.bottom
-            ):
-                done.remove(other)
-                waiting.insert(0, around([box, other]))
-                break
-        else:
+        other = next((one for one in done if _overlap(box, one)), None)
+        if other is None:
             done.append(box)
+        else:
+            done.remove(other)
+            waiting.insert(0, box.union(other))
     return done
+
+
+def _overlap(a: PixelBox, b: PixelBox) -> bool:
+    """Return whether two boxes overlap; called for every pair, so without making a third one."""
+    return a.left < b.right and b.left < a.right and a.top < b.bottom and b.top < a.bottom
 
 
 def around(boxes: Sequence[PixelBox]) -> PixelBox:
     """Return the smallest box around all of them."""
-    return PixelBox(
-        min(box.left for box in boxes),
-        min(box.top for box in boxes),
-        max(box.right for box in boxes),
-        max(box.bottom for box in boxes),
-    )
+    return reduce(PixelBox.union, boxes)
 
 
 def aligned_difference(
     before: Rgb, after: Rgb, *, tolerance: int = 0, least_moved: int = 0
 ) -> Mask | None:
-    """Return the pixels that differ once equal rows have been matched, in order, by their content.
+    """Return the pixels that differ after equal rows have been matched in order.
 
-    Both pictures have the same width. Rows that came in are compared with the row that they came
-    after, so that only what stands out is marked, not empty space beside it. Where rows went, what
-    took their place is marked, as tall as they were; but rows that others pushed out of a picture
-    of the same height, at its bottom or behind something fixed there, are not a difference.
+    Both pictures have the same width. Inserted rows are compared with the row above them, so that
+    their content is marked and not the empty space beside it. For deleted rows, an area of their
+    height is marked where they were; but rows pushed out of a picture of the same height, at its
+    bottom or behind something fixed there, are not a difference.
 
-    None if less than `least_moved` rows were found again elsewhere. Only rows that are unlike
-    nearly all others count: empty ones are found everywhere and say nothing.
+    Return None if fewer than `least_moved` rows have moved. Only rare rows count, because common
+    ones, such as empty rows, match anywhere.
     """
     if least_moved:
-        # Equal rows are equal in every eighth pixel: most pictures are decided by these few.
+        # Every eighth pixel is enough to reject most pictures.
         some, others = row_hashes(before[:, ::_SAMPLE]), row_hashes(after[:, ::_SAMPLE])
         if _moved(some, common_rows(some, others)) < least_moved:
             return None
@@ -225,7 +169,7 @@ def _moved(hashes: Hashes, matched: Sequence[tuple[int, int]]) -> int:
 
 
 def _seam(picture: Rgb, row: int) -> Rgb:
-    """Return the row above a place, or the one below where there is none above."""
+    """Return the row above a position, or the first row at the top."""
     row = min(max(row - 1, 0), len(picture) - 1)
     return picture[row : row + 1]
 
@@ -235,7 +179,7 @@ def _standing_out(rows: Rgb, seam: Rgb, tolerance: int) -> Mask:
 
 
 def _replaced(before: Rgb, after: Rgb, rows: slice, there: slice, tolerance: int) -> Mask:
-    """Return what differs where some rows took the place of others, which may be fewer or more."""
+    """Return the pixels that differ where rows were replaced by fewer or more rows."""
     lost, new = before[rows], after[there]
     both = min(len(lost), len(new))
     if len(lost) == len(new):
@@ -256,7 +200,7 @@ def _replaced(before: Rgb, after: Rgb, rows: slice, there: slice, tolerance: int
 
 def _differs(a: Rgb, b: Rgb, tolerance: int) -> Mask:
     mask = np.empty(a.shape[:2], np.bool_)
-    # Some rows at a time stay in the processor's cache and need little memory.
+    # Strips of rows fit the processor's cache and need little memory.
     strip = max(_STRIP // max(a.shape[1], 1), 1)
     for top in range(0, len(a), strip):
         rows = slice(top, top + strip)
@@ -266,7 +210,7 @@ def _differs(a: Rgb, b: Rgb, tolerance: int) -> Mask:
 
 
 def row_hashes(picture: Rgb) -> Hashes:
-    """Return a number for every row; equal rows have equal numbers, others practically never."""
+    """Return a hash for every row."""
     height, width = picture.shape[:2]
     words = -(-width * 3 // 8)
     chance = np.random.default_rng(words).integers(0, 2**64, words, dtype=np.uint64) | np.uint64(1)
@@ -277,7 +221,7 @@ def row_hashes(picture: Rgb) -> Hashes:
         padded = np.zeros((len(rows), words * 8), np.uint8)
         padded[:, : width * 3] = rows
         mixed = padded.view(np.uint64)
-        # Products lose their upper half: the upper half of each word is folded in before.
+        # Multiplication drops the upper half, so it is folded in before.
         mixed = (mixed ^ (mixed >> np.uint64(32))) * chance
         hashes[top : top + len(rows)] = (mixed ^ (mixed >> np.uint64(29))).sum(
             axis=1, dtype=np.uint64
@@ -288,9 +232,9 @@ def row_hashes(picture: Rgb) -> Hashes:
 def gaps(
     matched: Sequence[tuple[int, int]], before: int, after: int
 ) -> Iterator[tuple[slice, slice]]:
-    """Yield what is between matched rows: rows before and the rows after that stand in their place.
+    """Yield the unmatched rows before and the rows that replace them, as pairs of slices.
 
-    A slice is empty where rows only came or went. `before` and `after` count all rows.
+    One slice is empty if rows were only inserted or deleted. `before` and `after` are row counts.
     """
     i = j = 0
     for row, there in [*matched, (before, after)]:
@@ -300,10 +244,10 @@ def gaps(
 
 
 def common_rows(before: Hashes, after: Hashes) -> list[tuple[int, int]]:
-    """Return a longest common subsequence of two rows of numbers, as pairs of indices.
+    """Return a longest common subsequence of two sequences of hashes, as pairs of indices.
 
-    Only the equal beginning and end are matched where everything together would need too much
-    memory: tens of thousands of rows that are nearly all different.
+    Only the common head and tail are matched if the whole would need too much memory, as for tens
+    of thousands of rows that are nearly all different.
     """
     shortest = min(len(before), len(after))
     unequal = np.flatnonzero(before[:shortest] != after[:shortest])
@@ -313,7 +257,7 @@ def common_rows(before: Hashes, after: Hashes) -> list[tuple[int, int]]:
     tail = int(unequal[0]) if len(unequal) else rest
     i = np.arange(head, len(before) - tail)
     j = np.arange(head, len(after) - tail)
-    # Rows that the other picture does not have take no part.
+    # Rows that the other picture lacks cannot match.
     i, j = i[np.isin(before[i], after[j])], j[np.isin(after[j], before[i])]
     pairs = [(row, row) for row in range(head)]
     if len(i) * len(j) // 8 <= _LCS_BYTES:
@@ -342,20 +286,20 @@ def _longest_common(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]
     found = []
     j = len(b) - 1
     for i in range(len(a) - 1, -1, -1):
-        # Where the length does not grow at `j` it was reached further to the left.
+        # If the length does not grow at `j`, it was reached further to the left.
         while j >= 0 and vector >> j & 1:
             j -= 1
         if j < 0:
             break
         vector = history[i]
-        if vector >> j & 1:  # without row i there is no growth at j: they belong together
+        if vector >> j & 1:  # without row i there is no growth at j, so they match
             found.append((i, j))
             j -= 1
     return found[::-1]
 
 
 def runs(flags: Mask, *, gap: int) -> list[tuple[int, int]]:
-    """Return where flags are set, as `(start, end)`; runs less than `gap` apart are one."""
+    """Return runs of set flags as `(start, end)`; runs less than `gap` apart are joined."""
     found: list[tuple[int, int]] = []
     index = 0
     for is_set, group in groupby(flags.tolist()):

@@ -1,10 +1,11 @@
-"""PNG and JPEG bytes to RGB arrays and back, bounded against pictures made to exhaust memory."""
+"""Decode and encode pictures as RGB arrays, with a limit against decompression bombs."""
 
 from __future__ import annotations
 
 import struct
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import TypeAlias
@@ -27,84 +28,79 @@ MAX_PIXELS = 89_000_000  # just below Pillow's own limit; a page 1280 wide may b
 
 
 def decode(data: bytes, *, max_pixels: int = MAX_PIXELS, blend: bool = True) -> Rgb:
-    """Decode a PNG, JPEG or WebP picture; transparency is laid on white.
+    """Decode a PNG, JPEG or WebP picture; transparency is blended with white.
 
-    Without `blend` transparency is dropped, as `cv2.imread` and Pillow's `convert("RGB")` do.
-    The size is read from the header first: a picture of more than `max_pixels` is refused before
-    any of it is unpacked. Raises `InputError`.
+    Without `blend`, transparency is dropped, as by `cv2.imread` and Pillow's `convert("RGB")`.
+    A picture of more than `max_pixels` is refused before it is unpacked. Raises `InputError`.
     """
-    try:
-        with Image.open(BytesIO(data), formats=FORMATS) as picture:
-            _check_size(picture.size, max_pixels)
-            if picture.mode == "RGB" and picture.format == "PNG" and data.endswith(_PNG_END):
-                return _decode_opaque_png(data)
-            return as_rgb(picture, blend=blend)
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:
-        raise unreadable(error) from error
+    with _opened(BytesIO(data)) as picture:
+        _check_size(picture.size, max_pixels)
+        if picture.mode == "RGB" and picture.format == "PNG" and data.endswith(_PNG_END):
+            # The same pixels as Pillow's in about half the time.
+            return _checked(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB))
+        return as_rgb(picture, blend=blend)
 
 
 def decode_gray(data: bytes, *, max_pixels: int = MAX_PIXELS) -> Gray:
-    """Decode a picture to the values that `cv2.imread(path, cv2.IMREAD_GRAYSCALE)` has.
+    """Decode a picture to the values of `cv2.imread(path, cv2.IMREAD_GRAYSCALE)`.
 
-    These are not the luma of the decoded colours: OpenCV leaves the conversion to the library of
-    the format. For a PNG file with an `sRGB` or `gAMA` chunk, libpng converts in linear light (up
-    to 61 levels away); without one it truncates instead of rounding. Transparency is dropped.
-    Raises `InputError`.
+    These are not the luma of the decoded colours, because OpenCV leaves the conversion to the
+    format's library. For a PNG with an `sRGB` or `gAMA` chunk, libpng converts in linear light (up
+    to 61 levels of difference); without one, it truncates instead of rounding. Transparency is
+    dropped. Raises `InputError`.
     """
     _check_size(size(BytesIO(data)), max_pixels)
     try:
-        decoded = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_GRAYSCALE)
-    except cv2.error as error:
+        return _checked(cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_GRAYSCALE))
+    except (cv2.error, ValueError) as error:
         raise unreadable(error) from error
-    if decoded is None:
-        raise unreadable(ValueError("it is damaged"))
-    return np.asarray(decoded, np.uint8)
 
 
 def cut_png(data: bytes, box: PixelBox) -> bytes:
-    """Cut a box out of a picture file and return it as a PNG file.
+    """Crop a picture file and return the part as a PNG file.
 
-    Pillow does both. It keeps the colour mode and an ICC profile and drops `sRGB` and `gAMA`
-    chunks, so the gray values of the part can differ from those of the whole. What lies outside of
-    the picture is black. Raises `InputError`.
+    Pillow keeps the colour mode and an ICC profile, but drops `sRGB` and `gAMA` chunks, so gray
+    values of the part can differ from those of the whole. Pixels outside of the picture are black.
+    Raises `InputError`.
     """
     out = BytesIO()
-    try:
-        with Image.open(BytesIO(data), formats=FORMATS) as picture:
-            part = picture.crop((box.left, box.top, box.right, box.bottom))
-            part.save(out, "PNG", compress_level=1)
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise unreadable(error) from error
+    with _opened(BytesIO(data)) as picture:
+        part = picture.crop((box.left, box.top, box.right, box.bottom))
+        part.save(out, "PNG", compress_level=1)
     return out.getvalue()
 
 
 def size(source: Path | BytesIO) -> tuple[int, int]:
     """Return width and height from the header of a picture; raise `InputError` if it has none."""
-    try:
-        with warnings.catch_warnings():
-            # Looking at the head of a large picture is no danger; `decode` decides about the rest.
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(source, formats=FORMATS) as picture:
-                return picture.size
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise unreadable(error) from error
+    with warnings.catch_warnings():
+        # Reading the header of a large picture is harmless.
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        with _opened(source) as picture:
+            return picture.size
 
 
 def has_transparency(data: bytes) -> bool:
-    """Return whether a picture file can have transparent pixels; nothing is unpacked."""
+    """Return whether a picture file can have transparent pixels, from its header."""
+    with _opened(BytesIO(data)) as picture:
+        return bool(picture.has_transparency_data)
+
+
+@contextmanager
+def _opened(source: Path | BytesIO) -> Iterator[Image.Image]:
+    """Open a picture; every failure in the block except `MemoryError` becomes an `InputError`."""
     try:
-        with Image.open(BytesIO(data), formats=FORMATS) as picture:
-            return bool(picture.has_transparency_data)
-    except MemoryError:
+        with Image.open(source, formats=FORMATS) as picture:
+            yield picture
+    except (InputError, MemoryError):
         raise
-    except Exception as error:
+    except Exception as error:  # damaged pictures raise almost anything
         raise unreadable(error) from error
+
+
+def _checked(decoded: npt.NDArray[np.generic] | None) -> npt.NDArray[np.uint8]:
+    if decoded is None:
+        raise ValueError("it is damaged")
+    return np.asarray(decoded, np.uint8)
 
 
 def _check_size(found: tuple[int, int], max_pixels: int) -> None:
@@ -117,24 +113,16 @@ def _check_size(found: tuple[int, int], max_pixels: int) -> None:
 
 
 def unreadable(error: Exception) -> InputError:
-    """Return the error for a picture that cannot be read: damaged ones raise almost anything."""
+    """Return the error for a picture that cannot be decoded."""
     if isinstance(error, (Image.DecompressionBombError, Image.DecompressionBombWarning)):
         return InputError(f"The picture is too large: {error}", remedy="Give a smaller picture.")
     return InputError(
-        f"The picture cannot be decoded: {error}", remedy="Give a whole PNG, JPEG or WebP file."
+        f"The picture cannot be decoded: {error}", remedy="Give a complete PNG, JPEG or WebP file."
     )
 
 
-def _decode_opaque_png(data: bytes) -> Rgb:
-    # The same pixels as Pillow's, in about half the time; screenshots are the bulk of our pictures.
-    decoded = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB)
-    if decoded is None:
-        raise ValueError("it is damaged")
-    return np.asarray(decoded, np.uint8)
-
-
 def as_rgb(picture: Image.Image, *, blend: bool = True) -> Rgb:
-    """Return a Pillow picture as an RGB array, transparency laid on white or dropped."""
+    """Return a Pillow picture as an RGB array; blend transparency with white, or drop it."""
     if blend and picture.has_transparency_data:
         layer = picture.convert("RGBA")
         picture = Image.new("RGBA", layer.size, "white")
@@ -155,47 +143,69 @@ def read(path: Path, *, max_pixels: int = MAX_PIXELS) -> Rgb:
 
 
 def encode_png(rgb: Rgb) -> bytes:
-    """Return the pixels as a PNG file, without loss."""
+    """Encode an array as a PNG file."""
     out = BytesIO()
     Image.fromarray(np.ascontiguousarray(rgb)).save(out, "PNG", compress_level=4)
     return out.getvalue()
 
+
+# --- screenshots --------------------------------------------------------------------------------
+# Chromium writes RGB rows as differences from the row above. Decoding only this form, with
+# zlib-ng, takes a third of the time of a general decoder; other files fall back to `decode`.
 
 Rows = npt.NDArray[np.uint8]
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _HEAD = 33  # bytes of signature and header
 _PLAIN_RGB = bytes([8, 2, 0, 0, 0])  # eight bits, no transparency, no interlacing
-_UP = b"\2"  # the number of the PNG filter that stores differences from the row above
+_UP = b"\2"  # the PNG filter that stores differences from the row above
 _STRIP = 64  # rows that are unpacked at a time
-_STEP = 8  # rows that are skipped at a time where two pictures are the same
-_FEED = 65_536  # packed bytes at a time
 
 
-class _OtherKindError(Exception):
-    """A picture that is not stored this way, or is damaged: `decode` knows what to do with it."""
+class _OtherFormatError(Exception):
+    """A picture that is stored differently, or damaged."""
 
 
 def decode_screenshot(data: bytes) -> Rgb:
-    """Decode a screenshot that our own browser took; the same pixels as `decode`, in less time."""
+    """Decode a screenshot of our browser: the same pixels as `decode`, in less time."""
     try:
-        return _decode_upwards(data)
-    except _OtherKindError:
+        width, height = _size(data)
+        rows = np.empty((height, 3 * width), np.uint8)
+        above = np.zeros(3 * width, np.uint8)
+        top = 0
+        for strip in _strips(data, width, height):
+            above = _add_up(above, strip, rows[top:])
+            top += len(strip)
+    except _OtherFormatError:
         return decode(data)
+    return rows.reshape(height, width, 3)
 
 
 def differing_rows(first: bytes, second: bytes) -> Iterator[tuple[npt.NDArray[np.int64], Rgb, Rgb]]:
-    """Return the rows in which two screenshots may differ: all that do, perhaps some others.
+    """Yield all rows in which two screenshots differ, and perhaps others, from top to bottom.
 
-    Gives the numbers of some rows and their pixels in both pictures, again and again, from top to
-    bottom; the pixels are overwritten afterwards. Raises `InputError` as `decode` does.
+    Each item has row numbers and the pixels of these rows in both pictures. Raises `InputError` as
+    `decode` does.
     """
     done = 0
     try:
-        for numbers, a, b in _walk(first, second):
-            done = int(numbers[-1]) + 1
-            yield numbers, a, b
-    except _OtherKindError:
+        width, height = _size(first)
+        above_a = above_b = np.zeros(3 * width, np.uint8)  # the same object while rows are equal
+        pairs = zip(_strips(first, width, height), _strips(second, *_size(second)), strict=True)
+        for strip_a, strip_b in pairs:
+            if above_a is above_b and np.array_equal(strip_a, strip_b):
+                above_a = above_b = above_a + strip_a[:, 1:].sum(axis=0, dtype=np.uint8)
+            else:
+                a, b = np.empty((2, len(strip_a), 3 * width), np.uint8)
+                above_a, above_b = _add_up(above_a, strip_a, a), _add_up(above_b, strip_b, b)
+                if np.array_equal(above_a, above_b):
+                    above_b = above_a
+                found = np.flatnonzero((a != b).any(axis=1))
+                if len(found):
+                    pixels = np.stack((a[found], b[found])).reshape(2, -1, width, 3)
+                    yield found + done, pixels[0], pixels[1]
+            done += len(strip_a)
+    except _OtherFormatError:
         pass
     else:
         return
@@ -205,80 +215,46 @@ def differing_rows(first: bytes, second: bytes) -> Iterator[tuple[npt.NDArray[np
         yield np.arange(top, top + len(a[rows]), dtype=np.int64), a[rows], b[rows]
 
 
-def _walk(first: bytes, second: bytes) -> Iterator[tuple[npt.NDArray[np.int64], Rgb, Rgb]]:
-    """Yield the same for two pictures of our kind."""
-    width, height = _size(first)
-    if _size(second) != (width, height):
-        raise _OtherKindError
-    a, b = np.empty((2, min(_STRIP, height), 3 * width), np.uint8)
-    last_a = last_b = np.zeros(3 * width, np.uint8)  # one and the same where the rows are equal
-    done = 0
-    for strips in zip(_strips(first, width, height), _strips(second, width, height), strict=True):
-        numbers: list[int] = []
-        for start in range(0, len(strips[0]), _STEP):
-            step_a, step_b = (strip[start : start + _STEP] for strip in strips)
-            if last_a is last_b and step_a.tobytes() == step_b.tobytes():
-                # These rows are not wanted, but those below need their sum.
-                last_a = last_b = last_a + step_a[:, 1:].sum(axis=0, dtype=np.uint8)
-                continue
-            at = len(numbers)
-            last_a = _add_up(last_a, step_a, a[at:])
-            last_b = _add_up(last_b, step_b, b[at:])
-            if last_a.tobytes() == last_b.tobytes():
-                last_a = last_b = last_a.copy()  # rows of `a` are overwritten before those of `b`
-            numbers.extend(range(done + start, done + start + len(step_a)))
-        done += len(strips[0])
-        if numbers:
-            seen_a, seen_b = (rows[: len(numbers)].reshape(-1, width, 3) for rows in (a, b))
-            yield np.array(numbers, np.int64), seen_a, seen_b
-
-
-def _add_up(above: Rows, stored: Rows, rows: Rows) -> Rows:
-    """Fill in some rows, given the one above and what is stored of them; returns the last one."""
-    for difference, row in zip(stored[:, 1:], rows, strict=False):
-        np.add(above, difference, row)
-        above = row
-    return above
-
-
-def _decode_upwards(data: bytes) -> Rgb:
-    width, height = _size(data)
-    rows = np.empty((height, 3 * width), np.uint8)
-    last = np.zeros(3 * width, np.uint8)
-    top = 0
-    for strip in _strips(data, width, height):
-        last = _add_up(last, strip, rows[top:])
-        top += len(strip)
-    return rows.reshape(height, width, 3)
-
-
 def screenshot_size(data: bytes) -> tuple[int, int]:
-    """Return width and height of a screenshot. Raises `InputError` if it is no picture."""
+    """Return width and height of a screenshot; raise `InputError` if it is not a picture."""
     if data[:8] == _SIGNATURE and data[12:16] == b"IHDR" and len(data) >= _HEAD:
         width, height = struct.unpack_from(">II", data, 16)
         return width, height
     return size(BytesIO(data))
 
 
+def _add_up(above: Rows, stored: Rows, rows: Rows) -> Rows:
+    """Fill `rows` from the row above and the stored differences; return the last row."""
+    for difference, row in zip(stored[:, 1:], rows, strict=False):
+        np.add(above, difference, row)
+        above = row
+    return above
+
+
 def _size(data: bytes) -> tuple[int, int]:
-    """Return width and height, if it is of our kind."""
     width, height = screenshot_size(data)
     if data[24:29] != _PLAIN_RGB or not 0 < width * height <= MAX_PIXELS:
-        raise _OtherKindError
+        raise _OtherFormatError
     return width, height
 
 
 def _strips(data: bytes, width: int, height: int) -> Iterator[Rows]:
-    """Yield the stored rows, some at a time; each begins with the number of its filter."""
+    """Yield the stored rows, `_STRIP` at a time; each row begins with the number of its filter."""
     length = 3 * width + 1
-    unpacked = 0
-    for piece in _unpacked(_packed(data), _STRIP * length):
-        unpacked += len(piece)
-        if len(piece) % length or unpacked > height * length or piece[::length].strip(_UP):
-            raise _OtherKindError
-        yield np.frombuffer(piece, np.uint8).reshape(-1, length)
-    if unpacked < height * length:
-        raise _OtherKindError
+    unpacker = zlib_ng.decompressobj()
+    packed = _packed(data)
+    try:
+        for top in range(0, height, _STRIP):
+            rows = min(_STRIP, height - top)
+            piece = unpacker.decompress(packed, rows * length)
+            packed = unpacker.unconsumed_tail
+            if len(piece) < rows * length or piece[::length].strip(_UP):
+                raise _OtherFormatError
+            yield np.frombuffer(piece, np.uint8).reshape(-1, length)
+        if unpacker.decompress(packed, 1) or not unpacker.eof:
+            raise _OtherFormatError
+    except zlib_ng.error as error:  # type: ignore[misc]  # its stub is wrong
+        raise _OtherFormatError from error
 
 
 def _packed(data: bytes) -> bytes:
@@ -291,31 +267,5 @@ def _packed(data: bytes) -> bytes:
                 found.append(data[place + 8 : place + 8 + length])
             place += 12 + length
     except struct.error as error:
-        raise _OtherKindError from error
+        raise _OtherFormatError from error
     return b"".join(found)
-
-
-def _unpacked(packed: bytes, most: int) -> Iterator[bytes]:
-    """Yield all that is packed, `most` bytes at a time, in the end less."""
-    unpacker = zlib_ng.decompressobj()
-    parts: list[bytes] = []
-    missing = most
-    for start in range(0, len(packed), _FEED):
-        fed = packed[start : start + _FEED]
-        while not unpacker.eof:
-            try:
-                part = unpacker.decompress(fed, missing)
-            except zlib_ng.error as error:  # type: ignore[misc]  # its stub is wrong
-                raise _OtherKindError from error
-            parts.append(part)
-            missing -= len(part)
-            if missing == 0:
-                yield b"".join(parts)
-                parts, missing = [], most
-            elif not unpacker.unconsumed_tail:
-                break  # it needs more
-            fed = unpacker.unconsumed_tail
-    if not unpacker.eof:
-        raise _OtherKindError
-    if rest := b"".join(parts):
-        yield rest

@@ -1,8 +1,8 @@
-"""LPIPS: how different two pictures look to a network (Zhang et al. 2018), without torch.
+"""LPIPS, a perceptual distance of two pictures (Zhang et al. 2018), without torch.
 
-The weights are those of the published metric, version 0.1, as `uiproof data get lpips-alexnet` puts
-them into the cache. 0 means equal; most pairs of pages are below 0.8. It is a distance, not the
-CLIP similarity of Design2Code.
+The weights are those of the published metric, version 0.1, from `uiproof data get lpips-alexnet`. 0
+means equal; most pairs of pages are below 0.8. It is a distance, unlike the CLIP similarity of
+Design2Code.
 
     weights = find_weights()
     if weights is not None:
@@ -27,14 +27,14 @@ Features = npt.NDArray[np.float32]  # height, width, channels
 
 _FOLDER = "hub/lpips-alexnet"  # where `uiproof data get` puts the weights
 _REMEDY = "Run `uiproof data get lpips-alexnet`."
-# Inputs of -1 to 1 are shifted and scaled like this before the first layer.
+# Normalization of inputs in -1 to 1 before the first layer.
 _SHIFT = np.array((-0.030, -0.088, -0.188), np.float32)
 _SCALE = np.array((0.458, 0.448, 0.450), np.float32)
 _EPSILON = 1e-10
-_BAND = 1 << 24  # numbers that are unfolded at a time
+_BAND = 1 << 24  # numbers unfolded at a time
 _PAGE_WIDTH = 512  # pixels to which pages are scaled, as in MRWeb
 
-# Stride, padding and the pooling before each layer; layers whose features are compared.
+# Stride, padding and preceding pooling of each layer; layers whose features are compared.
 _ALEXNET = ((4, 2, 0), (1, 2, 3), (1, 1, 3), (1, 1, 0), (1, 1, 0))
 _VGG16 = tuple((1, 1, 2 if layer in (2, 4, 7, 10) else 0) for layer in range(13))
 _NETWORKS = {
@@ -44,7 +44,7 @@ _NETWORKS = {
 
 
 def find_weights(network: str = "alexnet") -> Path | None:
-    """Return the file with the weights of `alexnet` or `vgg16`; None where it was not fetched."""
+    """Return the file with the weights of `alexnet` or `vgg16`; None if it was not downloaded."""
     path = Settings.from_environment().cache_dir / _FOLDER / f"{network}.ckpt"
     return path if path.is_file() else None
 
@@ -74,7 +74,7 @@ class LpipsModel:
         return self.raw_distance(first, second)
 
     def raw_distance(self, a: Features, b: Features) -> float:
-        """Return the distance of two arrays as they are; the metric is meant for -1 to 1."""
+        """Return the distance of two arrays, whose values should be in -1 to 1."""
         total = 0.0
         pairs = zip(self._features(a), self._features(b), self._linear, strict=True)
         for first, second, weights in pairs:
@@ -95,19 +95,19 @@ class LpipsModel:
 
 
 def scaled_page(rgb: Rgb) -> Rgb:
-    """Return a page 512 pixels wide (Lanczos), in its proportions: the size for `distance`."""
+    """Return a page scaled to a width of 512 pixels (Lanczos), the size for `distance`."""
     height = max(1, int(rgb.shape[0] * _PAGE_WIDTH / rgb.shape[1]))
     picture = Image.fromarray(rgb).resize((_PAGE_WIDTH, height), Image.Resampling.LANCZOS)
     return np.asarray(picture, dtype=np.uint8)
 
 
 class _ArraysOnly(pickle.Unpickler):
-    """Reads arrays and nothing else: a pickle can otherwise run any code."""
+    """Unpickle arrays only, because other pickles can run code."""
 
     _ALLOWED = frozenset({"_reconstruct", "ndarray", "dtype"})
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what arrays are made of; refuse everything else."""
+        """Return the functions that arrays need; refuse all others."""
         if module.split(".")[0] != "numpy" or name not in self._ALLOWED:
             raise pickle.UnpicklingError(f"{module}.{name} is not an array")
         if name == "_reconstruct":  # its module has moved in numpy 2
@@ -128,7 +128,7 @@ def _unit(features: Features) -> Features:
 
 
 def _max_pool(values: Features, size: int) -> Features:
-    """Return the maxima of windows that lie 2 apart and wholly inside."""
+    """Return the maxima of windows inside the array, with a stride of 2."""
     height, width = ((side - size) // 2 + 1 for side in values.shape[:2])
     pooled = values[: 2 * height : 2, : 2 * width : 2]
     for down in range(size):
@@ -141,7 +141,7 @@ def _max_pool(values: Features, size: int) -> Features:
 def _convolve(
     values: Features, kernel: Features, bias: Features, stride: int, padding: int
 ) -> Features:
-    """Return a convolution, computed in bands of rows as products of matrices."""
+    """Return a convolution, computed as matrix products of bands of rows."""
     size = kernel.shape[0]
     padded = np.pad(values, ((padding, padding), (padding, padding), (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (size, size), axis=(0, 1))

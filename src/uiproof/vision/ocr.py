@@ -1,4 +1,4 @@
-"""Lines of text in a picture, read by rapidocr with the models that ship in its wheel."""
+"""Text recognition with rapidocr and the models in its wheel."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from uiproof.vision.images import Rgb
 if TYPE_CHECKING:
     from rapidocr import RapidOCR
 
-
-TILE_PIXELS = 1_600_000  # one look of the detector; more would cost memory, not find more
-OVERLAP = 160  # rows that neighbouring tiles share, so that a line is whole in one of them
+TILE_PIXELS = 1_600_000  # per detector run; more takes memory without finding more
+OVERLAP = 160  # rows shared by neighbouring tiles, so that every line is whole in one of them
 MIN_CONFIDENCE = 0.5
 _MIN_SIDE = 64
 _UNLIMITED = 1 << 20
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")  # kana and Han characters
-_WIDE_GAP = 0.8  # of the height of a line, which is about the width of such a character
-_MANY_PIXELS = 400_000  # of a tile, from which reading leaves a hundred megabytes and more behind
+_WIDE_GAP = 0.8  # of the line height, which is about the width of such a character
+_MANY_PIXELS = 400_000  # from this tile size on, reading leaves 100 MB and more unreturned
 _KNOWN_LINES = 10_000  # each takes about a kilobyte
+MOST_BYTES = 500_000_000  # per cache folder: some hundred thousand pictures
 
 
 @dataclass(frozen=True, slots=True)
 class OcrWord:
-    """A word of a line. Letters that stand far apart are words too, spaced or not."""
+    """A word of a line; widely spaced letters are separate words."""
 
     text: str
     box: PixelBox
@@ -47,25 +47,23 @@ class OcrWord:
 
 @dataclass(frozen=True, slots=True)
 class OcrLine:
-    """One line of text as it was read."""
+    """A recognized line of text."""
 
     text: str
     box: PixelBox
     confidence: float  # 0-1
-    words: tuple[OcrWord, ...] = ()  # their boxes are less exact than that of the line
+    words: tuple[OcrWord, ...] = ()  # with boxes that are less exact than that of the line
 
 
 def read_lines(rgb: Rgb, *, scale: float = 1.0, tile_pixels: int | None = None) -> list[OcrLine]:
-    """Read the lines of text in a picture, from top to bottom.
+    """Return the lines of text in a picture, from top to bottom.
 
-    The picture is read at its own scale: tall ones in overlapping tiles, so that small type on a
-    long page is not shrunk away. With a `scale` above 1 it is enlarged for reading, which finds
-    more of the small type; boxes are in pixels of the picture as given. `tile_pixels` is the most
-    that is looked at in one piece (after scaling; `TILE_PIXELS` unless given): on sparse screens,
-    the detector overlooks less in larger pieces, at about 250 bytes a pixel.
+    Tall pictures are read in overlapping tiles, so that small type is not scaled down. A `scale`
+    above 1 enlarges the picture for reading, which finds more small type; boxes stay in pixels of
+    the given picture. `tile_pixels` is the largest tile after scaling (`TILE_PIXELS` by default):
+    on sparse screens, the detector misses less in larger tiles, at about 250 bytes per pixel.
 
-    About 2.5 CPU-seconds for a page of 1280 x 720. The engine is made on first use and kept for the
-    life of the process.
+    Takes about 2.5 CPU seconds for a page of 1280 x 720. The engine is loaded once, on first use.
     """
     if scale != 1:
         how = cv2.INTER_CUBIC if scale > 1 else cv2.INTER_AREA
@@ -83,7 +81,7 @@ def read_lines(rgb: Rgb, *, scale: float = 1.0, tile_pixels: int | None = None) 
                 bottom < height and line.box.bottom >= bottom - 1
             )
             found.append((cut, line))
-    # A whole line beats one that a tile's edge cut; of two whole readings the surer one stays.
+    # Prefer whole lines to those cut by the edge of a tile, then the higher confidence.
     found.sort(key=lambda item: (item[0], -item[1].confidence))
     kept: list[OcrLine] = []
     for _, line in found:
@@ -117,15 +115,15 @@ def _read_tile(rgb: Rgb, top: int) -> Iterator[OcrLine]:
     height, width = rgb.shape[:2]
     if (rgb[0] == rgb[0, 0]).all() and (rgb == rgb[0, 0]).all():
         return
-    # The engine would enlarge a narrow strip a great deal; more of its edge does no harm.
+    # The engine would enlarge a narrow strip a lot, so it is padded with its edge.
     room = ((0, max(_MIN_SIDE - height, 0)), (0, max(_MIN_SIDE - width, 0)), (0, 0))
     picture = np.pad(rgb, room, mode="edge") if min(height, width) < _MIN_SIDE else rgb
-    result: Any = _engine()(cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))  # the models know BGR
+    result: Any = _engine()(cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))  # the models expect BGR
     if result.txts is None:
         return
     words = result.word_results
     if not words or len(words) != len(result.txts):
-        words = [()] * len(result.txts)  # the engine drops lines that it could not take apart
+        words = [()] * len(result.txts)  # the engine drops lines that it cannot split
     for text, corners, confidence, parts in zip(
         result.txts, result.boxes, result.scores, words, strict=True
     ):
@@ -136,10 +134,10 @@ def _read_tile(rgb: Rgb, top: int) -> Iterator[OcrLine]:
 
 
 def _joined(text: str, words: Sequence[OcrWord]) -> tuple[OcrWord, ...]:
-    """Return the words of a line, with characters of scripts without spaces put together.
+    """Return the words of a line, joining characters of scripts without spaces.
 
-    The engine takes a line with Chinese or Japanese apart into characters, Latin ones too. Here
-    words are what stands between two spaces of the line, or gaps of most of a character.
+    The engine splits a line with Chinese or Japanese into single characters, even Latin ones. Words
+    are separated by spaces of the line, or by gaps of most of a character.
     """
     if len(words) < 2 or not _UNSPACED.search(text):
         return tuple(words)
@@ -163,7 +161,7 @@ def _joined(text: str, words: Sequence[OcrWord]) -> tuple[OcrWord, ...]:
 
 
 def _around(corners: Any, width: int, height: int, top: int) -> PixelBox:
-    """Return the box around the corners of something in a tile that begins at row `top`."""
+    """Return the bounding box of corners in a tile that begins at row `top`."""
     corners = np.asarray(corners)
     left, upper = np.floor(corners.min(axis=0)).astype(int).tolist()
     right, lower = np.ceil(corners.max(axis=0)).astype(int).tolist()
@@ -171,17 +169,14 @@ def _around(corners: Any, width: int, height: int, top: int) -> PixelBox:
 
 
 def _same_place(a: PixelBox, b: PixelBox) -> bool:
-    across = min(a.right, b.right) - max(a.left, b.left)
-    down = min(a.bottom, b.bottom) - max(a.top, b.top)
-    smaller = min(a.width * a.height, b.width * b.height)
-    return across > 0 and down > 0 and across * down > 0.5 * smaller
+    return a.overlap(b) > 0.5 * min(a.area, b.area)
 
 
 def _give_memory_back() -> None:
-    """Return what reading has freed to the system.
+    """Return freed memory to the system, which takes 20 ms.
 
-    The C library would keep it, spread over the heaps of all threads: a worker that reads large
-    pages would hold twice what it needs for the rest of its life. Takes 20 ms.
+    The C library would keep it in the heaps of all threads, so a worker that reads large pages
+    would hold twice the memory that it needs.
     """
     if (trim := _malloc_trim()) is not None:
         trim(0)
@@ -194,7 +189,7 @@ def _malloc_trim() -> Any:
     try:
         return ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError, TypeError):
-        return None  # only glibc has it
+        return None  # not glibc
 
 
 @cache
@@ -202,7 +197,7 @@ def _engine() -> RapidOCR:
     try:
         import rapidocr
     except ModuleNotFoundError as error:
-        raise needs_extra("Reading text in pictures needs rapidocr.", "ocr") from error
+        raise needs_extra("Text recognition needs rapidocr.", "ocr") from error
 
     models = Path(rapidocr.__file__).parent / "models"
     engine = rapidocr.RapidOCR(
@@ -212,31 +207,31 @@ def _engine() -> RapidOCR:
             "Global.text_score": MIN_CONFIDENCE,
             "Global.return_word_box": True,
             "Global.max_side_len": _UNLIMITED,
-            # Its default enlarges small pictures to 736 pixels a side, which costs time and
-            # breaks lines into words.
+            # The default enlarges small pictures to 736 pixels, which costs time and breaks lines
+            # into words.
             "Det.limit_type": "max",
             "Det.limit_side_len": _UNLIMITED,
-            # Named files are never downloaded.
+            # With explicit paths, nothing is downloaded.
             "Det.model_path": str(_model(models, "det")),
             "Rec.model_path": str(_model(models, "rec")),
-            # A second thread would mostly wait for the first in a busy loop: the same lines for
-            # two thirds more processor time. Processes and threads read side by side instead.
+            # A second thread mostly waits in a busy loop, for two thirds more CPU time. Parallel
+            # callers are more efficient.
             "EngineConfig.onnxruntime.intra_op_num_threads": 1,
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
         }
     )
-    load = getattr(engine, "_load_rec_model", None)  # newer versions load it on first use
+    load = getattr(engine, "_load_rec_model", None)  # newer versions load it lazily
     recognizer: Any = engine.text_rec if load is None else load()
     recognizer.session = _LineNetwork(recognizer.session)
     return engine
 
 
 class _LineNetwork:
-    """The network that recognizes lines, which is not asked twice about the same input.
+    """The recognition network with a cache by input.
 
-    Two thirds of the time of reading is spent in it, and pictures of one page share most of their
-    lines. Inputs are compared as the network gets them, scaled and padded: what is read is the same
-    as without a memory. Lines are fed one at a time, which is also quicker than in batches.
+    It takes two thirds of the time, and pictures of one page share most of their lines. Keys are
+    the network's inputs, scaled and padded, so the cache does not change results. Lines are fed one
+    at a time, which is also faster than in batches.
     """
 
     def __init__(self, network: Callable[[Any], Any]) -> None:
@@ -245,7 +240,7 @@ class _LineNetwork:
         self._lock = threading.Lock()
 
     def __call__(self, lines: Any) -> Any:
-        """Return the output for a batch of lines: the best character of every column, else 0."""
+        """Return the output for a batch of lines, with all but the best character of a column 0."""
         best = [self._best(line) for line in lines]
         output = np.zeros((len(best), len(best[0][0]), best[0][2]), np.float32)
         for columns, (characters, shares, _) in zip(output, best, strict=True):
@@ -277,30 +272,27 @@ def _model(folder: Path, task: str) -> Path:
     return found[-1]
 
 
-MOST_BYTES = 500_000_000  # of one folder: some hundred thousand pictures
-
-
 class KeptReadings:
-    """Lines of text by the digest of a picture. Making this object touches no file.
+    """A disk cache of recognized lines by the digest of a picture.
 
-    `reader` says what reads, and how: what another one has read is not used.
+    `reader` identifies engine and settings; entries of another reader are ignored.
     """
 
     def __init__(self, folder: Path, reader: str) -> None:
         self.folder, self.reader = folder, reader
 
     def lines(self, digest: str, read: Callable[[], list[OcrLine]]) -> list[OcrLine]:
-        """Return what is on a picture; `read` is called unless that was done before."""
+        """Return the lines of a picture, from the cache or from `read`."""
         cache, name = BoundedCache(self.folder, MOST_BYTES), f"{digest[:2]}/{digest}.json"
         lines = self._parse(cache.read(name))
         if lines is None:
             lines = read()
-            with suppress(OSError):  # a read-only cache is useful too
+            with suppress(OSError):  # the cache may be read-only
                 cache.write(name, json.dumps(self._as_json(lines)).encode())
         return lines
 
     def _parse(self, stored: bytes | None) -> list[OcrLine] | None:
-        """Return the lines in a stored file; None where they can't be used."""
+        """Return the lines of a cache entry; None if it is missing or not usable."""
         if stored is None:
             return None
         try:

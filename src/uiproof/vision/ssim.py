@@ -17,12 +17,12 @@ import numpy.typing as npt
 WINDOW = 7
 _C1 = (0.01 * 255) ** 2
 _C2 = (0.03 * 255) ** 2
-_STRIP = 256  # rows at a time: keeps the intermediate arrays in the processor's cache
-_CONTENT_STRIP = 64  # the same for `content_ssim`, which has more of them: new memory costs time
+_STRIP = 256  # rows at a time, so that intermediate arrays fit the processor's cache
+_CONTENT_STRIP = 64  # the same for `content_ssim`, which has more of them
 
-_FLAT = 1.0  # variance below which nothing is seen in a window
-# For `content_ssim` in place of C2, which would make any two faint patterns alike: no window that
-# it compares is flat, so that little is needed.
+_FLAT = 1.0  # variance below which a window is flat
+# Replaces C2 in `content_ssim`. C2 would make any two faint patterns similar; since flat windows
+# are excluded, a smaller constant is enough.
 _FAINT = 0.5
 _SAME_BRIGHTNESS = 3.0
 
@@ -37,11 +37,11 @@ def grayscale(pixels: Pixels) -> Pixels:
 
 
 def ssim(a: Pixels, b: Pixels) -> float:
-    """Return mean structural similarity of two pictures of one size; 1 for equal ones, down to -1.
+    """Return the mean structural similarity of two pictures of one size, from -1 to 1 for equal.
 
-    Takes RGB or grayscale arrays of bytes and compares grayscale values. Equals scikit-image's
-    `structural_similarity(a, b, data_range=255)`. Where a side is shorter than the window, the
-    window shrinks to the longest odd length that fits.
+    Compares grayscale values of RGB or grayscale arrays. Equals scikit-image's
+    `structural_similarity(a, b, data_range=255)`. If a side is shorter than the window, the window
+    shrinks to the longest odd length that fits.
     """
     if a.shape[:2] != b.shape[:2]:
         raise ValueError(f"pictures differ in size: {a.shape[:2]} and {b.shape[:2]}")
@@ -63,7 +63,7 @@ def _sum_of_similarities(x: Pixels, y: Pixels, window: int) -> float:
     inside = slice(window // 2, -(window // 2) or None)
 
     def windowed(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-        # Sums of 49 products of bytes are below 2**24: whole numbers that float32 holds exactly.
+        # Sums of 49 products of bytes are below 2**24, so float32 is exact.
         sums = cv2.boxFilter(values, cv2.CV_32F, (window, window), normalize=False)
         return np.asarray(sums[inside, inside], dtype=np.float64)
 
@@ -71,8 +71,8 @@ def _sum_of_similarities(x: Pixels, y: Pixels, window: int) -> float:
     sum_x, sum_y = windowed(fx), windowed(fy)
     product = sum_x * sum_y
     squares = sum_x * sum_x + sum_y * sum_y
-    # Everything is kept multiplied by n**2, and the covariances by n * (n - 1) as well, so that
-    # differences of large numbers are differences of whole numbers.
+    # Everything is scaled by n**2, and covariances by n * (n - 1) as well, so that differences of
+    # large numbers are exact.
     covariance = n * windowed(fx * fy) - product
     variances = n * windowed(fx * fx + fy * fy) - squares
     c1, c2 = _C1 * n * n, _C2 * n * max(n - 1, 1)
@@ -82,10 +82,10 @@ def _sum_of_similarities(x: Pixels, y: Pixels, window: int) -> float:
 
 
 def aligned_ssim(a: Pixels, b: Pixels) -> float:
-    """Return structural similarity in 0-1 of two pictures whose sizes may differ.
+    """Return the structural similarity, 0-1, of two pictures whose sizes may differ.
 
-    Both are laid on one canvas at the top left. Where they overlap they are compared by `ssim`
-    (a negative value counts as 0); what only one of them has counts as similarity 0:
+    Both are aligned at the top left. Their overlap is compared by `ssim` (a negative value counts
+    as 0), and the rest of either picture has similarity 0:
     `max(ssim(overlap), 0) * area(overlap) / area(union)`.
     """
     height, width = min(a.shape[0], b.shape[0]), min(a.shape[1], b.shape[1])
@@ -98,17 +98,16 @@ def aligned_ssim(a: Pixels, b: Pixels) -> float:
 
 
 def content_ssim(a: Pixels, b: Pixels) -> float:
-    """Return structural similarity in 0-1 of what two pictures show, their empty parts left out.
+    """Return the structural similarity, 0-1, of the content of two pictures, without empty parts.
 
-    Both are laid on one canvas at the top left. In every window of 7 x 7 pixels a picture shows
-    something unless it is flat there (variance below 1). The score is the mean over all windows
-    in which at least one picture shows something. A window that shows something in one picture
-    only counts as 0, also where the other picture has ended; a negative similarity counts as 0.
-    Windows that are flat in both but differ in brightness by more than 3 count too where that
-    lowers the mean: plain areas in almost the right colour must not make up for anything.
+    Both are aligned at the top left. A window of 7 x 7 pixels has content unless it is flat
+    (variance below 1). The score is the mean over all windows with content in either picture. A
+    window with content in only one of them counts as 0, also beyond the end of the other one; a
+    negative similarity counts as 0. Windows that are flat in both but differ in brightness by more
+    than 3 count if they lower the mean: flat areas of almost the right colour must not compensate.
 
-    Equal pictures score exactly 1, and a flat one against one that shows something exactly 0.
-    `ssim` does not do that: pages are mostly background, so a blank one looks similar to all.
+    Equal pictures score exactly 1, and a flat one against one with content exactly 0. `ssim` does
+    not: pages are mostly background, so a blank page is similar to all.
     """
     if a.shape == b.shape and np.array_equal(a, b):
         return 1.0
@@ -130,7 +129,7 @@ def content_ssim(a: Pixels, b: Pixels) -> float:
             counted += windows
     if (shown_x == 0) != (shown_y == 0):
         return 0.0
-    # One sum over all, not one of sums: the last digits must not depend on the strips.
+    # A single sum, so that the last digits do not depend on the strips.
     total, of_plain = (
         float(np.concatenate(parts).sum(dtype=np.float64)) for parts in (similarities, plain)
     )
@@ -145,10 +144,10 @@ def content_ssim(a: Pixels, b: Pixels) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Windows:
-    """The windows of some rows of a picture, by their middles."""
+    """The windows centred on some rows of a picture."""
 
-    values: npt.NDArray[np.float32]  # with up to three rows more on either side
-    above: int  # how many of them are above
+    values: npt.NDArray[np.float32]  # with up to three more rows on either side
+    above: int  # number of these rows above
     mean: npt.NDArray[Any]
     variance: npt.NDArray[Any]
     shown: npt.NDArray[np.bool_]  # not flat
@@ -169,8 +168,8 @@ def _windows(gray: Pixels, top: int) -> _Windows:
 def _content_similarities(
     x: _Windows, y: _Windows, both: tuple[slice, ...]
 ) -> tuple[npt.NDArray[Any], int, npt.NDArray[Any]]:
-    """Return similarities where both show something, the number of windows that show something
-    in either picture, and similarities where both are flat and differ."""
+    """Return similarities of windows with content in both pictures, the number of windows with
+    content in either, and similarities of flat windows that differ."""
     mean_x, variance_x, flat_x = x.mean[both], x.variance[both], ~x.shown[both]
     mean_y, variance_y, flat_y = y.mean[both], y.variance[both], ~y.shown[both]
     flat = flat_x & flat_y
@@ -178,7 +177,7 @@ def _content_similarities(
     rows, columns = (min(a, b) for a, b in zip(x.values.shape, y.values.shape, strict=True))
     products = _box_mean(x.values[:rows, :columns] * y.values[:rows, :columns])
     covariance = products[x.above :][both] - mean_x * mean_y
-    # Where both are flat, only brightness tells.
+    # Flat windows are compared by brightness only.
     similarity = (2 * mean_x * mean_y + _C1) / (mean_x**2 + mean_y**2 + _C1)
     structure = (2 * covariance + _FAINT) / (variance_x + variance_y + _FAINT)
     similarity *= np.where(flat, 1, structure)

@@ -1,8 +1,8 @@
-"""Answer what pages load from elsewhere from frozen copies, without a network.
+"""Answer requests of pages to other hosts from frozen copies, without a network.
 
-web = FrozenWeb.installed()                       # the set on this machine, if there is one
-web = FrozenWeb.installed(Path("pages.web.zip"))  # and what was recorded for some pages
-web.answer("https://cdn.tailwindcss.com")         # an Answer, or None: not available
+web = FrozenWeb.installed()                       # the set on this machine, if any
+web = FrozenWeb.installed(Path("pages.web.zip"))  # with an archive recorded for some pages
+web.answer("https://cdn.tailwindcss.com")         # an Answer, or None if not available
 """
 
 from __future__ import annotations

@@ -1,22 +1,22 @@
-"""Foreign addresses to files of npm packages.
+"""Map foreign URLs to files of npm packages.
 
-    address = parse("https://unpkg.com/react@18/umd/react.development.js")   # None: malformed
-    targets(address)                                        # the package files that it means
+    address = parse("https://unpkg.com/react@18/umd/react.development.js")   # None if malformed
+    targets(address)                                        # package files
     choose_versions(["17.0.2", "18.3.1"], "^18.2.0")        # [("18.3.1", "")]
 
-Hosts are compared whole, ports, credentials and detours in paths are refused, and nothing here
-touches a file: a target is looked up in the list of files of the lock.
+Hosts must match exactly. Ports, credentials and `..` in paths are refused. No file is touched here:
+targets are looked up in the file list of the lock.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 MAX_ADDRESS = 4096  # characters
-MAX_COMBINED = 10  # files that one address may join
+MAX_COMBINED = 10  # files that one URL may concatenate
 _NAME = r"(?:@[a-z0-9][\w.~-]*/)?[A-Za-z0-9][\w.~-]*"
 _SPEC = re.compile(rf"({_NAME})(?:@([^/]*))?(?:/(.*))?")
 _PORTS = {"http": (None, 80), "https": (None, 443)}
@@ -24,7 +24,7 @@ _PORTS = {"http": (None, 80), "https": (None, 443)}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A foreign address that is well formed."""
+    """A well-formed foreign URL."""
 
     host: str
     path: str  # decoded, begins with a slash
@@ -33,44 +33,46 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file of a package that an address means; several are joined."""
+    """A file of an npm package."""
 
     package: str
-    version: str = ""  # as it was asked for: exact, a range, a tag, or nothing
-    path: str = ""  # nothing: the entry of the package
-    folders: tuple[str, ...] = ()  # where the file may be instead
+    version: str = ""  # as requested: exact, a range, a tag, or empty
+    path: str = ""  # empty for the entry of the package
+    folders: tuple[str, ...] = ()  # other folders that may hold the file
     entries: tuple[str, ...] = ("jsdelivr", "browser", "unpkg", "main")  # fields of package.json
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleTarget:
-    """A package, or a part of it, as an ES module that a CDN builds."""
+    """A package, or a part of it, as an ES module built by a CDN."""
 
     package: str
     version: str = ""
     path: str = ""
-    style: str = "esm.sh"  # how its imports of other packages are written: or `jsdelivr`
-    external: frozenset[str] = frozenset()  # imports that stay as they are; `*` means all
-    deps: tuple[tuple[str, str], ...] = field(default=())  # versions of other packages
+    style: str = "esm.sh"  # or `jsdelivr`: the form of imports of other packages
+    external: frozenset[str] = frozenset()  # imports left as they are; `*` means all
+    deps: tuple[tuple[str, str], ...] = ()  # versions of other packages
+
+
+Targets = list[Target | ModuleTarget]  # the files that a URL concatenates, mostly one
 
 
 def parse(url: str) -> Address | None:
-    """Return the parts of an address; None where it is malformed or means something else.
+    """Return the parts of a URL; None if it is malformed or not allowed.
 
-    Credentials, other ports, other schemes, encoded slashes and climbing paths have no answer.
+    Credentials, other ports and schemes, encoded slashes and `..` are not allowed.
     """
-    if not isinstance(url, str) or len(url) > MAX_ADDRESS or not url.isprintable():
+    if len(url) > MAX_ADDRESS or not url.isprintable():
         return None
     try:
         parts = urlsplit(url)
-        port = parts.port
+        port, path = parts.port, unquote(parts.path, errors="strict")
     except ValueError:
         return None
     if parts.scheme not in _PORTS or port not in _PORTS[parts.scheme]:
         return None
     if "@" in parts.netloc or parts.netloc.endswith(":") or not parts.netloc.isascii():
         return None
-    path = unquote(parts.path, errors="strict") if _decodes(parts.path) else ""
     steps = path.split("/")
     if not path.isprintable() or "%" in path or "\\" in path or {".", ".."} & set(steps):
         return None
@@ -79,16 +81,8 @@ def parse(url: str) -> Address | None:
     return Address((parts.hostname or "").lower(), path or "/", parts.query)
 
 
-def _decodes(path: str) -> bool:
-    try:
-        unquote(path, errors="strict")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def query_pairs(query: str) -> list[tuple[str, str]]:
-    """Return the parts of a query, decoded; none where there are more than anybody needs."""
+    """Return the decoded fields of a query; none if there are more than 200."""
     try:
         return parse_qsl(query, keep_blank_values=True, max_num_fields=200)
     except ValueError:
@@ -102,13 +96,13 @@ _PARTIAL = re.compile(
     r"(\^|~|>=|>|<=|<|=)?\s*v?(\d{1,6}|[xX*])(?:\.(\d{1,6}|[xX*]))?(?:\.(\d{1,6}|[xX*]))?"
     r"(?:-([0-9A-Za-z.-]{1,64}))?"
 )
-_REVISION = re.compile(r"r(\d{1,4})")  # how three.js counts
+_REVISION = re.compile(r"r(\d{1,4})")  # of three.js
 
 Number = tuple[int, int, int, bool, str]  # prereleases come before the release
 
 
 def number_of(version: str) -> Number | None:
-    """Return a version as something that can be compared."""
+    """Return a version in comparable form; None if it is not a version."""
     found = _VERSION.fullmatch(version)
     if found is None:
         return None
@@ -116,10 +110,10 @@ def number_of(version: str) -> Number | None:
 
 
 def choose_versions(available: Iterable[str], wanted: str) -> list[tuple[str, str]]:
-    """Return the versions that may answer, best first, each with a note where it stands in.
+    """Return the versions to serve, best first, each with a note if it is not the wanted one.
 
-    Nothing, `latest` and other tags mean the newest one that has the file. A version or range that
-    is not there is answered by the nearest one of the same major version, never by another one.
+    An empty version, `latest` and other tags mean the newest version that has the file. A missing
+    version or range is replaced by the nearest one of the same major version, never another one.
     """
     numbers = {one: number for one in available if (number := number_of(one))}
     released = [one for one in numbers if numbers[one][3]] or list(numbers)
@@ -128,7 +122,7 @@ def choose_versions(available: Iterable[str], wanted: str) -> list[tuple[str, st
     if revision := _REVISION.fullmatch(wanted):
         wanted = f"0.{revision[1]}.0"
     if wanted in ("", "latest", "*", "x", "stable", "release"):
-        # Pages that name no version were written for one that had the file that they ask for.
+        # A page without a version was written for one that had the requested file.
         others = [(one, f"{one} instead of {newest[0]}") for one in newest[1:]]
         return [(one, "") for one in newest[:1]] + others
     if wanted in ("next", "beta", "rc", "alpha", "canary"):
@@ -153,7 +147,7 @@ def choose_versions(available: Iterable[str], wanted: str) -> list[tuple[str, st
 
 
 def _bounds(text: str) -> list[tuple[Number, Number]] | None:
-    """Return the intervals that a range means; None where it is not a range."""
+    """Return the intervals of a version range; None if it is not one."""
     found = []
     for part in text[:200].split("||"):
         low, up = (0, 0, 0, True, ""), (10**7, 0, 0, False, "")
@@ -180,7 +174,7 @@ def _limits(word: str) -> tuple[Number, Number] | None:
         return bottom, top
     major, minor, patch = (*digits, 0, 0)[:3]
     low: Number = (major, minor, patch, match[5] is None, match[5] or "")
-    # The last part that stays as it is: what is given, or what the sign says.
+    # The number of leading parts that are fixed, by the sign or by what is given.
     fixed = len(digits)
     if sign == "^":
         fixed = next((at + 1 for at, one in enumerate(digits) if one), len(digits))
@@ -198,18 +192,16 @@ _FOLDERS = (
     *("dist", "build", "umd", "dist/umd", "lib", "min", "css", "js", "dist/css", "dist/js"),
     *("fonts", "slick", "src/minified", "out", "font", "dist/bundles", "bundled", "build/player"),
 )
-# Names of libraries on cdnjs, and hosts like it, that are not those of the packages on npm.
+# Libraries on cdnjs and similar hosts whose npm package has another name.
 _CDNJS = {
     "three.js": "three",
     "threejs": "three",
-    "chart.js": "chart.js",
     "p5.js": "p5",
     "dat-gui": "dat.gui",
     "lodash.js": "lodash",
     "underscore.js": "underscore",
     "moment.js": "moment",
     "jqueryui": "jquery-ui",
-    "swiper": "swiper",
     "owlcarousel2": "owl.carousel",
     "highlight.js": "@highlightjs/cdn-assets",
     "prism": "prismjs",
@@ -228,11 +220,8 @@ _CDNJS = {
     "angular.js": "angular",
     "wow": "wow.js",
     "d3js": "d3",
-    "framer-motion": "framer-motion",
     "material-ui": "@mui/material",
-    "dompurify": "dompurify",
     "tween.js": "@tweenjs/tween.js",
-    "react-router": "react-router",
     "twitter-bootstrap": "bootstrap",
     "material-design-icons": "material-icons",
     "foundation": "foundation-sites",
@@ -261,7 +250,7 @@ _CDNJS = {
     "backbone.js": "backbone",
     "numeral.js": "numeral",
 }
-# Files that a package has under another name than the addresses of their hosts.
+# Files whose name in the package differs from that on the host.
 _RENAMED = {
     ("webfontloader", "webfont.js"): "webfontloader.js",
     ("typed.js", "typed.min.js"): "dist/typed.umd.js",
@@ -270,7 +259,7 @@ _RENAMED = {
     ("aframe", "dist/aframe.min.js"): "dist/aframe-v1.7.1.min.js",
     ("@tabler/icons-webfont", "tabler-icons.min.css"): "dist/tabler-icons.min.css",
 }
-_GITHUB = {  # repositories that hold the files of a package under the same paths
+_GITHUB = {  # repositories with the same paths as a package
     "jquery/jquery": "jquery",
     "twbs/bootstrap": "bootstrap",
     "twbs/icons": "bootstrap-icons",
@@ -287,20 +276,20 @@ _GITHUB = {  # repositories that hold the files of a package under the same path
 }
 
 
-def targets(address: Address) -> list[Target | ModuleTarget]:
-    """Return the files that an address means; none where its host has no packages."""
+def targets(address: Address) -> Targets:
+    """Return the files that a URL refers to; none for a host without packages."""
     route = _HOSTS.get(address.host)
     return [_usual(one) for one in route(address)] if route else []
 
 
 def _usual(target: Target | ModuleTarget) -> Target | ModuleTarget:
-    """Return a target with version and file as the package itself names them."""
+    """Return a target with version and path as in the package."""
     if isinstance(target, ModuleTarget):
         path = re.sub(r"^addons/", "examples/jsm/", target.path)
         return replace(target, path=path) if target.package == "three" else target
     if target.package in ("three", "stats.js") and re.fullmatch(r"\d{2,3}", target.version):
         return replace(target, version=f"r{target.version}")
-    # The icons of all versions are the same drawings, and Ionic itself has them, too.
+    # The icons are the same in all versions, and in Ionic itself.
     if target.package in ("ionicons", "@ionic/core") and (
         icon := re.fullmatch(r"dist/(?:ionicons|ionic)/svg/([\w-]+\.svg)", target.path)
     ):
@@ -310,12 +299,12 @@ def _usual(target: Target | ModuleTarget) -> Target | ModuleTarget:
 
 
 def _spec(text: str) -> tuple[str, str, str] | None:
-    """Return name, version and path of `@scope/name@version/path`."""
+    """Parse `@scope/name@version/path`."""
     found = _SPEC.fullmatch(text)
     return (found[1], found[2] or "", found[3] or "") if found else None
 
 
-def _jsdelivr(address: Address) -> list[Target | ModuleTarget]:
+def _jsdelivr(address: Address) -> Targets:
     kind, _, rest = address.path[1:].partition("/")
     if kind == "combine":
         parts = rest.split(",")
@@ -338,12 +327,12 @@ def _jsdelivr(address: Address) -> list[Target | ModuleTarget]:
     return [Target(name, version, path)]
 
 
-def _esm_run(address: Address) -> list[Target | ModuleTarget]:
+def _esm_run(address: Address) -> Targets:
     spec = _spec(address.path[1:].removesuffix("/+esm"))
     return [ModuleTarget(*spec, "jsdelivr")] if spec else []
 
 
-def _unpkg(address: Address) -> list[Target | ModuleTarget]:
+def _unpkg(address: Address) -> Targets:
     spec = _spec(address.path[1:])
     if spec is None:
         return []
@@ -352,14 +341,14 @@ def _unpkg(address: Address) -> list[Target | ModuleTarget]:
     return [Target(*spec, entries=("unpkg", "main"))]
 
 
-def _esm_sh(address: Address) -> list[Target | ModuleTarget]:
+def _esm_sh(address: Address) -> Targets:
     rest = re.sub(r"^/(?:v\d+|stable|pin/v\d+)/", "/", address.path)[1:]
     star = rest.startswith("*")
     spec = _spec(rest.removeprefix("*"))
     if spec is None:
         return []
     name, version, path = spec
-    version = version.partition("&")[0]  # options may also be written behind the version
+    version = version.partition("&")[0]  # options may follow the version
     options = dict(query_pairs(address.query))
     if {"css", "alias", "worker", "raw"} & options.keys():
         return []
@@ -375,8 +364,8 @@ def _esm_sh(address: Address) -> list[Target | ModuleTarget]:
     return [ModuleTarget(name, version, path, "esm.sh", every, tuple(deps))]
 
 
-def _library(name: str, version: str, path: str) -> list[Target | ModuleTarget]:
-    """Return the target of a host where every library has a name, a version and its files."""
+def _library(name: str, version: str, path: str) -> Targets:
+    """Return the target for `NAME/VERSION/PATH` on a host of libraries."""
     if name.lower() == "font-awesome":
         return [_font_awesome(version, path)]
     if name.lower() == "babel-standalone":
@@ -387,7 +376,7 @@ def _library(name: str, version: str, path: str) -> list[Target | ModuleTarget]:
         return [Target(package, version, path, _FOLDERS)]
     package = _CDNJS.get(name.lower(), name.lower())
     if package in ("material-icons", "reset-css"):
-        version = ""  # packages of others, which count their versions differently
+        version = ""  # packages by others, with other version numbers
     return [Target(package, version, path, _FOLDERS)]
 
 
@@ -396,18 +385,18 @@ def _font_awesome(version: str, path: str) -> Target:
     return Target(package, version, path)
 
 
-def _libraries(prefix: str) -> Callable[[Address], list[Target | ModuleTarget]]:
-    def route(address: Address) -> list[Target | ModuleTarget]:
+def _libraries(prefix: str) -> Callable[[Address], Targets]:
+    def route(address: Address) -> Targets:
         found = re.fullmatch(re.escape(prefix) + r"/([^/]+)/([^/]+)/(.+)", address.path)
         return _library(found[1], found[2], found[3]) if found else []
 
     return route
 
 
-def _jquery(address: Address) -> list[Target | ModuleTarget]:
+def _jquery(address: Address) -> Targets:
     path = address.path[1:]
     if found := re.fullmatch(r"jquery(?:-(\d[\w.]*?|latest))?((?:\.slim)?(?:\.min)?\.js)", path):
-        # What is called the latest one has been 1.11.1 for good.
+        # "latest" is permanently 1.11.1 on this host.
         version = {"latest": "1.11.1", None: "1.11.1"}.get(found[1], found[1])
         return [Target("jquery", _full(version), f"dist/jquery{found[2]}")]
     if found := re.fullmatch(r"ui/(\d[\w.]*)/(.+)", path):
@@ -420,24 +409,24 @@ def _full(version: str) -> str:
     return version if version.count(".") >= 2 else f"{version}.0"
 
 
-def _bootstrap(address: Address) -> list[Target | ModuleTarget]:
+def _bootstrap(address: Address) -> Targets:
     found = re.fullmatch(r"/(?:twitter-)?(bootstrap|font-awesome)/([^/]+)/(.+)", address.path)
     return _library(found[1], found[2], found[3]) if found else []
 
 
-def _fontawesome_releases(address: Address) -> list[Target | ModuleTarget]:
+def _fontawesome_releases(address: Address) -> Targets:
     found = re.fullmatch(r"/releases/v?([\d.]+)/(.+)", address.path)
     return [_font_awesome(found[1], found[2])] if found else _kit(address)
 
 
-def _kit(address: Address) -> list[Target | ModuleTarget]:
-    """Return all free icons for a kit, which is somebody's own choice of them."""
+def _kit(address: Address) -> Targets:
+    """Serve all free icons for a kit, which is a user's selection of icons."""
     if re.fullmatch(r"/[0-9a-f]{8,12}\.js", address.path):
         return [Target("@fortawesome/fontawesome-free", "6", "js/all.min.js")]
     return []
 
 
-def _tailwind(address: Address) -> list[Target | ModuleTarget]:
+def _tailwind(address: Address) -> Targets:
     if not re.fullmatch(r"/(?:3(?:\.\d+){0,2}/?)?", address.path):
         return []
     asked = set(filter(None, dict(query_pairs(address.query)).get("plugins", "").split(",")))
@@ -447,41 +436,41 @@ def _tailwind(address: Address) -> list[Target | ModuleTarget]:
     return [Target("tailwindcss-cdn", "3", f"tailwindcss{suffix}.js", ("3.4.10",))]
 
 
-def _aspnet(address: Address) -> list[Target | ModuleTarget]:
+def _aspnet(address: Address) -> Targets:
     if found := re.fullmatch(r"/ajax/jquery/(jquery-.+)", address.path, re.IGNORECASE):
         return _jquery(Address("code.jquery.com", f"/{found[1]}", ""))
     found = re.fullmatch(r"/ajax/(bootstrap|jquery\.ui)/([^/]+)/(.+)", address.path)
     return _library(found[1].replace("jquery.ui", "jqueryui"), *found.group(2, 3)) if found else []
 
 
-def _d3(address: Address) -> list[Target | ModuleTarget]:
+def _d3(address: Address) -> Targets:
     found = re.fullmatch(r"/(d3|topojson)\.v(\d)(\.min)?\.js", address.path)
     return [Target(found[1], found[2], f"{found[1]}.min.js", _FOLDERS)] if found else []
 
 
-def _npm_mirror(address: Address) -> list[Target | ModuleTarget]:
-    """Read `/NAME/VERSION/files/PATH`, as the Chinese mirror of npm has it."""
+def _npm_mirror(address: Address) -> Targets:
+    """Parse `/NAME/VERSION/files/PATH`, the form of npmmirror.com."""
     path = address.path.removeprefix("/packages")
     found = re.fullmatch(rf"/({_NAME})/([^/]+)/files/(.+)", path)
     return [Target(found[1], found[2], found[3])] if found else []
 
 
-def _jspm(address: Address) -> list[Target | ModuleTarget]:
+def _jspm(address: Address) -> Targets:
     spec = _spec(address.path.removeprefix("/npm:")) if address.path.startswith("/npm:") else None
     return [Target(*spec)] if spec else []
 
 
-def _site_of(package: str, pattern: str) -> Callable[[Address], list[Target | ModuleTarget]]:
-    """Return a route for a project's own host: groups of the pattern are version and file."""
+def _site_of(package: str, pattern: str) -> Callable[[Address], Targets]:
+    """Return a route for a host of one package; the pattern's groups are version and path."""
 
-    def route(address: Address) -> list[Target | ModuleTarget]:
+    def route(address: Address) -> Targets:
         found = re.fullmatch(pattern, address.path)
         return [Target(package, found[1] or "", found[2], _FOLDERS)] if found else []
 
     return route
 
 
-def _datatables(address: Address) -> list[Target | ModuleTarget]:
+def _datatables(address: Address) -> Targets:
     found = re.fullmatch(r"/(\d+\.\d+\.\d+)/((?:css|js)/.+)", address.path)
     if found is None:
         return []
@@ -489,11 +478,11 @@ def _datatables(address: Address) -> list[Target | ModuleTarget]:
     return [Target(f"datatables.net{kind}", found[1], found[2])]
 
 
-def _threejs(address: Address) -> list[Target | ModuleTarget]:
+def _threejs(address: Address) -> Targets:
     return [Target("three", "", address.path[1:])]
 
 
-_HOSTS: dict[str, Callable[[Address], list[Target | ModuleTarget]]] = {
+_HOSTS: dict[str, Callable[[Address], Targets]] = {
     **dict.fromkeys(
         (
             *("cdn.jsdelivr.net", "fastly.jsdelivr.net", "gcore.jsdelivr.net"),

@@ -1,10 +1,10 @@
-"""Archives: what pages load and the frozen web does not have, recorded once and replayed sealed.
+"""Archives of what pages load and the frozen web lacks: recorded once, replayed offline.
 
-    record([Path("page.html")], Path("pages.web.zip"), web)   # opens the network, as a user asked
+    record([Path("page.html")], Path("pages.web.zip"), web)   # opens network connections
     FrozenWeb.installed(Path("pages.web.zip")).answer(url)    # never does
 
-An archive is a folder, or one zip: `index.json` with addresses, types, hashes and the date, and
-`files/` with the contents under their SHA-256.
+An archive is a folder or a zip file: `index.json` with URLs, types, hashes and the date, and
+`files/` with the contents, named by their SHA-256.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import socket
 import tempfile
 import threading
 import zipfile
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
@@ -45,7 +45,7 @@ _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Entry(BaseModel):
-    """An address that has an answer."""
+    """A recorded response."""
 
     type: Annotated[str, Field(max_length=200, pattern=r"^[\x20-\x7e]*$")]
     sha256: _Digest
@@ -58,11 +58,11 @@ class Index(BaseModel):
     version: Literal[1] = 1
     date: str  # when it was recorded, in UTC
     entries: dict[str, Entry]
-    missing: dict[str, str] = {}  # addresses that could not be fetched, and why
+    missing: dict[str, str] = {}  # URLs that could not be fetched, and why
 
 
 class Archive:
-    """Reads an archive; its files are checked when they are read."""
+    """Read an archive; hashes are checked when files are read."""
 
     def __init__(self, path: Path, index: Index, digest: str) -> None:
         self.path, self.index, self.digest = path, index, digest
@@ -71,7 +71,7 @@ class Archive:
 
     @classmethod
     def open(cls, path: Path) -> Archive:
-        """Open a folder or a zip; raises `InputError` where it is not an archive."""
+        """Open a folder or a zip file; raises `InputError` if it is not an archive."""
         try:
             if path.is_file():
                 with zipfile.ZipFile(path) as content:
@@ -83,11 +83,11 @@ class Archive:
         except (OSError, KeyError, ValueError, zipfile.BadZipFile, ValidationError) as error:
             raise InputError(
                 f"{path} is not an archive of the web ({type(error).__name__}).",
-                remedy="Name a folder or a zip that `uiproof web record` has written.",
+                remedy="Give a folder or a zip file that `uiproof web record` has written.",
             ) from error
 
     def read(self, url: str) -> tuple[bytes, str, int] | None:
-        """Return content, type and status of an address; None where the archive lacks it."""
+        """Return content, type and status of a URL; None if the archive does not have it."""
         entry = self.index.entries.get(url.partition("#")[0])
         if entry is None:
             return None
@@ -107,14 +107,14 @@ class Archive:
 
 
 def _zipped(content: zipfile.ZipFile, name: str, most: int) -> bytes:
-    with content.open(name) as stream:  # bounded whatever the zip says of its sizes
+    with content.open(name) as stream:  # bounded, whatever size the zip claims
         body = stream.read(most + 1)
     if len(body) > most:
         raise ValueError(name)
     return body
 
 
-# --- what pages ask for -------------------------------------------------------------------------
+# --- URLs that pages load -----------------------------------------------------------------------
 
 _CSS_URL = re.compile(r"""url\(\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"')]*))\s*\)""", re.IGNORECASE)
 _CSS_IMPORT = re.compile(r"""@import\s+(?:"([^"\n]*)"|'([^'\n]*)')""", re.IGNORECASE)
@@ -126,7 +126,7 @@ _FILE_ADDRESS = re.compile(
     r"""(?:png|jpe?g|gif|webp|avif|svg|ico|css|m?js|json|woff2?|ttf|otf)(?:\?[^\s"'`<>\\(){}]*)?)""",
     re.IGNORECASE,
 )
-# Elements and attributes whose addresses a browser loads by itself.
+# Elements and attributes whose URLs a browser loads by itself.
 _LOADED = {
     "script": ("src",),
     "img": ("src", "srcset", "data-src"),
@@ -147,7 +147,7 @@ _LINKS = {"stylesheet", "icon", "preload", "modulepreload", "apple-touch-icon", 
 
 
 def asked_by_page(html: bytes, base: str = "") -> list[str]:
-    """Return the addresses that a page loads, in order; relative ones only with a base."""
+    """Return the URLs that a page loads, in order; relative ones only with a base."""
     from lxml import html as parser
 
     try:
@@ -157,12 +157,8 @@ def asked_by_page(html: bytes, base: str = "") -> list[str]:
     for one in document.iter("base"):
         base = urljoin(base, one.get("href") or "")
         break
-    found: list[str] = []
-    for element in document.iter():
-        if not isinstance(element.tag, str):
-            continue
-        found += _asked_by_element(element)
-    return _absolute(found, base)
+    elements = (one for one in document.iter() if isinstance(one.tag, str))
+    return _absolute((url for one in elements for url in _asked_by_element(one)), base)
 
 
 def _asked_by_element(element: Any) -> Iterator[str]:
@@ -184,15 +180,18 @@ def _asked_by_element(element: Any) -> Iterator[str]:
 
 
 def asked_by_css(text: str) -> list[str]:
-    """Return the addresses in a style sheet."""
+    """Return the URLs in a style sheet."""
     matches = [*_CSS_IMPORT.finditer(text), *_CSS_URL.finditer(text)]
     return [next((one for one in match.groups() if one), "") for match in matches]
 
 
 def asked_by_script(text: str) -> list[str]:
-    """Return the modules that a script imports and the whole addresses of files in its strings."""
-    imports = [one for one in _JS_IMPORT.findall(text) if re.match(r"https?://|\.{0,2}/", one)]
-    return [*imports, *_FILE_ADDRESS.findall(text)]
+    """Return the modules that a script imports and the absolute URLs of files in its strings."""
+    return [*_imports(text), *_FILE_ADDRESS.findall(text)]
+
+
+def _imports(text: str) -> list[str]:
+    return [one for one in _JS_IMPORT.findall(text) if re.match(r"https?://|\.{0,2}/", one)]
 
 
 def _mapped(text: str) -> Iterator[str]:
@@ -204,7 +203,7 @@ def _mapped(text: str) -> Iterator[str]:
 
 
 def _absolute(found: Iterable[str], base: str) -> list[str]:
-    """Return whole addresses of the web, each once."""
+    """Return absolute http and https URLs, without duplicates."""
     made: dict[str, None] = {}
     for one in found:
         try:
@@ -227,27 +226,27 @@ class Limits:
 
     files: int = 5000
     bytes: int = 1 << 30
-    depth: int = 4  # a style sheet that a page loads is 1 deep, what it imports 2
+    depth: int = 4  # a style sheet of a page has depth 1, its imports 2
     redirects: int = 5
-    seconds: float = 30.0  # for one file
+    seconds: float = 30.0  # per file
 
 
 @dataclass(slots=True)
 class Recording:
-    """What was recorded."""
+    """The result of a recording."""
 
     fetched: int = 0
     bytes: int = 0
-    answered: int = 0  # addresses that the frozen web has already
-    missing: dict[str, str] = field(default_factory=dict)  # and why
+    answered: int = 0  # URLs that the frozen web has
+    missing: dict[str, str] = field(default_factory=dict)  # URLs with the reason
 
 
 class _FetchError(Exception):
-    """An address could not be fetched."""
+    """A URL could not be fetched."""
 
 
 def find_pages(paths: Iterable[Path]) -> list[Path]:
-    """Return the pages among files and below folders."""
+    """Return the given pages and those in the given folders."""
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -257,9 +256,9 @@ def find_pages(paths: Iterable[Path]) -> list[Path]:
         elif path.is_file():
             found.append(path)
         else:
-            raise InputError(f"There is no {path}.", remedy="Name pages or folders of pages.")
+            raise InputError(f"{path} does not exist.", remedy="Give pages or folders of pages.")
     if not found:
-        raise InputError("There are no pages.", remedy="Name HTML files or folders that have some.")
+        raise InputError("No pages found.", remedy="Give HTML files, or folders that have some.")
     return found
 
 
@@ -272,120 +271,108 @@ def record(
     limits: Limits | None = None,
     say: Callable[[str], None] = lambda _line: None,
 ) -> Recording:
-    """Fetch what pages load and `web` does not answer, and write an archive of it.
+    """Fetch what pages load and `web` does not have, and write an archive of it.
 
-    Opens the network. Private and loopback addresses are refused unless `allow_private`, and
-    plain HTTP is fetched over HTTPS.
+    Opens network connections. Private and loopback addresses are refused unless `allow_private`,
+    and plain HTTP is upgraded to HTTPS.
+    """
+    urls = (url for page in pages for url in asked_by_page(_read_page(page)))
+    limits = limits or Limits()
+    return _record(urls, out, limits, web=web, allow_private=allow_private, say=say)
+
+
+SITE = "https://recorded.test"  # replaces the recorded origin, because pages may not use a port
+# The `<base>` element is inserted after the first of these that a page has.
+_BEFORE_BASE = (rb"<head\b[^>]*>", rb"<html\b[^>]*>", rb"<!doctype[^>]*>")
+_DEEPEST_MODULE = 30  # modules of development servers import each other in long chains
+
+
+def record_site(url: str, out: Path, *, limits: Limits | None = None) -> tuple[bytes, Recording]:
+    """Fetch a page from the user's server, and write an archive of what it loads from there.
+
+    Connects to the origin of `url` only. Returns the page, rewritten to load from the archive.
+    Requests that scripts make later are not recorded.
     """
     import httpx
 
-    limits = limits or Limits()
+    limits = replace(limits or Limits(), depth=_DEEPEST_MODULE)
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    try:
+        with httpx.Client(timeout=limits.seconds, trust_env=False) as client:
+            page, _, final = _fetch(client, url, limits, allow_private=True, within=origin)
+    except _FetchError as error:
+        raise InputError(
+            f"{url} cannot be fetched: {error}.", remedy="Check that the server is running."
+        ) from error
+    made = _record(asked_by_page(page, final), out, limits, allow_private=True, origin=origin)
+    base = f'<base href="{escape(SITE + final.removeprefix(origin), quote=True)}">'.encode()
+    places = (re.search(one, page, re.IGNORECASE) for one in _BEFORE_BASE)
+    at = next((place.end() for place in places if place), 0)
+    return _moved(page[:at], origin) + base + _moved(page[at:], origin), made
+
+
+def _record(
+    urls: Iterable[str],
+    out: Path,
+    limits: Limits,
+    *,
+    web: FrozenWeb | None = None,
+    allow_private: bool,
+    origin: str = "",
+    say: Callable[[str], None] = lambda _line: None,
+) -> Recording:
+    """Fetch URLs and what those files load, and write the archive.
+
+    With an `origin`, only its files are fetched, and they are stored as files of `SITE`.
+    """
+    import httpx
+
     made = Recording()
-    waiting = [(url, 1) for page in pages for url in asked_by_page(_read_page(page))]
+    waiting = deque((url, 1) for url in urls)
     seen: set[str] = set()
     entries: dict[str, Entry] = {}
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="uiproof-web-")))
-        client = stack.enter_context(httpx.Client(timeout=limits.seconds, trust_env=True))
+    with (
+        tempfile.TemporaryDirectory(prefix="uiproof-web-") as folder,
+        httpx.Client(timeout=limits.seconds, trust_env=not origin) as client,
+    ):
         while waiting:
-            url, depth = waiting.pop(0)
-            if url in seen:
+            url, depth = waiting.popleft()
+            if url in seen or (origin and not url.startswith(f"{origin}/")):
                 continue
             seen.add(url)
-            if web.answer(url) is not None:
+            if web is not None and web.answer(url) is not None:
                 made.answered += 1
                 continue
             if made.fetched >= limits.files or made.bytes >= limits.bytes:
                 made.missing[url] = "the limit of this recording is reached"
                 continue
             try:
-                body, kind, final = _fetch(client, url, limits, allow_private=allow_private)
+                body, kind, final = _fetch(
+                    client, url, limits, allow_private=allow_private, within=origin
+                )
             except _FetchError as error:
                 made.missing[url] = str(error)
                 say(f"missing  {url[:150]}: {error}")
                 continue
+            if depth < limits.depth:
+                waiting += [(one, depth + 1) for one in _asked_by_file(body, kind, final)]
+            if origin and re.search(r"text|script|json|svg", kind):
+                body = _moved(body, origin)
             digest = hashlib.sha256(body).hexdigest()
-            (folder / digest).write_bytes(body)
-            entries[url] = Entry(type=kind, sha256=digest)
+            (Path(folder) / digest).write_bytes(body)
+            stored_as = SITE + url.removeprefix(origin) if origin else url
+            entries[stored_as] = Entry(type=kind, sha256=digest)
             made.fetched += 1
             made.bytes += len(body)
             say(f"fetched  {url[:150]}")
-            if depth < limits.depth:
-                waiting += [(one, depth + 1) for one in _asked_by_file(body, kind, final)]
         date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        _write(out, Index(date=date, entries=entries, missing=made.missing), folder)
+        _write(out, Index(date=date, entries=entries, missing=made.missing), Path(folder))
     return made
 
 
-SITE = "https://recorded.test"  # stands for the recorded server, as no page may ask for a port
-# The element that names the base of addresses goes behind the first of these that a page has.
-_BEFORE_BASE = (rb"<head\b[^>]*>", rb"<html\b[^>]*>", rb"<!doctype[^>]*>")
-
-
-def record_site(url: str, out: Path, *, limits: Limits | None = None) -> tuple[bytes, Recording]:
-    """Fetch a page of a server of the user's, and write an archive of what it loads from there.
-
-    Opens connections to that one origin and to no other. Returns the page, whose addresses are
-    those of the archive. What scripts ask for later is not recorded.
-    """
-    import httpx
-
-    limits = limits or Limits()
-    parts = urlsplit(url)
-    origin = f"{parts.scheme}://{parts.netloc}"
-    made = Recording()
-    entries: dict[str, Entry] = {}
-
-    def renamed(body: bytes) -> bytes:
-        return body.replace(origin.encode(), SITE.encode())
-
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="uiproof-web-")))
-        client = stack.enter_context(httpx.Client(timeout=limits.seconds, trust_env=False))
-
-        def fetched(address: str) -> tuple[bytes, str, str]:
-            return _fetch(client, address, limits, allow_private=True, within=origin)
-
-        try:
-            page, _, final = fetched(url)
-        except _FetchError as error:
-            raise InputError(
-                f"{url} cannot be fetched: {error}.", remedy="Check that the server is running."
-            ) from error
-        waiting = [(one, 1) for one in asked_by_page(page, final)]
-        seen: set[str] = set()
-        while waiting:
-            address, depth = waiting.pop(0)
-            if address in seen or not address.startswith(f"{origin}/"):
-                continue
-            seen.add(address)
-            if made.fetched >= limits.files or made.bytes >= limits.bytes:
-                made.missing[address] = "the limit of this recording is reached"
-                continue
-            try:
-                body, kind, last = fetched(address)
-            except _FetchError as error:
-                made.missing[address] = str(error)
-                continue
-            if re.search(r"text|script|json|svg", kind):
-                body = renamed(body)
-            digest = hashlib.sha256(body).hexdigest()
-            (folder / digest).write_bytes(body)
-            entries[SITE + address.removeprefix(origin)] = Entry(type=kind, sha256=digest)
-            made.fetched += 1
-            made.bytes += len(body)
-            if depth < _DEEPEST_MODULE:
-                found = _asked_by_file(body, kind, SITE + last.removeprefix(origin))
-                waiting += [(origin + one.removeprefix(SITE), depth + 1) for one in found]
-        date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        _write(out, Index(date=date, entries=entries, missing=made.missing), folder)
-    base = f'<base href="{escape(SITE + final.removeprefix(origin), quote=True)}">'.encode()
-    places = (re.search(one, page, re.IGNORECASE) for one in _BEFORE_BASE)
-    at = next((place.end() for place in places if place), 0)
-    return renamed(page[:at]) + base + renamed(page[at:]), made
-
-
-_DEEPEST_MODULE = 30  # modules of development servers import each other in long chains
+def _moved(body: bytes, origin: str) -> bytes:
+    return body.replace(origin.encode(), SITE.encode())
 
 
 def _read_page(page: Path) -> bytes:
@@ -397,19 +384,16 @@ def _asked_by_file(body: bytes, kind: str, url: str) -> list[str]:
     if "css" in kind:
         return _absolute(asked_by_css(body.decode(errors="replace")), url)
     if "javascript" in kind or "ecmascript" in kind:
-        text = body.decode(errors="replace")
-        return _absolute(
-            (one for one in _JS_IMPORT.findall(text) if re.match(r"https?://|\.{0,2}/", one)), url
-        )
+        return _absolute(_imports(body.decode(errors="replace")), url)
     return []
 
 
 def _fetch(
     client: httpx.Client, url: str, limits: Limits, *, allow_private: bool, within: str = ""
 ) -> tuple[bytes, str, str]:
-    """Return content, type and the last address; every hop is checked.
+    """Return content, type and final URL; every redirect is checked.
 
-    `within` is the only origin that may be asked.
+    `within` restricts requests to one origin.
     """
     import httpx
 
@@ -428,7 +412,7 @@ def _fetch(
             with client.stream("GET", here) as answer:
                 stream = answer.extensions.get("network_stream")
                 peer = stream.get_extra_info("server_addr") if stream else None
-                # A name may have changed its meaning between the check and the connection.
+                # DNS may have changed between the check and the connection.
                 if not allow_private and peer and not _via_proxy() and not _is_public(peer[0]):
                     raise _FetchError("it leads to a private address")
                 if answer.is_redirect:

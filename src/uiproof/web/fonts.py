@@ -1,22 +1,22 @@
-"""Google Fonts: style sheets written for what a page asks for, and the font files behind them.
+"""Google Fonts: generated style sheets for requested families, and their font files.
 
-Files are those of `@fontsource` packages, one per subset and style, and per weight where a family
-is not variable. Chinese, Japanese and Korean families are those of the operating system's packages.
+Files come from `@fontsource` packages: one per subset and style, and per weight of a family that
+is not variable. Chinese, Japanese and Korean families are the operating system's fonts.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from uiproof.web.addresses import query_pairs
 from uiproof.web.packages import Files
 
 FONT_VERSION = "5.3.0"  # of all @fontsource packages
 FILES_HOST = "https://fonts.gstatic.com"
-MAX_FACES = 400  # in one style sheet; a page may ask for any number of weights
-# Characters of the two subsets, as Google's own style sheets divide them.
+MAX_FACES = 400  # per style sheet; a page may request any number of weights
+# Unicode ranges of the two subsets, as in Google's style sheets.
 SUBSETS = {
     "latin-ext": "U+0100-02BA,U+02BD-02C5,U+02C7-02CC,U+02CE-02D7,U+02DD-02FF,U+0304,U+0308,U+0329,"
     "U+1D00-1DBF,U+1E00-1E9F,U+1EF2-1EFF,U+2020,U+20A0-20AB,U+20AD-20C0,U+2113,U+2C60-2C7F,"
@@ -45,14 +45,14 @@ Permanent Marker|Play|Poppins|Prata|Press Start 2P|Questrial|Rajdhani|Righteous|
 Sacramento|Satisfy|Shadows Into Light|Share Tech Mono|Silkscreen|Space Mono|Special Elite
 Staatliches|Syncopate|Tangerine|Titillium Web|Ubuntu|Ubuntu Mono|VT323|Varela Round|Yeseva One
 """
-# Families that were renamed, and are the same design.
+# Renamed families of the same design.
 _ALIASES = {
     "sourcesanspro": "sourcesans3",
     "sourceserifpro": "sourceserif4",
     "fredokaone": "fredoka",
     "muli": "mulish",
 }
-# Icon fonts: package, file, and the class that the style sheet brings with it.
+# Icon fonts with their package and file.
 _ICONS = {
     "Material Icons": ("material-icons", "iconfont/material-icons.woff2"),
     "Material Icons Outlined": ("material-icons", "iconfont/material-icons-outlined.woff2"),
@@ -72,30 +72,30 @@ ICON_PACKAGES = {
     for package, file in _ICONS.values()
     if package.startswith("@fontsource")
 }
-# Families of the packages fonts-noto-cjk and fonts-noto-color-emoji, as their files call them.
+# Families of the packages fonts-noto-cjk and fonts-noto-color-emoji, by their local names.
 _LOCAL = {
     **{f"Noto Sans {one}": f"Noto Sans CJK {one}" for one in ("SC", "TC", "HK", "JP", "KR")},
     **{f"Noto Serif {one}": f"Noto Serif CJK {one}" for one in ("SC", "TC", "HK", "JP", "KR")},
     "Noto Color Emoji": "Noto Color Emoji",
 }
-_BOLD = 600  # from here on the bold file of a local family stands in
+_BOLD = 600  # from this weight on, the bold file of a local family is used
 
 
 def key_of(name: str) -> str:
-    """Return a family's name as addresses of font files write it."""
+    """Return a family's name as in URLs of font files."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family and the package that has its files."""
+    """A family and its npm package."""
 
     name: str
     is_variable: bool
 
     @property
     def slug(self) -> str:
-        """Return the name as @fontsource writes it."""
+        """Return the name as in @fontsource packages."""
         return self.name.lower().replace(" ", "-")
 
     @property
@@ -104,12 +104,12 @@ class Family:
         return f"@fontsource{'-variable' if self.is_variable else ''}/{self.slug}"
 
     def patterns(self) -> list[str]:
-        """Return patterns of the files that belong to the set."""
+        """Return patterns of the files that are part of the default set."""
         styles = ("wght-*",) if self.is_variable else ("?00-normal", "[4-7]00-italic")
         return [f"files/{self.slug}-{subset}-{one}.woff2" for subset in SUBSETS for one in styles]
 
     def styles(self, files: Files) -> dict[tuple[str, str], set[str]]:
-        """Return the subsets of each weight (`wght` or `400`) and style that a package has."""
+        """Return the subsets of each weight (`wght` or `400`) and style in a package."""
         found: dict[tuple[str, str], set[str]] = {}
         for path in files:
             name = path.removeprefix(f"files/{self.slug}-")
@@ -131,27 +131,19 @@ ICONS = {key_of(name): (name, *where) for name, where in _ICONS.items()}
 LOCALS = {key_of(name): (name, local) for name, local in _LOCAL.items()}
 
 
-# --- what a page asks for -----------------------------------------------------------------------
+# --- requests -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A family with the styles that are asked for: italic, and one weight or a range of them."""
+    """A requested family and its styles: italic, and a weight or a range of weights."""
 
     name: str
     styles: tuple[tuple[bool, int, int], ...] = ((False, 400, 400),)
 
 
-@dataclass(slots=True)
-class Sheet:
-    """A style sheet, and the families that it lacks."""
-
-    css: str = ""
-    missing: list[str] = field(default_factory=list)
-
-
 def parse_query(path: str, query: str) -> list[Wish] | None:
-    """Return what `/css`, `/css2` and `/icon` are asked for; None where it is none of them."""
+    """Return the families requested from `/css`, `/css2` or `/icon`; None for other paths."""
     parse = {"/css": _wishes_1, "/icon": _wishes_1, "/css2": _wishes_2}.get(path.rstrip("/"))
     if parse is None:
         return None
@@ -160,7 +152,7 @@ def parse_query(path: str, query: str) -> list[Wish] | None:
 
 
 def _wishes_1(value: str) -> Iterator[Wish]:
-    """Read `Roboto:400,700italic|Open Sans:b,i`."""
+    """Parse `Roboto:400,700italic|Open Sans:b,i`."""
     for part in value.split("|"):
         name, _, variants = part.partition(":")
         styles = [style for one in variants.split(":")[0].split(",") if (style := _variant(one))]
@@ -179,7 +171,7 @@ def _variant(text: str) -> tuple[bool, int, int] | None:
 
 
 def _wishes_2(value: str) -> Iterator[Wish]:
-    """Read `Inter:ital,wght@0,400;1,100..900`; axes other than these two do not matter."""
+    """Parse `Inter:ital,wght@0,400;1,100..900`; other axes are ignored."""
     name, _, rest = value.partition(":")
     axes_text, _, tuples = rest.partition("@")
     axes = axes_text.split(",")
@@ -196,35 +188,36 @@ def _wishes_2(value: str) -> Iterator[Wish]:
         yield Wish(name.strip(), tuple(dict.fromkeys(styles)) or Wish("").styles)
 
 
-# --- what it gets -------------------------------------------------------------------------------
+# --- responses ----------------------------------------------------------------------------------
 
 
 def write_sheet(
-    wishes: Iterable[Wish], files_of: Mapping[str, Files], display: str, host: str = FILES_HOST
-) -> Sheet:
-    """Write the style sheet for some families; `files_of` has the files of each npm package."""
-    sheet = Sheet()
+    wishes: Iterable[Wish], files_of: Mapping[str, Files], display: str
+) -> tuple[str, list[str]]:
+    """Return the style sheet for families, and the names of those that are missing.
+
+    `files_of` has the files of each npm package.
+    """
     blocks: list[str] = []
+    missing: list[str] = []
     show = display if display in {"auto", "block", "swap", "fallback", "optional"} else ""
     for wish in wishes:
         key = _ALIASES.get(key_of(wish.name), key_of(wish.name))
         made: list[str] = []
         if (family := FAMILIES.get(key)) and (files := files_of.get(family.package)):
-            made = list(_faces(wish, family, files, show, host))
+            made = list(_faces(wish, family, files, show))
         elif key in ICONS and ICONS[key][2] in files_of.get(ICONS[key][1], {}):
-            made = _icon_rules(*ICONS[key][:1], host=host)
+            made = _icon_rules(ICONS[key][0])
         elif key in LOCALS:
             made = [_local_face(*LOCALS[key], style, show) for style in wish.styles]
-        if made:
-            blocks += made
-        else:
-            sheet.missing.append(wish.name[:80])
-    sheet.css = "\n".join(blocks[:MAX_FACES])
-    return sheet
+        blocks += made
+        if not made:
+            missing.append(wish.name[:80])
+    return "\n".join(blocks[:MAX_FACES]), missing
 
 
-def _faces(wish: Wish, family: Family, files: Files, display: str, host: str) -> Iterator[str]:
-    # An alias keeps the name that the page uses.
+def _faces(wish: Wish, family: Family, files: Files, display: str) -> Iterator[str]:
+    # The page refers to an alias by its old name.
     shown = wish.name if key_of(wish.name) != key_of(family.name) else family.name
     available = family.styles(files)
     for italic, low, high in wish.styles:
@@ -236,7 +229,7 @@ def _faces(wish: Wish, family: Family, files: Files, display: str, host: str) ->
                         shown,
                         "italic" if italic else "normal",
                         weight,
-                        f"url({host}/s/{key_of(family.name)}/{name}) format('woff2')",
+                        f"url({FILES_HOST}/s/{key_of(family.name)}/{name}) format('woff2')",
                         display,
                         SUBSETS[subset],
                     )
@@ -245,10 +238,10 @@ def _faces(wish: Wish, family: Family, files: Files, display: str, host: str) ->
 def _choose(
     available: Mapping[tuple[str, str], set[str]], italic: bool, low: int, high: int
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the declared weight, and weight and style of the file, for one wish."""
+    """Yield the declared weight, and the weight and style of the file."""
     style = "italic" if italic else "normal"
     if italic and not any(one == "italic" for _, one in available):
-        return  # the browser slants the upright one, as it does with Google's own
+        return  # the browser slants the upright file, as with Google's style sheets
     if ("wght", style) in available:
         yield (f"{low} {high}" if low != high else str(low)), "wght", style
         return
@@ -287,9 +280,9 @@ def _local_face(name: str, local: str, style: tuple[bool, int, int], display: st
     return _face(name, "normal", weight, source, display)
 
 
-def _icon_rules(name: str, *, host: str) -> list[str]:
+def _icon_rules(name: str) -> list[str]:
     weight = "100 700" if "Symbols" in name else "400"
-    source = f"url({host}/s/{key_of(name)}/icons.woff2) format('woff2')"
+    source = f"url({FILES_HOST}/s/{key_of(name)}/icons.woff2) format('woff2')"
     rule = (
         f".{name.lower().replace(' ', '-')} {{ font-family: '{name}'; font-weight: normal; "
         "font-style: normal; font-size: 24px; line-height: 1; letter-spacing: normal; "
@@ -303,8 +296,8 @@ def _icon_rules(name: str, *, host: str) -> list[str]:
 def find_file(path: str, files_of: Mapping[str, Files]) -> tuple[str, str, str] | None:
     """Return package, file and a note for a path on the host of font files.
 
-    Google's own file names are digests that say nothing; the upright latin file of the family
-    stands in for them.
+    Google's file names are digests, which do not tell the style, so the upright latin file of the
+    family is served for them.
     """
     parts = path.strip("/").split("/")
     if len(parts) < 3 or parts[0] != "s":
@@ -321,7 +314,7 @@ def find_file(path: str, files_of: Mapping[str, Files]) -> tuple[str, str, str] 
     if exact in files:
         return family.package, exact, ""
     for weight in ("wght", "400"):
-        stand_in = f"files/{family.slug}-latin-{weight}-normal.woff2"
-        if stand_in in files and parts[-1].endswith(("woff2", "woff", "ttf")):
-            return family.package, stand_in, f"{family.name}, latin, {weight} instead of this file"
+        fallback = f"files/{family.slug}-latin-{weight}-normal.woff2"
+        if fallback in files and parts[-1].endswith(("woff2", "woff", "ttf")):
+            return family.package, fallback, f"{family.name}, latin, {weight} instead of this file"
     return None

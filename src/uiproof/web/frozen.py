@@ -1,7 +1,7 @@
-"""The frozen web: every foreign address that has an answer, and the answer.
+"""The frozen web: responses to foreign URLs from local files, without a network.
 
-An address is looked up in the archive first, if there is one, then among fonts, packages and
-pictures. What is not found has no answer: there is nothing here that could open a connection.
+A URL is looked up in the archive, if there is one, then among fonts, packages and pictures. Nothing
+here can open a connection.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,8 +27,10 @@ from uiproof.web.packages import Files, Lock, Store
 
 Source = Literal["frozen", "placeholder", "archive"]
 
-_CACHE_BYTES = 64 << 20  # of answers that are kept in memory
-_SCHEME = "uiproof-web-1"  # changes when pictures or style sheets are written differently
+_CACHE_BYTES = 64 << 20  # of responses in memory
+_SCHEME = "uiproof-web-1"  # to be changed with the content of generated files
+_FONT_SHEETS = {"fonts.googleapis.com", "fonts.bunny.net", "fonts.loli.net", "fonts.font.im"}
+_FONT_FILES = {"fonts.gstatic.com"}
 _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
@@ -44,32 +46,31 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The content of a foreign address."""
+    """The response to a foreign URL."""
 
     body: bytes
     content_type: str
     source: Source
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)  # besides content type and CORS
-    note: str = ""  # such as "6.7.2 instead of 6.0.0" where another version stands in
+    note: str = ""  # for example "6.7.2 instead of 6.0.0" if another version is served
 
 
 class FrozenWeb:
-    """Answers addresses from files on this machine; it never opens a network.
+    """Answer foreign URLs from local files, without a network.
 
-    May be used by several threads. Answers are kept in memory up to a limit, files are read and
-    checked once.
+    Thread-safe. Responses are cached in memory up to a limit.
     """
 
     def __init__(
         self, folder: Path, *, lock: Lock | None = None, archive: Archive | None = None
     ) -> None:
-        """Use the set in a folder, which may be empty or missing."""
-        self._lock = lock or packaged_lock()
+        """Use the files in a folder, which may be empty or missing."""
+        self._lock = lock or Lock.packaged()
         self._store = Store(folder)
         self._archive = archive
         self._answers: OrderedDict[str, Answer | None] = OrderedDict()
-        self._kept = 0
+        self._cached_bytes = 0
         self._guard = threading.Lock()
         present = self._store.present
         self._packages: dict[str, dict[str, Files]] = {}
@@ -82,16 +83,16 @@ class FrozenWeb:
 
     @classmethod
     def installed(cls, archive: Path | None = None) -> FrozenWeb:
-        """Return the set that is on this machine, maybe none, with an archive before it.
+        """Return the set on this machine, which may be empty, with an archive in front of it.
 
-        Raises `InputError` where the archive cannot be read.
+        Raises `InputError` if the archive cannot be read.
         """
         opened = Archive.open(archive) if archive is not None else None
         return cls(Settings.from_environment().web_dir, archive=opened)
 
     @cached_property
     def digest(self) -> str:
-        """Return the SHA-256 of everything that may answer: lock, files, modules, archive."""
+        """Return the SHA-256 of everything that is served: files, modules and archive."""
         here = [
             f"{name}@{version}/{path}={digest}"
             for name, versions in sorted(self._packages.items())
@@ -104,38 +105,32 @@ class FrozenWeb:
 
     @property
     def packages(self) -> Mapping[str, Mapping[str, Files]]:
-        """Return the packages that are here, with versions and files."""
+        """Return the installed packages with their versions and files."""
         return self._packages
 
     @property
     def modules(self) -> int:
-        """Return how many ES modules were built."""
+        """Return the number of ES modules."""
         return len(self._modules)
 
     def answer(self, url: str) -> Answer | None:
-        """Return the content of an address; None where it is not available.
+        """Return the response to a URL, or None if it is not available.
 
-        Never raises, for any string. Equal addresses have equal answers.
+        Accepts any string. Equal URLs have equal responses.
         """
         with self._guard:
             if url in self._answers:
                 self._answers.move_to_end(url)
                 return self._answers[url]
         answer = self._find(url)
-        size = 1000 + (len(answer.body) if answer else 0)
-        if size < _CACHE_BYTES // 4 and len(url) <= addresses.MAX_ADDRESS:
-            self._keep(url, answer)
+        if _size(answer) < _CACHE_BYTES // 4 and len(url) <= addresses.MAX_ADDRESS:
+            with self._guard:
+                if url not in self._answers:
+                    self._answers[url] = answer
+                    self._cached_bytes += _size(answer)
+                while self._cached_bytes > _CACHE_BYTES:
+                    self._cached_bytes -= _size(self._answers.popitem(last=False)[1])
         return answer
-
-    def _keep(self, url: str, answer: Answer | None) -> None:
-        with self._guard:
-            if url in self._answers:
-                return
-            self._answers[url] = answer
-            self._kept += 1000 + (len(answer.body) if answer else 0)
-            while self._kept > _CACHE_BYTES:
-                _, old = self._answers.popitem(last=False)
-                self._kept -= 1000 + (len(old.body) if old else 0)
 
     def _find(self, url: str) -> Answer | None:
         if self._archive and (found := self._archive.read(url)):
@@ -156,22 +151,19 @@ class FrozenWeb:
     # --- packages -----------------------------------------------------------------------------
 
     def _package_files(self, address: Address) -> Answer | None:
-        found = []
+        found: list[Answer] = []
         for target in addresses.targets(address):
-            one = (
-                self._module(target, address)
-                if isinstance(target, ModuleTarget)
-                else self._file(target)
-            )
+            if isinstance(target, ModuleTarget):
+                one = self._module(target, address)
+            else:
+                one = self._file(target)
             if one is None:
                 return None
             found.append(one)
-        if len(found) < 2:
-            return found[0] if found else None
+        if not found:
+            return None
         body = b"\n".join(one.body for one in found)
-        return replace(
-            found[0], body=body, note=", ".join(filter(None, (one.note for one in found)))
-        )
+        return replace(found[0], body=body, note=", ".join(one.note for one in found if one.note))
 
     def _file(self, target: Target) -> Answer | None:
         versions = self._packages.get(target.package, {})
@@ -183,12 +175,12 @@ class FrozenWeb:
         return None
 
     def _paths(self, target: Target, files: Files) -> Iterator[str]:
-        """Yield the files of a package that a target may mean, best first."""
+        """Yield the files of a package that match a target, best first."""
         if not target.path:
             yield from self._entries(target, files)
             return
         path = target.path.strip("/")
-        small = {one.lower(): one for one in files}  # some names were written larger once
+        small = {one.lower(): one for one in files}  # capitalization has changed between versions
         for one in (path, *_twins(path)):
             for folder in ("", *target.folders):
                 place = f"{folder}/{one}".lstrip("/")
@@ -198,7 +190,7 @@ class FrozenWeb:
                     yield small[place.lower()]
 
     def _entries(self, target: Target, files: Files) -> Iterator[str]:
-        """Yield what a CDN serves where no file is named."""
+        """Yield the files that a CDN serves for a package without a path."""
         manifest = self._manifest(files)
         for key in target.entries:
             path = manifest.get(key)
@@ -226,11 +218,9 @@ class FrozenWeb:
         if not wishes:
             return None
         options = dict(addresses.query_pairs(address.query))
-        sheet = fonts.write_sheet(wishes, self._fonts, options.get("display", ""))
-        if not sheet.css:
-            return None
-        note = f"without {', '.join(sheet.missing)}" if sheet.missing else ""
-        return Answer(sheet.css.encode(), _TYPES[".css"], "frozen", note=note)
+        css, missing = fonts.write_sheet(wishes, self._fonts, options.get("display", ""))
+        note = f"without {', '.join(missing)}" if missing else ""
+        return Answer(css.encode(), _TYPES[".css"], "frozen", note=note) if css else None
 
     def _font_file(self, address: Address) -> Answer | None:
         found = fonts.find_file(address.path, self._fonts)
@@ -241,24 +231,18 @@ class FrozenWeb:
         return Answer(body, content_type(path), "frozen", note=note) if body is not None else None
 
 
-_FONT_SHEETS = {"fonts.googleapis.com", "fonts.bunny.net", "fonts.loli.net", "fonts.font.im"}
-_FONT_FILES = {"fonts.gstatic.com"}
-
-
-@lru_cache(maxsize=1)
-def packaged_lock() -> Lock:
-    """Return the lock that is part of uiproof, read once."""
-    return Lock.packaged()
+def _size(answer: Answer | None) -> int:
+    return 1000 + (len(answer.body) if answer else 0)
 
 
 def content_type(path: str) -> str:
-    """Return the content type of a file by its name."""
+    """Return the content type of a file name."""
     suffix = Path(path).suffix.lower()
     return _TYPES.get(suffix) or mimetypes.guess_type(path)[0] or "application/octet-stream"
 
 
 def _twins(path: str) -> list[str]:
-    """Return the names of the same file, minified or not, for development or not."""
+    """Return the names of minified or other builds of the same file."""
     if path.endswith(".development.js"):
         return [f"{path.removesuffix('.development.js')}.production.min.js"]
     if path.endswith((".production.js", ".production.min.js")):

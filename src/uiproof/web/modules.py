@@ -1,7 +1,7 @@
-"""ES modules as CDNs build them on the fly (`esm.sh`, `+esm`), built once with esbuild.
+"""ES modules that CDNs build on the fly (`esm.sh`, `+esm`), built once with esbuild.
 
-Each package becomes one module per entry. Packages that others share, such as React, stay imports,
-and are written as addresses of the CDN that was asked, so that a page has one instance of them.
+Each package becomes one module per entry. Shared packages, such as React, remain imports from the
+requested CDN, so that a page has one instance of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,10 +19,10 @@ from urllib.parse import quote
 from uiproof.errors import DownloadError
 from uiproof.files import access, write_atomic
 from uiproof.web.addresses import Address, ModuleTarget, choose_versions
-from uiproof.web.packages import Files, Store
+from uiproof.web.packages import CommandError, Files, Store, run_command
 
 _FOLDER = Path(__file__).parent
-BUILD_LOCK = _FOLDER / "modules-lock.json"  # npm's lock file of everything that is bundled
+BUILD_LOCK = _FOLDER / "modules-lock.json"  # npm's lock file of all bundled packages
 BUILD_SCRIPT = _FOLDER / "build_modules.mjs"
 _SECONDS = 600
 _NO_DEFAULT = "\nexport default null;\n"  # jsDelivr gives every module a default export
@@ -32,13 +31,13 @@ _IMPORT = re.compile(r"""(["'])uiproof:((?:@[\w.-]+/)?[\w.-]+)(/[^"'\s]*)?\1""")
 
 
 def _index_file(store: Store) -> Path:
-    """Return the list of built modules; other builds that share the folder have their own."""
+    """Return the index of built modules, which is specific to lock file and build script."""
     build = hashlib.sha256(BUILD_LOCK.read_bytes() + BUILD_SCRIPT.read_bytes()).hexdigest()
     return store.folder / f"modules-{build[:16]}.json"
 
 
 class Modules:
-    """The modules that were built on this machine."""
+    """The modules built on this machine."""
 
     def __init__(self, store: Store, index: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
         # name@version, entry, and its `sha256` and whether it has a `default` export
@@ -50,7 +49,7 @@ class Modules:
 
     @classmethod
     def installed(cls, store: Store) -> Modules:
-        """Return the modules that were built by the build script of this version of uiproof."""
+        """Return the modules built by this version of uiproof."""
         try:
             modules = json.loads(_index_file(store).read_bytes())
         except (OSError, ValueError):
@@ -72,10 +71,10 @@ class Modules:
         packages: Mapping[str, Mapping[str, Files]],
         manifest: Callable[[Files], dict[str, Any]],
     ) -> tuple[str, str] | None:
-        """Return the text of a module and a note where another version stands in.
+        """Return the source of a module, and a note if another version is served.
 
-        An address that is not the one that others import becomes a module that passes everything
-        on, since browsers take each address as a module of its own.
+        Browsers treat each URL as a separate module, so every URL except the canonical one
+        re-exports the canonical module.
         """
         entry = re.sub(r"\.(?:m?js)$", "", target.path)
         for version, note in choose_versions(
@@ -115,7 +114,7 @@ class Modules:
         return "\n".join(lines) + "\n"
 
     def _needed(self, name: str, deps: Mapping[str, str], manifest: Mapping[str, Any]) -> str:
-        """Return the version of another package that a module imports."""
+        """Return the version of an imported package."""
         wanted = deps.get(name)
         for key in ("peerDependencies", "dependencies"):
             ranges = manifest.get(key)
@@ -132,7 +131,7 @@ class Modules:
         versions: Mapping[str, str],
         deps: Mapping[str, str],
     ) -> str:
-        """Return the one address of a module, with the options that change its text."""
+        """Return the canonical path of a module, with the options that affect its source."""
         options = []
         if target.style == "esm.sh":
             if kept := [f"{name}@{one}" for name, one in versions.items() if name in deps]:
@@ -161,9 +160,9 @@ def _written(found: re.Match[str], target: ModuleTarget, versions: Mapping[str, 
 
 
 def build(store: Store, npm: str) -> int:
-    """Build all modules with esbuild and npm's lock file; return how many there are now.
+    """Build all modules with npm and esbuild unless they exist; return their number.
 
-    Raises `DownloadError` where npm or esbuild fail. Nothing is done where they are here already.
+    Raises `DownloadError` if npm or esbuild fails.
     """
     index = _index_file(store)
     built = Modules.installed(store)
@@ -185,8 +184,14 @@ def build(store: Store, npm: str) -> int:
         shutil.copy(BUILD_LOCK, folder / "package-lock.json")
         shutil.copy(BUILD_SCRIPT, folder / "build.mjs")
         options = ("--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund", "--silent")
-        _run([npm, "ci", *options], folder)
-        _run([node, "build.mjs", "out"], folder)
+        try:
+            run_command([npm, "ci", *options], folder, _SECONDS)
+            run_command([node, "build.mjs", "out"], folder, _SECONDS)
+        except CommandError as error:
+            raise DownloadError(
+                f"Modules could not be built: {error}",
+                remedy="URLs of esm.sh and +esm are not available; all others are.",
+            ) from error
         made: dict[str, dict[str, Any]] = {}
         for one in json.loads((folder / "out/index.json").read_text("utf-8")):
             digest = store.write((folder / "out" / one["file"]).read_bytes())
@@ -195,23 +200,3 @@ def build(store: Store, npm: str) -> int:
     with access(index, "written"):
         write_atomic(index, json.dumps(made, sort_keys=True))
     return sum(map(len, made.values()))
-
-
-def _run(command: list[str], folder: Path) -> None:
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise DownloadError(f"Modules could not be built: {error}") from error
-    if done.returncode:
-        lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-        raise DownloadError(
-            f"Modules could not be built: {' '.join(lines[-3:])[:400]}",
-            remedy="Addresses of esm.sh and +esm stay without an answer; all others have theirs.",
-        )

@@ -1,11 +1,11 @@
-"""The default set: the files of npm packages that pages load, pinned by a lock.
+"""The default set: files of npm packages that pages load, pinned by a lock file.
 
-    lock = Lock.packaged()                 # package, version, file list and hashes, and a date
+    lock = Lock.packaged()                 # packages, versions, files with hashes, and a date
     Store(folder).read(lock.packages["vue"]["3.5.26"]["dist/vue.global.js"])
-    get(lock, Store(folder))               # brings what is missing, with npm or from the CDN
+    get(lock, Store(folder))               # downloads missing files, with npm or from the CDN
 
-Files are stored under their hashes, so a set is never half old and half new, an interrupted `get`
-continues, and several may write at once.
+Files are stored by hash, so versions never mix, an interrupted `get` continues, and several
+processes may write at once.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
+from functools import cache, cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
@@ -36,26 +35,27 @@ if TYPE_CHECKING:
     import httpx
 
 LOCK_FILE = Path(__file__).parent / "lock.json"
-CDN = "https://cdn.jsdelivr.net/npm/"  # serves every file of every package under its own path
+CDN = "https://cdn.jsdelivr.net/npm/"  # serves every file of every npm package
 MAX_FILE_BYTES = 32 << 20
 _HASH = re.compile(r"[0-9a-f]{64}")
-_BATCH = 8  # packages for one `npm pack`: starting npm takes longer than most downloads
+_BATCH = 8  # packages per `npm pack`: starting npm takes longer than most downloads
 _NPM_SECONDS = 300
 _TRIES = 3
 
 T = TypeVar("T")
 Files = Mapping[str, str]  # path in a package to SHA-256
-Progress = Callable[[int, int], None]  # files that are here, files in all
+Progress = Callable[[int, int], None]  # present files, all files
 
 
 @dataclass(frozen=True)
 class Lock:
     """The packages of the set: name, version, path, SHA-256."""
 
-    date: str  # addresses without a version mean the newest one of this day
+    date: str  # URLs without a version mean the newest version on this day
     packages: Mapping[str, Mapping[str, Files]]
 
     @classmethod
+    @cache
     def packaged(cls) -> Lock:
         """Return the lock that is part of uiproof."""
         return cls.parse(LOCK_FILE.read_bytes())
@@ -90,7 +90,7 @@ class Store:
         self.folder = folder
 
     def read(self, digest: str) -> bytes | None:
-        """Return a file that is there and intact, else None."""
+        """Return a file, or None if it is missing or damaged."""
         try:
             stored = self._path(digest).read_bytes()
             data = zlib.decompressobj().decompress(stored, MAX_FILE_BYTES)
@@ -109,7 +109,7 @@ class Store:
 
     @cached_property
     def present(self) -> frozenset[str]:
-        """Return the hashes of all files that were there when this was first asked."""
+        """Return the hashes of all files at the time of the first call."""
         with suppress(OSError):
             folders = [one for one in (self.folder / "files").iterdir() if one.is_dir()]
             names = (file.name for folder in folders for file in folder.iterdir())
@@ -117,7 +117,7 @@ class Store:
         return frozenset()
 
     def size(self, digests: Iterable[str]) -> int:
-        """Return what files take on disk, those that are missing left out."""
+        """Return the disk usage of the given files that exist."""
         total = 0
         for digest in digests:
             with suppress(OSError):
@@ -139,26 +139,26 @@ def get(
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda _line: None,
 ) -> None:
-    """Bring the files of the lock that are missing or damaged; every one is checked.
+    """Download the files of the lock that are missing or damaged, and check their hashes.
 
-    `npm` is the client to ask first; without one, or where it fails, files come from `cdn`.
-    Raises `DownloadError`; what has arrived by then is kept for the next try.
+    `npm` is the client to try first; without it, or if it fails, files come from `cdn`.
+    Raises `DownloadError`; files that were downloaded before it are kept.
     """
     intact = {digest for digest in lock.hashes if store.read(digest) is not None}
     work = _Work(store, intact, len(lock.hashes), progress)
     wanted = [one for one in lock.entries() if work.lacks(one[2])]
     if wanted and npm is not None:
-        with suppress(_NpmError):
+        with suppress(CommandError):
             _get_with_npm(npm, wanted, work)
             wanted = []
         if wanted := [one for one in wanted if work.lacks(one[2])]:
-            say("npm did not bring everything; the rest comes from the CDN")
+            say("npm did not get every file; the rest comes from the CDN")
     if wanted:
         _get_from_cdn(cdn, wanted, work)
 
 
 class _Work:
-    """The files that are here, counted by several threads."""
+    """The present files, shared by several threads."""
 
     def __init__(self, store: Store, here: set[str], total: int, progress: Progress | None) -> None:
         self._store, self._here, self._total, self._progress = store, here, total, progress
@@ -166,15 +166,15 @@ class _Work:
         self._tell()
 
     def lacks(self, files: Files) -> dict[str, str]:
-        """Return those of a package's files that are not here."""
+        """Return the missing files of a package."""
         return {path: digest for path, digest in files.items() if digest not in self._here}
 
     def keep(self, name: str, data: bytes, digest: str) -> None:
-        """Store a file that has the right content."""
+        """Store a file, or raise `DownloadError` if its hash is wrong."""
         if hashlib.sha256(data).hexdigest() != digest:
             raise DownloadError(
-                f"{name} does not have the hash that the lock names.",
-                remedy="It was thrown away; run `uiproof web get` again, or from another network.",
+                f"{name} does not have the hash of the lock file.",
+                remedy="It was discarded; run `uiproof web get` again, or from another network.",
             )
         self._store.write(data)
         with self._lock:
@@ -189,35 +189,41 @@ class _Work:
 # --- npm ----------------------------------------------------------------------------------------
 
 
-class _NpmError(Exception):
-    """npm did not bring a package."""
+class CommandError(Exception):
+    """npm or node failed."""
 
 
 def find_npm() -> str | None:
-    """Return npm where it is installed."""
+    """Return the path of npm, or None if it is not installed."""
     return shutil.which("npm")
 
 
 def pack(npm: str, names: Iterable[str], folder: Path) -> None:
-    """Download the tarballs of packages, given as `name@version`, into a folder."""
+    """Download the tarballs of packages (`name@version`) into a folder."""
     command = [npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", str(folder)]
+    run_command([*command, *names], folder, _NPM_SECONDS)
+
+
+def run_command(command: list[str], folder: Path, seconds: float) -> None:
+    """Run npm or node in a folder; raise `CommandError` with its last lines if it fails."""
     try:
         done = subprocess.run(
-            [*command, *names],
+            command,
             cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_NPM_SECONDS,
+            timeout=seconds,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise _NpmError(str(error)) from error
+        raise CommandError(str(error)) from error
     if done.returncode:
-        raise _NpmError(done.stderr.decode(errors="replace")[-500:])
+        lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+        raise CommandError(" ".join(lines[-3:])[:400])
 
 
 def unpack(tarball: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a package; npm puts all of them below one folder."""
+    """Yield the files of a package without the folder that npm puts them in."""
     with tarfile.open(tarball, "r:gz") as content:
         for member in content:
             path = member.name.partition("/")[2]
@@ -228,8 +234,7 @@ def unpack(tarball: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _get_with_npm(npm: str, wanted: list[tuple[str, str, Files]], work: _Work) -> None:
-    waiting = iter(wanted)
-    batches = list(iter(lambda: list(islice(waiting, _BATCH)), []))
+    batches = [wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)]
 
     def bring(batch: list[tuple[str, str, Files]]) -> None:
         with TemporaryDirectory(prefix="uiproof-web-") as place:
@@ -243,7 +248,7 @@ def _get_with_npm(npm: str, wanted: list[tuple[str, str, Files]], work: _Work) -
                         if path in lacking:
                             work.keep(f"{name}@{version}/{path}", data, lacking[path])
                 except (OSError, tarfile.TarError) as error:
-                    raise _NpmError(str(error)) from error
+                    raise CommandError(str(error)) from error
 
     _in_parallel(bring, batches, threads=3)
 
@@ -280,16 +285,16 @@ def _fetch(client: httpx.Client, address: str) -> bytes:
                 for chunk in answer.iter_bytes():
                     data += chunk
                     if len(data) > MAX_FILE_BYTES:
-                        break  # its hash will not be right
+                        break  # too large, so its hash is wrong
                 return bytes(data)
         except httpx.HTTPError as error:
             refused = isinstance(error, httpx.HTTPStatusError)
             if not tries_left or (refused and error.response.status_code < 500):  # type: ignore[attr-defined]
                 raise DownloadError(
                     f"{address} could not be fetched ({type(error).__name__}: {error}).",
-                    remedy="Check the network and run `uiproof web get` again: it continues where "
-                    "it stopped. Or copy the folder of a machine that has the set and set "
-                    "UIPROOF_WEB to it.",
+                    remedy="Check the network and run `uiproof web get` again; it continues where "
+                    "it stopped. Or copy the folder from a machine that has it, and set "
+                    "UIPROOF_WEB to the copy.",
                 ) from error
     raise AssertionError("unreachable")
 

@@ -1,10 +1,10 @@
-"""Pictures of placeholder services and photo hosts, drawn instead of fetched.
+"""Generated pictures for URLs of placeholder services and photo hosts.
 
-    draw(parse("https://picsum.photos/seed/sea/600/400"))    # a PNG of 600 x 400, always the same
+    draw(picture_of(parse("https://picsum.photos/seed/sea/600/400")))    # a PNG of 600 x 400
 
-Photos become a soft gradient whose colours come from the address, placeholders a flat colour with
-centred text, as their services draw them. Pixels do not depend on the machine: letters come from a
-sheet of glyphs that is part of uiproof.
+Photos become a gradient with colours derived from the URL; placeholders become a flat colour with
+centred text, as on their services. Text is drawn from a bundled glyph sheet, so pixels are the same
+on every machine.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ MAX_PIXELS = 8_000_000
 MAX_SIDE = 6000
 _FONTS = Path(__file__).parents[1] / "fonts"
 _MAX_TEXT, _MAX_LINES = 120, 5
-_PHOTO = (1200, 800)  # where an address of a photo names no size
+_PHOTO = (1200, 800)  # size of a photo whose URL names none
 
 Colour = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture that stands for the one at an address."""
+    """A generated picture."""
 
     width: int
     height: int
-    seed: str = ""  # of a photo: equal seeds have equal colours
-    text: str | None = None  # of a placeholder; photos have none
+    seed: str = ""  # of the colours of a photo
+    text: str | None = None  # of a placeholder; None for a photo
     background: Colour = (204, 204, 204)
     ink: Colour = (150, 150, 150)
     grey: bool = False
 
 
 def picture_of(address: Address) -> Picture | None:
-    """Return the picture that an address means; None where its host has no pictures."""
+    """Return the picture for a URL; None if its host serves no pictures."""
     route = _HOSTS.get(address.host)
     picture = route(address) if route else None
     if picture is None or picture.width < 1 or picture.height < 1:
@@ -57,7 +57,7 @@ def picture_of(address: Address) -> Picture | None:
 
 
 def draw(picture: Picture) -> tuple[bytes, str]:
-    """Return a picture as PNG, and a note where it is smaller than it was asked for."""
+    """Return a picture as PNG, and a note if it is smaller than requested."""
     width, height = picture.width, picture.height
     most = max(width, height) / MAX_SIDE, (width * height / MAX_PIXELS) ** 0.5
     if max(most) > 1:
@@ -72,7 +72,7 @@ def draw(picture: Picture) -> tuple[bytes, str]:
 
 
 def _gradient(picture: Picture, width: int, height: int) -> Image.Image:
-    """Draw a diagonal gradient between two colours that the seed chooses."""
+    """Draw a diagonal gradient between two colours derived from the seed."""
     import numpy as np
     from PIL import Image
 
@@ -81,7 +81,7 @@ def _gradient(picture: Picture, width: int, height: int) -> Image.Image:
     end = tuple(110 + byte % 120 for byte in digest[3:6])
     if picture.grey:
         start, end = (sum(start) // 3,) * 3, (sum(end) // 3,) * 3
-    share = 64 + digest[6] % 128  # how much of the change is across, of 256
+    share = 64 + digest[6] % 128  # of the change that is horizontal, of 256
     across = np.arange(width, dtype=np.int64) * (255 * share) // max(width - 1, 1)
     down = np.arange(height, dtype=np.int64) * (255 * (256 - share)) // max(height - 1, 1)
     if digest[7] % 2:
@@ -114,7 +114,7 @@ def _labelled(picture: Picture, width: int, height: int) -> Image.Image:
     size = min(height / (len(lines) + 1), height / 4, em * width * 0.8 / widest)
     scale = size / em
     if size < 5:
-        return image  # nobody could read it
+        return image  # text would be illegible
     top = round((height - size * len(lines)) / 2)
     for number, sheet in enumerate(sheets):
         small = sheet.resize(
@@ -135,7 +135,7 @@ def _sheet() -> tuple[Image.Image, dict[str, list[int]]]:
 
 
 def _line(text: str) -> Image.Image:
-    """Draw a line of text as a mask, in the size of the sheet of glyphs."""
+    """Draw a line of text as a mask, at the size of the glyph sheet."""
     from PIL import Image
 
     sheet, letters = _sheet()
@@ -148,7 +148,7 @@ def _line(text: str) -> Image.Image:
     return line
 
 
-# --- addresses ----------------------------------------------------------------------------------
+# --- URLs ---------------------------------------------------------------------------------------
 
 _SIZE = r"(\d{1,5})(?:\s*[xX×/]\s*(\d{1,5}))?"
 
@@ -189,7 +189,7 @@ def _picsum(address: Address) -> Picture | None:
 
 
 def _sized_photo(address: Address) -> Picture | None:
-    """Read `/WIDTH/HEIGHT/words` and `/WIDTHxHEIGHT`, as most services of photos have it."""
+    """Parse `/WIDTH/HEIGHT/words` and `/WIDTHxHEIGHT`, the forms of most photo services."""
     found = re.search(rf"/{_SIZE}(?=[/.?]|$)", address.path)
     if found is None:
         return None
@@ -199,7 +199,7 @@ def _sized_photo(address: Address) -> Picture | None:
 
 
 def _photo(address: Address) -> Picture | None:
-    """Read `?w=…&h=…`, as hosts of photos have it; what is not named keeps 3 to 2."""
+    """Parse `?w=…&h=…`, the form of photo hosts; a missing side follows from a ratio of 3:2."""
     if len(address.path) < 3:
         return None
     options = _query(address)
@@ -212,7 +212,7 @@ def _photo(address: Address) -> Picture | None:
     ratio = min(max(float(_number(options.get("dpr")) or 1), 1.0), 3.0)
     width = round((width or height * 3 / 2) * ratio)
     height = round(height * ratio) or round(width * 2 / 3)
-    # The same photo keeps its colours in every size.
+    # A photo has the same colours in every size.
     return Picture(width, height, f"{address.host}{address.path}")
 
 
@@ -223,10 +223,10 @@ def _source_unsplash(address: Address) -> Picture | None:
 
 
 def _placeholder(background: Colour, ink: Colour) -> Callable[[Address], Picture | None]:
-    """Read `/600x400/BACKGROUND/INK.png?text=…` with the default colours of a service."""
+    """Return a route for `/600x400/BACKGROUND/INK.png?text=…` with default colours."""
 
     def route(address: Address) -> Picture | None:
-        path, _, tail = address.path.partition("&")  # dummyimage.com has its text there
+        path, _, tail = address.path.partition("&")  # dummyimage.com puts its text there
         options = _query(address) | dict(query_pairs(tail))
         path = re.sub(r"\.(png|jpe?g|gif|webp|svg|avif)\b", "", path)
         steps = [
@@ -259,7 +259,7 @@ def _placeholder(background: Colour, ink: Colour) -> Callable[[Address], Picture
 
 
 def _initials(address: Address) -> Picture | None:
-    """Read the addresses of ui-avatars.com."""
+    """Parse a URL of ui-avatars.com."""
     options = _query(address)
     steps = [one for one in address.path.removeprefix("/api").split("/") if one]
     keys = ("name", "size", "background", "color", "length")
@@ -277,7 +277,7 @@ def _initials(address: Address) -> Picture | None:
 
 
 def _face(default: int) -> Callable[[Address], Picture | None]:
-    """Read the addresses of avatars: a size in the path or the query, and anything as seed."""
+    """Return a route for avatars: a size in path or query, and the rest as seed."""
 
     def route(address: Address) -> Picture | None:
         options = _query(address)
@@ -302,7 +302,7 @@ def _portrait(address: Address) -> Picture | None:
 
 
 def _measured(pattern: str, ratio: float = 1.0) -> Callable[[Address], Picture | None]:
-    """Read addresses whose path or query names a width, and maybe a height, as groups."""
+    """Return a route for URLs with width and optional height as groups of a pattern."""
 
     def route(address: Address) -> Picture | None:
         found = re.search(pattern, f"{address.path}?{address.query}")
@@ -367,7 +367,7 @@ _HOSTS: dict[str, Callable[[Address], Picture | None]] = {
     "source.boringavatars.com": _face(80),
     "avatars.githubusercontent.com": _face(460),
     **dict.fromkeys(("www.gravatar.com", "gravatar.com", "secure.gravatar.com"), _face(80)),
-    # Hosts of icons, flags, posters and codes whose addresses name the size.
+    # Hosts of icons, flags, posters and codes whose URLs name the size.
     "img.icons8.com": _measured(r"^/(?:[\w-]+/)?(\d{2,4})(?:x(\d{2,4}))?/"),
     "cdn-icons-png.flaticon.com": _measured(r"^/(\d{2,4})/"),
     "flagcdn.com": _measured(r"^/w?(\d{2,4})(?:x(\d{2,4}))?/", 2 / 3),

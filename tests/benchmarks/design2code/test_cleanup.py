@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from uiproof import repetition
 from uiproof.benchmarks.design2code.cleanup import (
     clean_generated,
     drop_repeated_elements,
@@ -86,9 +85,7 @@ def test_kinds_of_chunks_are_those_of_a_plain_comparison_of_all_with_all(listed)
     assert _readable_kinds(chunks, readable) == plain_readable_kinds(chunks, readable)
 
 
-@pytest.mark.parametrize("limit", [500, 0], ids=["deciding chunks", "all chunks"])
-def test_kinds_of_near_copies_are_those_of_a_plain_comparison(monkeypatch, limit):
-    monkeypatch.setattr(repetition, "_MAX_DECIDING", limit)
+def test_kinds_of_near_copies_are_those_of_a_plain_comparison():
     base = ["".join(chr(97 + (i * k) % 26) for i in range(100)) for k in (1, 3, 5, 7)]
     chunks = [c[:n] + "#" * (100 - n) for n in (100, 95, 90, 80, 60) for c in base * 2]
     for unread in range(1, 9):

@@ -157,3 +157,49 @@ def test_a_bundled_page_does_not_differ_from_its_screenshot(found_by_pixels):
 def test_a_screenshot_names_a_background(found_by_pixels):
     (one,) = found_by_pixels(PAGE, PAGE.replace("#1d4ed8", "#eb2525"))
     assert (one.kind, one.was, one.is_) == ("background", "#1d4ed8", "#eb2525")
+
+
+TABLE = (
+    STYLE
+    + "<table>"
+    + "".join(
+        f"<tr><td>{name}</td><td>{price}</td><td>{state}</td></tr>"
+        for name, price, state in (
+            ("Rye loaf", "3.20", "in the oven"),
+            ("Wheat roll", "0.60", "sold out"),
+            ("Spelt bun", "0.90", "on the shelf"),
+            ("Oat cake", "2.40", "tomorrow"),
+        )
+    )
+    + "</table>"
+)
+
+
+def test_a_row_that_stands_elsewhere_is_no_other_text(found):
+    rows = TABLE.split("<tr>")
+    rows[2], rows[3] = rows[3], rows[2]
+    assert {one.kind for one in found("<tr>".join(rows), TABLE)} == {"order"}
+
+
+def test_separators_between_joined_texts_do_not_count(found):
+    apart = PAGE + "<p><a>About the bakery</a> | <a>Contact and address</a></p>"
+    joined = PAGE + "<p>About the bakery · Contact and address</p>"
+    assert not {"missing", "extra"} & {one.kind for one in found(joined, apart)}
+
+
+def test_a_faint_surface_is_found_where_it_is_in_a_screenshot(found_by_pixels):
+    faint = PAGE.replace("#eef", "#f6f6f6")
+    moved = faint.replace('<div class="card"><h2>Wheat', '<div class="card"><h2 class="x">Wheat')
+    (one,) = found_by_pixels(faint, moved.replace("</style>", ".x { margin-top: 60px }</style>"))
+    assert one.kind == "spacing"
+    assert "Wheat" in one.says
+
+
+def test_a_text_that_crosses_its_siblings_is_moved_not_in_another_order(found_by_pixels):
+    moved = PAGE.replace("<h2>Rye", '<h2 style="position: relative; top: 64px">Rye')
+    assert "order" not in {one.kind for one in found_by_pixels(PAGE, moved)}
+
+
+def test_a_weight_is_told_by_a_screenshot(found_by_pixels):
+    bold = PAGE.replace("<p>Closed", '<p style="font-weight: 700">Closed')
+    assert {one.kind for one in found_by_pixels(PAGE, bold)} == {"font"}

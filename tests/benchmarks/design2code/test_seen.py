@@ -186,6 +186,9 @@ HIDING_TEXT = {
         "body { animation: x 30s both }"
     ),
     "soon gone": "<script>setTimeout(() => document.body.replaceChildren(), 2000)</script>",
+    "gone when the pointer moves": "<script>onpointermove = () => document.body.remove()</script>",
+    "gone with the first key": "<script>onkeydown = () => document.body.remove()</script>",
+    "gone when the wheel turns": "<script>onwheel = () => document.body.remove()</script>",
     "gone when it is scrolled": "<script>onscroll = () => document.body.replaceChildren()</script>"
     + css("body { padding-top: 710px !important }"),
     "covered when it is scrolled": FIXED.format("display: none").replace("<div", "<div id=veil")
@@ -253,6 +256,16 @@ def test_what_a_reader_never_gets_to_see_does_not_pay_by_its_surfaces(scores):
     gone, without = scores(page, page, leaves), scores(page, LONG)
     assert gone["strict"]["mean_without_clip"] <= without["strict"]["mean_without_clip"] + 0.005
     assert gone["human"] <= without["human"] + 0.02
+
+
+def test_fields_and_repeated_texts_go_with_the_element_around_them(scores):
+    page = LONG + CARD.replace("<button", '<input value="A name in a field"><button')
+    page = page.replace("Some words on a card", "One more line of words")  # also further up
+    leaves = "<script>onpointermove = () => { card.style.visibility = 'hidden' }</script>"
+    empty = LONG + '<div style="height: 500px"></div>'
+    gone, without = scores(page, page, leaves), scores(page, empty)
+    for name in BLOCKS:
+        assert gone["strict"][name] <= without["strict"][name] + 0.005, name
 
 
 @pytest.mark.parametrize(

@@ -270,15 +270,6 @@ def test_unreadable_answers_are_counted_and_are_misses():
     assert (found.unreadable, found.declared.hits, found.declared.rate) == (1, 1, 0.5)
 
 
-def test_answers_beside_the_picture_are_counted_for_each_contract():
-    found = diagnose(
-        [Replayed("(1500, 300)", 1920, 1080, target=Box(0, 0, 1, 1))], declared=THOUSAND
-    )
-    usual = [one for one in found.fits if one.contract.order == "xy" and not one.contract.sent_side]
-    outside = {fit.contract.space: fit.outside for fit in usual}
-    assert (outside[Space.THOUSAND], outside[Space.PIXELS], outside[Space.UNIT]) == (1, 0, 1)
-
-
 @pytest.mark.parametrize(
     ("raw", "size", "words"),
     [

@@ -85,7 +85,8 @@ def test_a_log_of_inspect_as_json_is_read_with_its_own_targets(tmp_path):
     file.write_text(json.dumps({"eval": {"task": "x", "model": "m"}, "samples": [sample]}))
     found = read_predictions(file)
     (one,) = found.methods["pred"]
-    assert (one.id, one.rescored, one.stored, one.width) == ("a/1", True, True, 1000)
+    assert (one.case.id, one.rescored, one.stored) == ("a/1", True, True)
+    assert one.case.truth.width == 1000
 
 
 def test_older_samples_of_lmms_eval_carry_their_annotations(tmp_path):
@@ -126,7 +127,7 @@ def test_a_file_of_no_known_format_names_its_fields_and_is_read_with_map(tmp_pat
         read_predictions(file)
     columns = {"said": "prediction", "gold.rect": "bbox", "what": "instruction"}
     (one,) = read_predictions(file, columns=columns).methods["prediction"]
-    assert (one.rescored, one.element.instruction) == (True, "Save")
+    assert (one.rescored, one.case.question.instruction) == (True, "Save")
     with pytest.raises(UsageError, match="no field 'target'"):
         read_predictions(file, columns={"gold": "target"})
     with pytest.raises(UsageError, match="no column 'answer'"):

@@ -50,7 +50,10 @@ def screen():
 
 def clicked(screen, instruction):
     choice = choose(screen, instruction)
-    return None if choice is None else choice.point
+    if choice is None:
+        return None
+    x, y = choice.point
+    return round(x * screen.width, 6), round(y * screen.height, 6)
 
 
 def inside(point, box):
@@ -60,8 +63,8 @@ def inside(point, box):
 
 def test_a_button_is_found_by_its_words(screen):
     choice = choose(screen, "Click on the 'Save' button")
-    assert inside(choice.point, BUTTONS["Save"])
-    assert inside((choice.box.left, choice.box.top), BUTTONS["Save"])
+    assert inside((choice.point[0] * WIDTH, choice.point[1] * HEIGHT), BUTTONS["Save"])
+    assert inside((choice.box.x * WIDTH, choice.box.y * HEIGHT), BUTTONS["Save"])
     assert choice.confidence > 0.9
 
 

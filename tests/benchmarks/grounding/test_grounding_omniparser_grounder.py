@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import io
 import json
-import threading
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from omniparser_server import OmniParserServer
 from PIL import Image
 
 from provider_servers import ProviderServer
@@ -48,56 +45,31 @@ PAGE = [
 ]
 
 
-class ParseServer:
-    """Speaks OmniParser's format; answers with `elements`, or fails if they are None."""
+class ListingServer(OmniParserServer):
+    """Answers with `elements`, or fails if they are None."""
 
     def __init__(self):
+        super().__init__()
         self.elements, self.sizes = PAGE, []
-        outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                picture = Image.open(io.BytesIO(base64.b64decode(body["base64_image"])))
-                outer.sizes.append(picture.size)
-                failed = outer.elements is None or self.path != "/parse/"
-                answer = {"parsed_content_list": outer.elements, "latency": 0.1}
-                said = b"Internal Server Error" if failed else json.dumps(answer).encode()
-                self.send_response(500 if failed else 200)
-                self.send_header("content-type", "text/plain" if failed else "application/json")
-                self.send_header("content-length", str(len(said)))
-                self.end_headers()
-                self.wfile.write(said)
-
-            def log_message(self, *_):
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-
-    @contextmanager
-    def running(self):
-        self._thread.start()
-        try:
-            yield f"http://127.0.0.1:{self._server.server_port}"
-        finally:
-            self._server.shutdown()
-            self._thread.join()
-            self._server.server_close()
+    def parse(self, content):
+        self.sizes.append(Image.open(io.BytesIO(content)).size)
+        if self.elements is None:
+            return 500, {"detail": "Internal Server Error"}
+        return 200, {"parsed_content_list": self.elements, "latency": 0.1}
 
 
 @pytest.fixture(scope="module")
 def connected(tmp_path_factory):
     """All tests share the servers and their models, because these take a second to start."""
-    parsing = ParseServer()
     with (
-        parsing.running() as address,
+        ListingServer() as parsing,
         ProviderServer() as choosing,
         pytest.MonkeyPatch.context() as patch,
         asyncio.Runner() as loop,
     ):
         patch.setenv("UIPROOF_CACHE", str(tmp_path_factory.mktemp("cache")))
-        parser = connect(f"omniparser:{address}")
+        parser = connect(f"omniparser:{parsing.url}")
         selector = connect(f"compatible:{choosing.base_url('openai')}#mini")
         yield parsing, choosing, parser, selector, loop
         loop.run(parser.close())

@@ -15,23 +15,22 @@ import pytest
 from grounding_records import WHOLE_LOOK, a_case, scored
 from PIL import Image
 
-from uiproof.benchmarks.grounding.assisted import (
+from uiproof.benchmarks.grounding.cases import OPENADAPT, Answer, AssistedFinding
+from uiproof.benchmarks.grounding.data import read_dataset
+from uiproof.benchmarks.grounding.grounders import Detection, Guess, _openadapt_size
+from uiproof.benchmarks.grounding.judge import AREA_RULE, SHORT_SIDE_RULE
+from uiproof.benchmarks.grounding.methods import (
     AssistedParsing,
     AssistedPointing,
+    make_method,
     match_score,
     openadapt_pixels,
     regions,
 )
-from uiproof.benchmarks.grounding.cases import OPENADAPT, Answer, AssistedFinding
-from uiproof.benchmarks.grounding.data import read_dataset
-from uiproof.benchmarks.grounding.grounders import Detection, Guess
-from uiproof.benchmarks.grounding.judge import AREA_RULE, SHORT_SIDE_RULE
-from uiproof.benchmarks.grounding.methods import make_method
 from uiproof.benchmarks.grounding.omniparser import _read_as_openadapt
 from uiproof.benchmarks.grounding.openadapt import generate
 from uiproof.benchmarks.grounding.results import compare, metrics_of
 from uiproof.benchmarks.grounding.tables import console_table
-from uiproof.benchmarks.grounding.uitars import _openadapt_size
 from uiproof.engine.context import Context
 from uiproof.errors import InputError, ModelError, UsageError
 from uiproof.geometry import Box, PixelBox

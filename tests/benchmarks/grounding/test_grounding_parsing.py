@@ -332,9 +332,9 @@ def test_every_pair_of_numbers_survives_every_common_form(pair, form):
     ["(", "click(", "1 ", "1,234, ", '"x": 1, ', '"bbox":[', "<point>", " ", "(1, 2", "{[(<", "e9"],
 )
 def test_five_megabytes_of_hostile_text_are_read_in_seconds(piece):
-    start = time.perf_counter()
+    start = time.thread_time()
     parse(piece * (5_000_000 // len(piece)))
-    assert time.perf_counter() - start < 10
+    assert time.thread_time() - start < 10
 
 
 def test_an_answer_is_found_at_either_end_of_a_text_without_end():

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from uiproof.benchmark import BrokenCase
 from uiproof.benchmarks.grounding import BENCHMARK
 from uiproof.benchmarks.grounding.coordinates import Space
 from uiproof.benchmarks.grounding.predictions import (
-    BoxForm,
     Prediction,
     Predictions,
-    Unreadable,
     read_predictions,
 )
 from uiproof.benchmarks.grounding.rescoring import Published, Rates, published_methods, rates
@@ -59,8 +58,11 @@ def with_details(folder: Path, *entries) -> Predictions:
 
 def only(predictions: Predictions) -> Prediction:
     ((one,),) = predictions.methods.values()
-    assert isinstance(one, Prediction)
     return one
+
+
+def sizes(one: Prediction) -> tuple[int, int]:
+    return one.case.truth.width, one.case.truth.height
 
 
 def run_of(method: Published, dataset: Path, folder: Path) -> RunDirectory:
@@ -121,12 +123,11 @@ def test_every_macro_average_of_venus_is_the_published_one(published):
     assert percent(counted.macro["cell"]) == 68.5
     assert len(counted.cells["cell"]) == 12
     assert counted.cells["ui_type"] == {"icon": (305, 604), "text": (835, 977)}
-    assert percent(file.published) == 72.11
 
 
 def test_files_about_the_same_items_have_the_same_ids_whatever_their_order(published):
     names = ("venus_72b_in_depth_1.json", "logs_sspro_omniv2.json")
-    ids = [[one.id for one in read_predictions(published / n).methods["pred"]] for n in names]
+    ids = [[one.case.id for one in read_predictions(published / n).methods["pred"]] for n in names]
     assert ids[0] != ids[1]
     assert len(set(ids[0])) == 1581
     assert set(ids[0]) == set(ids[1])
@@ -152,7 +153,7 @@ def test_pixel_points_without_any_image_size_are_compared_with_pixel_boxes(tmp_p
     file = with_details(tmp_path, detail(), detail(pred=[10, 10], correctness="wrong"))
     right, wrong = file.methods["pred"]
     assert (right.rescored, wrong.rescored) == (True, False)
-    assert file.reading.points["pred"].space is Space.PIXELS
+    assert file.points["pred"].space is Space.PIXELS
     assert not file.sizes_known
 
 
@@ -166,10 +167,10 @@ def test_pixel_points_without_any_image_size_are_compared_with_pixel_boxes(tmp_p
 def test_points_are_fractions_where_they_can_be_and_else_pixels(tmp_path, pred, space):
     box = [1000, 500, 1100, 540]
     file = with_details(tmp_path, detail(pred=pred, bbox=box, image_size=[2500, 1000]))
-    assert file.reading.points["pred"].space is space
+    assert file.points["pred"].space is space
     assert only(file).rescored
     assert only(file).answer.point == pytest.approx((0.42, 0.52))
-    assert (only(file).width, only(file).height) == (2500, 1000)
+    assert sizes(only(file)) == (2500, 1000)
 
 
 def test_many_verdicts_that_the_numbers_contradict_ask_for_another_reading(tmp_path):
@@ -182,7 +183,7 @@ def test_many_verdicts_that_the_numbers_contradict_ask_for_another_reading(tmp_p
 def test_corners_that_were_drawn_backwards_are_turned(tmp_path):
     usual = [detail() for _ in range(9)]
     file = with_details(tmp_path, *usual, detail(bbox=[1100, 540, 1000, 500]))
-    assert file.reading.boxes is BoxForm.CORNERS
+    assert file.boxes == "corners"
     assert all(one.rescored for one in file.methods["pred"])
 
 
@@ -229,7 +230,9 @@ def test_points_are_read_in_all_their_spellings(tmp_path, pred):
     one = only(with_details(tmp_path, detail(pred=pred)))
     click = one.answer.click
     assert click is not None
-    assert (click[0] * one.width, click[1] * one.height) == pytest.approx((1050, 520))
+    assert tuple(
+        part * side for part, side in zip(click, sizes(one), strict=True)
+    ) == pytest.approx((1050, 520))
     assert one.rescored
 
 
@@ -277,14 +280,10 @@ def test_results_of_ui_vision_lie_one_level_deeper(tmp_path):
         "bbox": [10, 8, 0, 0],
         "correctness": "correct",
     }
-    metrics = {"overall_simple": {"action_acc": 1.0}}
-    path = written(
-        tmp_path,
-        {"model_type": "x", "results": {"details": [entry] * 3, "metrics": metrics}},
-    )
+    path = written(tmp_path, {"model_type": "x", "results": {"details": [entry] * 3}})
     file = read_predictions(path, boxes="corners")
     counted = rates(file.methods["pred"])
-    assert (counted.correct, counted.total, file.published) == (3, 3, 1.0)
+    assert (counted.correct, counted.total) == (3, 3)
 
 
 def test_screenspot_without_groups_is_split_into_mobile_desktop_and_web(tmp_path):
@@ -308,7 +307,7 @@ def test_micro_and_macro_differ_when_cells_differ_in_size(tmp_path):
 
 def test_equal_items_get_ids_of_their_own_in_the_order_of_the_file(tmp_path):
     file = with_details(tmp_path, detail(), detail(pred=[1, 1]), detail(), detail(group="Dev"))
-    ids = [one.id for one in file.methods["pred"]]
+    ids = [one.case.id for one in file.methods["pred"]]
     names = ["one/open-the-file", "one/open-the-file#2", "one/open-the-file#3"]
     assert ids == [*names, "one/open-the-file#4"]
 
@@ -334,8 +333,8 @@ def test_a_broken_line_is_a_failed_case_and_the_others_count(tmp_path):
     file = read_predictions(path)
     assert file.format == "omniparser"
     first, torn, last = file.methods["pred"]
-    assert isinstance(torn, Unreadable)
-    assert "log.json, line 2: not JSON" in torn.error.message
+    assert isinstance(torn.case, BrokenCase)
+    assert "log.json, line 2: not JSON" in torn.case.error.message
     assert first.rescored
     assert last.rescored
     run = run_of(published_methods(file)[0], path, tmp_path / "run")
@@ -401,7 +400,7 @@ def test_two_models_of_a_capture_give_their_steps_a_router_and_an_oracle(tmp_pat
         "oracle": [True, True, True, False],
     }
     assert all(not rates(found).differing for found in file.methods.values())
-    assert file.reading.points["kv_s1"].space is Space.THOUSAND
+    assert file.points["kv_s1"].space is Space.THOUSAND
     assisted = {method.name: method.assisted for method in published_methods(file)}
     assert [name for name, marked in assisted.items() if marked] == ["published:results:oracle"]
 
@@ -442,7 +441,7 @@ def test_clicks_of_showdown_are_scored_and_missing_ones_are_wrong(tmp_path):
     assert file.format == "showdown"
     counted = rates(file.methods["pred"])
     assert (counted.total, counted.correct, counted.stored_correct) == (3, 1, 1)
-    assert [one.id for one in file.methods["pred"]] == ["1/a", "1/b", "1/c"]
+    assert [one.case.id for one in file.methods["pred"]] == ["1/a", "1/b", "1/c"]
 
 
 def test_clicks_without_targets_need_the_annotations(tmp_path):
@@ -460,8 +459,8 @@ def test_clicks_without_targets_need_the_annotations(tmp_path):
         read_predictions(clicks)
     found = read_predictions(clicks, annotations=tmp_path).methods["pred"]
     assert [one.rescored for one in found] == [False, True, False]
-    assert isinstance(found[2], Unreadable)
-    assert "there is no prediction" in found[2].error.message
+    assert isinstance(found[2].case, BrokenCase)
+    assert "there is no prediction" in found[2].case.error.message
     with pytest.raises(InputError, match="no predicted clicks"):
         read_predictions(tmp_path / "data.csv")
 
@@ -479,7 +478,7 @@ def test_clicks_without_targets_need_the_annotations(tmp_path):
         ("[]", "holds an empty list"),
         ('{"details": []}', "holds an empty list"),
         ("hello", "neither JSON nor CSV"),
-        ('{"results": {"overall": {"avg": 0.8}}}', "only totals"),
+        ('{"results": {"overall": {"avg": 0.8}}}', "no list of predictions"),
         ('{"a": 1}', "no list of predictions"),
         ("[1, 2]", "format is not known"),
         ('[{"a": 1}]', r"format is not known\. It has: a\. Wanted: a prediction"),
@@ -514,8 +513,8 @@ def test_an_item_that_cannot_be_used_is_a_failed_case(tmp_path, entry, message):
     path = written(tmp_path, [detail(), entry, *[detail()] * 8])
     file = read_predictions(path)
     broken = file.methods["pred"][1]
-    assert isinstance(broken, Unreadable)
-    assert f"results.json, {message}" in broken.error.message
+    assert isinstance(broken.case, BrokenCase)
+    assert f"results.json, {message}" in broken.case.error.message
     counted = rates(file.methods["pred"])
     assert (counted.total, counted.correct, counted.unreadable) == (10, 9, 1)
     run = run_of(published_methods(file)[0], path, tmp_path / "run")

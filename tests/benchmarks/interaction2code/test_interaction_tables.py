@@ -13,10 +13,10 @@ from uiproof.benchmarks.interaction2code.analyses.outcomes import (
     mean,
     results_of,
 )
-from uiproof.benchmarks.interaction2code.analyses.printing import compared
 from uiproof.benchmarks.interaction2code.analyses.tables import (
     all_tables,
     category_table,
+    compared,
     comparison_table,
     distribution_table,
     failure_table,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uiproof.errors import UsageError
 
 if TYPE_CHECKING:
-    from uiproof.benchmarks.design2code.differences import PageDiff
+    from uiproof.benchmarks.design2code.page_diff import PageDiff
     from uiproof.web import FrozenWeb
 
 _lock = threading.Lock()

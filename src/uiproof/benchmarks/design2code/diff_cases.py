@@ -24,7 +24,7 @@ from uiproof.files import path_suggestion
 
 if TYPE_CHECKING:
     from uiproof.benchmarks.design2code.api import Differ
-    from uiproof.benchmarks.design2code.differences import PageDiff
+    from uiproof.benchmarks.design2code.page_diff import PageDiff
     from uiproof.web import FrozenWeb
 
 NOT_REPEATABLE = "fetched from a server: another run may show another page"

@@ -18,7 +18,7 @@ from uiproof.views.base import asset, policy_hash, safe_json
 from uiproof.views.pictures import Limits, media_type, webp
 
 if TYPE_CHECKING:
-    from uiproof.benchmarks.design2code.differences import PageDiff
+    from uiproof.benchmarks.design2code.page_diff import PageDiff
 
 _ROOM = "uiproof.benchmarks.design2code"
 _STYLES = ("report.css", "viewer.css", "differences.css", f"{_ROOM}:diff.css")

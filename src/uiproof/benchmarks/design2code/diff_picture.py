@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
     from PIL.ImageFont import FreeTypeFont
 
-    from uiproof.benchmarks.design2code.differences import Difference, PageDiff
+    from uiproof.benchmarks.design2code.page_diff import Difference, PageDiff
 
 LARGEST_SIDE = 1568  # pixels; what chat models look at without scaling it down
 _MOST_MARKS = 12

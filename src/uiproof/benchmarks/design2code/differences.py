@@ -9,10 +9,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
 from typing import Any
 
@@ -22,26 +20,54 @@ import numpy as np
 from uiproof.benchmarks.design2code.blocks import Color, PixelRect
 from uiproof.benchmarks.design2code.displacement import Shift, shifts
 from uiproof.benchmarks.design2code.matching import TextSimilarity
+from uiproof.benchmarks.design2code.page_diff import Difference, with_costs
 from uiproof.benchmarks.design2code.pages import PageView
 from uiproof.benchmarks.design2code.pairing import pair
 from uiproof.benchmarks.design2code.picture import PictureView
+from uiproof.benchmarks.design2code.pixels import (
+    colours_apart,
+    has_same_shape,
+    letters_height,
+    line_lengths,
+    rounded_crop,
+    surrounding_colour,
+    widened,
+)
 from uiproof.benchmarks.design2code.scene import (
     Node,
     Scene,
+    area_of,
     around,
+    by_parent,
     colour_of,
+    drawn_box,
+    not_on_surfaces,
+    outermost,
     overlap,
+    runs_of,
     scene_of,
+    union_of,
+    unpaired,
 )
-from uiproof.benchmarks.design2code.screenshots import scenes_of, surrounding_colour
+from uiproof.benchmarks.design2code.screenshots import scenes_of
 from uiproof.benchmarks.design2code.strict import commonest_colour
-from uiproof.vision.colour import ciede2000, srgb_to_lab
-from uiproof.vision.images import Rgb
-
-KINDS = (
-    *("missing", "extra", "text", "colour", "background", "moved", "resized", "font"),
-    *("spacing", "picture", "order", "interaction"),
+from uiproof.benchmarks.design2code.wording import (
+    apart_at,
+    be,
+    border_words,
+    capital,
+    cut,
+    hex_of,
+    how_far,
+    name_of,
+    names_of,
+    place_of,
+    role_of,
+    shortened,
+    size_of,
+    subject_of,
 )
+
 SEEN_COLOUR = 2.5  # CIEDE2000 between two colours that are told apart
 READ_COLOUR = 6.0  # the same for letters of which only a picture is known
 SEEN_WIDTH = 0.035  # of the width of a text, by which letters of another font differ
@@ -50,70 +76,10 @@ SEEN_SHARP = 40  # levels of single pixels, beyond what antialiasing does
 OUTER = 8.0  # times the area of a thing: what is larger is not marked for it
 THINNEST = 3.0  # pixels of letters whose colour can be told from a picture
 MOST_GROUND = 0.4  # of what is behind thin letters is mixed into their colour
-LONGEST_TEXT = 60  # characters of a text in a sentence
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One difference of a generated page from its reference, and everything it has caused.
-
-    Boxes are x, y, width and height in CSS pixels. `members` are the boxes of all things that it
-    is about on the generated page, or on the reference page for `missing`.
-    """
-
-    kind: str
-    box: PixelRect | None
-    reference_box: PixelRect | None
-    selector: str | None
-    was: str | None  # on the reference page
-    is_: str | None  # on the generated page
-    impact: float  # 0-1, how much of what a person sees
-    cost: float  # how much of the `strict` score it takes, an estimate
-    says: str
-    count: int = 1
-    members: tuple[PixelRect, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the difference as `--json` and reports have it."""
-        return {
-            "kind": self.kind,
-            "box": _rounded(self.box),
-            "reference_box": _rounded(self.reference_box),
-            "selector": self.selector,
-            "was": self.was,
-            "is": self.is_,
-            "impact": round(self.impact, 4),
-            "cost": round(self.cost, 5),
-            "says": self.says,
-            "count": self.count,
-        }
-
-    def members_as_json(self) -> list[list[float]]:
-        """Return the boxes of everything it is about, which pages draw."""
-        return [[round(side, 1) for side in box] for box in self.members]
-
-
-@dataclass(frozen=True, slots=True)
-class PageDiff:
-    """All differences of a page, worst first, with the pictures that they were found in."""
-
-    differences: tuple[Difference, ...]
-    reference_picture: bytes = field(repr=False)  # PNG, device pixels
-    generated_picture: bytes = field(repr=False)
-    reference_size: tuple[int, int]  # CSS pixels
-    generated_size: tuple[int, int]
-    scores: Mapping[str, Any] = field(default_factory=dict)  # by profile, as in a journal
-    flags: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return everything but the pictures."""
-        return {
-            "differences": [one.as_json() for one in self.differences],
-            "reference_size": list(self.reference_size),
-            "generated_size": list(self.generated_size),
-            "scores": dict(self.scores),
-            "flags": list(self.flags),
-        }
+SEEN_WEIGHT = 0.16  # logarithm of the ink of two weights of a font
+SEEN_HEIGHT = 0.08  # of the height of letters
+WEIGHT = 1000  # the group of letters that have another weight
+SPACE = 0.28  # of the size of letters, between words
 
 
 def page_differences(
@@ -143,7 +109,7 @@ def picture_differences(
 def _ranked(
     found: Iterable[Difference], scores: Mapping[str, Any] | None
 ) -> tuple[Difference, ...]:
-    return tuple(_with_costs(sorted(found, key=lambda one: -one.impact), scores))
+    return tuple(with_costs(sorted(found, key=lambda one: -one.impact), scores))
 
 
 class _Comparison:
@@ -160,11 +126,12 @@ class _Comparison:
         self.texts = [one for one in ours.leaves if one.kind == "text" and one.partner is not None]
         self.unsteady: set[Node] = set()
         self.unordered: set[Node] = set()
+        self.recoloured: set[Node] = set()
         # Pixels that show something; differences are told as shares of these.
         self.total = max(_shown_area(ours), _shown_area(theirs), 1.0)
-        self.displaced = _outermost(displaced, lambda node: node in displaced)
-        self.missing = self._told(_unpaired(theirs), theirs, ours)
-        self.extra = self._told(_unpaired(ours), ours, theirs)
+        self.displaced = outermost(displaced, lambda node: node in displaced)
+        self.missing = self._told(unpaired(theirs), theirs, ours)
+        self.extra = self._told(unpaired(ours), ours, theirs)
 
     def differences(self) -> list[Difference]:
         found = [
@@ -186,33 +153,35 @@ class _Comparison:
         found = []
         for node in nodes:
             plain = node.kind == "surface" and not node.children and node.background is not None
-            on_it = [one for one in texts if plain and overlap(one.box, node.box) > 0.6 * _ink(one)]
+            on_it = [
+                one for one in texts if plain and overlap(one.box, node.box) > 0.6 * area_of(one)
+            ]
             twins = [one.partner for one in on_it if one.partner is not None]
             if twins:
-                behind = commonest_colour(_crop(other.rgb, around(one.box for one in twins)))
-                if _apart_by([(behind, node.background or behind)])[0] < SEEN_COLOUR:
+                behind = commonest_colour(rounded_crop(other.rgb, around(one.box for one in twins)))
+                if colours_apart([(behind, node.background or behind)])[0] < SEEN_COLOUR:
                     continue
             found.append(node)
         return found
 
     def _impact(self, nodes: Iterable[Node], severity: float) -> float:
-        area = sum(_ink(node) for node in nodes)
+        area = sum(area_of(node) for node in nodes)
         return _bounded(severity * sqrt(area / self.total))
 
     # --- what only one page has
 
     def _lost(self, kind: str, nodes: Sequence[Node]) -> list[Difference]:
         found = []
-        for run in _runs(nodes):
+        for run in runs_of(nodes):
             leaves = [leaf for node in run for leaf in node.leaves()]
-            box = around([node.box if node.is_drawn else _drawn_box(node) for node in run])
-            name = _name_of(run[0], leaves) if len(run) == 1 else _names_of(run, leaves)
+            box = around([node.box if node.is_drawn else drawn_box(node) for node in run])
+            name = name_of(run[0], leaves) if len(run) == 1 else names_of(run, leaves)
             several = len(run) > 1
             verb = ("are" if several else "is") + (" missing" if kind == "missing" else "")
-            says = f"{_capital(name)} {verb}."
+            says = f"{capital(name)} {verb}."
             if kind == "extra":
-                says = f"{_capital(name)} {'are' if several else 'is'} not on the reference page."
-            text = _shortened(" ".join(leaf.text for leaf in leaves if leaf.text)) or None
+                says = f"{capital(name)} {'are' if several else 'is'} not on the reference page."
+            text = shortened(" ".join(leaf.text for leaf in leaves if leaf.text)) or None
             found.append(
                 Difference(
                     kind,
@@ -235,18 +204,15 @@ class _Comparison:
     def _texts(self) -> list[Difference]:
         found = []
         for node in self.texts:
-            other = node.partner
-            assert other is not None
+            other = node.twin
             if node.text == other.text:
                 continue
             self.unsteady.add(node)
             alike = self.similarity(node.text.lower(), other.text.lower())
             severity = min(max(1 - alike, 0.15) * 1.5, 1.0)
-            was, is_ = _apart(other.text, node.text)
-            says = f"The {_role(node)} reads “{is_}”, should be “{was}”."
-            found.append(
-                self._one("text", [node], _cut(other.text), _cut(node.text), severity, says)
-            )
+            was, is_ = apart_at(other.text, node.text)
+            says = f"The {role_of(node)} reads “{is_}”, should be “{was}”."
+            found.append(self._one("text", [node], cut(other.text), cut(node.text), severity, says))
         return found
 
     def _one(
@@ -259,7 +225,7 @@ class _Comparison:
         says: str,
     ) -> Difference:
         """Return a difference of nodes that both pages have."""
-        first = max(nodes, key=_ink)
+        first = max(nodes, key=area_of)
         partner = first.partner
         return Difference(
             kind,
@@ -286,7 +252,7 @@ class _Comparison:
             was = ", ".join(was for _, was, _ in changes)
             is_ = ", ".join(now for _, _, now in changes)
             severity = max(_font_severity(*change) for change in changes)
-            says = f"{_capital(_subject(nodes))} {_be(nodes)} set in {is_}, should be {was}."
+            says = f"{capital(subject_of(nodes))} {be(nodes)} set in {is_}, should be {was}."
             found.append(self._one("font", nodes, was, is_, severity, says))
         return found
 
@@ -294,38 +260,74 @@ class _Comparison:
         """Return texts whose letters are wider or narrower, as far as pictures tell."""
         groups: dict[int, list[Node]] = defaultdict(list)
         for node in self.texts:
-            other = node.partner
-            assert other is not None
+            other = node.twin
             if node.text != other.text or self._looks_the_same(node):
                 continue
-            lines = _lines(self.ours.rgb, node.box), _lines(self.theirs.rgb, other.box)
+            lines = line_lengths(self.ours.rgb, node.box), line_lengths(self.theirs.rgb, other.box)
             ratio = node.box[2] / max(other.box[2], 1)
             least = SEEN_WIDTH
+            heights = [
+                letters_height(rgb, one)
+                for rgb, one in ((self.ours.rgb, node), (self.theirs.rgb, other))
+            ]
+            same = abs(heights[0] - heights[1]) <= max(1, SEEN_HEIGHT * heights[1])
+            if len(lines[0]) != len(lines[1]) and same:
+                self.unsteady.add(node)
+                continue  # the same letters in other lines
             if max(map(len, lines)) > 1:  # which may break elsewhere
-                a, b = (float(sum(one)) for one in lines)
+                # A line that is broken has lost the space between its words.
+                space = SPACE * node.font_size
+                a, b = (sum(one) + space * (len(one) - 1) for one in lines)
                 ratio, least = a / max(b, 1.0), 2 * SEEN_WIDTH
-                if len(lines[0]) != len(lines[1]):
-                    self.unsteady.add(node)
-            if abs(ratio - 1) > least and abs(node.box[2] - other.box[2]) > 1.5:
+            if abs(ratio - 1) <= least and self._is_bolder(node, other):
+                groups[WEIGHT].append(node)
+            elif abs(ratio - 1) > least and abs(node.box[2] - other.box[2]) > 1.5:
                 groups[round(log(ratio) * 20)].append(node)
                 self.unsteady.add(node)
         found = []
-        for nodes in groups.values():
-            first = max(nodes, key=_ink)
-            other = first.partner
-            assert other is not None
+        for key, nodes in groups.items():
+            first = max(nodes, key=area_of)
+            other = first.twin
+            if key == WEIGHT:
+                says = f"The letters of {subject_of(nodes)} have another weight."
+                found.append(self._one("font", nodes, None, None, 0.3, says))
+                continue
             was, is_ = f"{other.box[2]:.0f} px wide", f"{first.box[2]:.0f} px wide"
             severity = min(abs(log(max(first.box[2], 1) / max(other.box[2], 1))) * 2 + 0.1, 1.0)
             says = (
-                f"The letters of {_subject(nodes)} are set in another font or size: the text is "
+                f"The letters of {subject_of(nodes)} are set in another font or size: the text is "
                 f"{is_}, should be {was}."
             )
             found.append(self._one("font", nodes, was, is_, severity, says))
         return found
 
+    def _is_bolder(self, node: Node, other: Node) -> bool:
+        """Return whether letters of one size cover clearly more or less than they should."""
+        if abs(node.box[3] - other.box[3]) > 1 or min(node.box[2:]) < 2 * THINNEST:
+            return False
+        if node.box[3] > 2 * node.font_size or any(
+            leaf is not one and overlap(leaf.box, one.box)
+            for scene, one in ((self.ours, node), (self.theirs, other))
+            for leaf in scene.leaves
+        ):
+            return False  # other pixels than its own
+        grounds = (
+            surrounding_colour(self.ours.rgb, node.box),
+            surrounding_colour(self.theirs.rgb, other.box),
+        )
+        if max(colours_apart([grounds, (node.color, other.color)])) > 2 * READ_COLOUR:
+            return False
+        # The sum stays where letters lie between two rows of pixels.
+        ours, theirs = (
+            float(np.abs(rounded_crop(rgb, widened(one.box)) - np.array(ground, np.float64)).sum())
+            for rgb, one, ground in zip(
+                (self.ours.rgb, self.theirs.rgb), (node, other), grounds, strict=True
+            )
+        )
+        return abs(log(max(ours, 1.0) / max(theirs, 1.0))) > SEEN_WEIGHT
+
     def _font_changes(self, node: Node) -> tuple[tuple[str, str, str], ...]:
-        other = node.partner
-        assert other is not None
+        other = node.twin
         if node.font == other.font or self._looks_the_same(node):
             return ()
         a, b = node.font.split("|"), other.font.split("|")
@@ -351,8 +353,7 @@ class _Comparison:
 
     def _is_other_family(self, node: Node) -> bool:
         """Return whether letters of equal size have other shapes, not only another name."""
-        other = node.partner
-        assert other is not None
+        other = node.twin
         if node.text != other.text:
             return False
         (w, h), (v, g) = node.box[2:], other.box[2:]
@@ -362,9 +363,8 @@ class _Comparison:
 
     def _looks_the_same(self, node: Node) -> bool:
         """Return whether a text has the same pixels on both pages."""
-        other = node.partner
-        assert other is not None
-        a, b = _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
+        other = node.twin
+        a, b = rounded_crop(self.ours.rgb, node.box), rounded_crop(self.theirs.rgb, other.box)
         rows, columns = (abs(x - y) for x, y in zip(a.shape[:2], b.shape[:2], strict=True))
         if rows > 1 or columns > 1 or not a.size or not b.size:
             return False
@@ -377,8 +377,7 @@ class _Comparison:
     def _colours(self) -> list[Difference]:
         pairs = []
         for node in self.texts:
-            other = node.partner
-            assert other is not None
+            other = node.twin
             if node.color != other.color:
                 colours = (
                     (node.color, other.color)
@@ -387,8 +386,10 @@ class _Comparison:
                 )
                 pairs.append((node, *colours))
         groups: dict[tuple[Color, Color], list[Node]] = defaultdict(list)
-        seen = _apart_by([(a.color, a.partner.color) for a, *_ in pairs if a.partner is not None])
-        declared = _apart_by([(ours, theirs) for _, ours, theirs in pairs])
+        seen = colours_apart(
+            [(a.color, a.partner.color) for a, *_ in pairs if a.partner is not None]
+        )
+        declared = colours_apart([(ours, theirs) for _, ours, theirs in pairs])
         for (node, ours, theirs), by_pixels, by_style in zip(pairs, seen, declared, strict=True):
             least = READ_COLOUR if self.by_pixels else SEEN_COLOUR
             if (
@@ -397,19 +398,21 @@ class _Comparison:
                 and not (self.by_pixels and self._is_ground_shining_through(node))
             ):
                 groups[ours, theirs].append(node)
+                self.recoloured.add(node)
         found = []
         for (ours, theirs), nodes in groups.items():
-            severity = min(_apart_by([(ours, theirs)])[0] / 40, 1.0)
-            was, is_ = _hex(theirs), _hex(ours)
-            says = f"{_capital(_subject(nodes))} {_be(nodes)} {is_}, should be {was}."
+            severity = min(colours_apart([(ours, theirs)])[0] / 40, 1.0)
+            was, is_ = hex_of(theirs), hex_of(ours)
+            says = f"{capital(subject_of(nodes))} {be(nodes)} {is_}, should be {was}."
             found.append(self._one("colour", nodes, was, is_, severity, says))
         return found
 
     def _is_ground_shining_through(self, node: Node) -> bool:
         """Return whether what is behind thin letters explains their other colour."""
-        other = node.partner
-        assert other is not None
+        other = node.twin
         if min(node.box[2:]) < THINNEST or min(other.box[2:]) < THINNEST:
+            return True
+        if node in self.unsteady and self._is_mixed(node, other):
             return True
         behind, theirs = (
             np.array(surrounding_colour(rgb, one.box), np.float64)
@@ -422,7 +425,21 @@ class _Comparison:
         share = min(max(float(apart @ ground / (ground @ ground)), 0.0), MOST_GROUND)
         left = (np.array(other.color) + apart - share * ground).clip(0, 255)
         red, green, blue = (round(float(value)) for value in left)
-        return _apart_by([((red, green, blue), other.color)])[0] < READ_COLOUR
+        return colours_apart([((red, green, blue), other.color)])[0] < READ_COLOUR
+
+    def _is_mixed(self, node: Node, other: Node) -> bool:
+        """Return whether letters of another size or text show a mix of the same colour."""
+        for one, rgb in ((node, self.ours.rgb), (other, self.theirs.rgb)):
+            colour = np.array((other if one is node else node).color, np.float64)
+            ground = np.array(surrounding_colour(rgb, one.box), np.float64)
+            to_ground = ground - colour
+            share = float((np.array(one.color) - colour) @ to_ground)
+            share /= max(float(to_ground @ to_ground), 1.0)
+            red, green, blue = (colour + min(max(share, 0.0), MOST_GROUND) * to_ground).round()
+            mixed = int(red), int(green), int(blue)
+            if colours_apart([(mixed, one.color)])[0] < READ_COLOUR:
+                return True
+        return False
 
     def _backgrounds(self) -> list[Difference]:
         groups: dict[tuple[str, str, str], list[Node]] = defaultdict(list)
@@ -444,23 +461,24 @@ class _Comparison:
             severity = 0.25
             if what == "colour":
                 a, b = nodes[0].background, nodes[0].partner and nodes[0].partner.background
-                severity = min(_apart_by([(a or (255, 255, 255), b or (255, 255, 255))])[0] / 30, 1)
+                severity = min(
+                    colours_apart([(a or (255, 255, 255), b or (255, 255, 255))])[0] / 30, 1
+                )
             says = (
-                f"The background of {_subject(nodes)} is {is_}, should be {was}."
+                f"The background of {subject_of(nodes)} is {is_}, should be {was}."
                 if what == "colour"
-                else f"The {what} of {_subject(nodes)} is {is_}, should be {was}."
+                else f"The {what} of {subject_of(nodes)} is {is_}, should be {was}."
             )
             found.append(self._one("background", nodes, was, is_, severity, says))
         return [*found, *self._lost_surfaces()]
 
     def _has_same_ground(self, node: Node) -> bool:
         """Return whether a background picture is not seen, such as one that was not loaded."""
-        other = node.partner
-        assert other is not None
-        a, b = _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
+        other = node.twin
+        a, b = rounded_crop(self.ours.rgb, node.box), rounded_crop(self.theirs.rgb, other.box)
         if not a.size or not b.size:
             return True
-        return _apart_by([(commonest_colour(a), commonest_colour(b))])[0] < SEEN_COLOUR
+        return colours_apart([(commonest_colour(a), commonest_colour(b))])[0] < SEEN_COLOUR
 
     def _bodies(self) -> list[tuple[Node, Node]]:
         """Return the bodies of both pages as if they were surfaces."""
@@ -490,13 +508,15 @@ class _Comparison:
                     continue
                 twins = [leaf.partner for leaf in paired if leaf.partner is not None]
                 there = self.ours if kind == "gone" else self.theirs
-                behind = commonest_colour(_crop(there.rgb, around(leaf.box for leaf in twins)))
-                if _apart_by([(behind, node.background)])[0] < SEEN_COLOUR:
+                behind = commonest_colour(
+                    rounded_crop(there.rgb, around(leaf.box for leaf in twins))
+                )
+                if colours_apart([(behind, node.background)])[0] < SEEN_COLOUR:
                     continue  # what is around it has the same colour
                 ours = twins if kind == "gone" else paired
                 box = around(leaf.box for leaf in ours)
-                colour = _hex(node.background)
-                about = _subject(ours[:1])
+                colour = hex_of(node.background)
+                about = subject_of(ours[:1])
                 says = (
                     f"The surface in {colour} behind {about} is missing."
                     if kind == "gone"
@@ -531,9 +551,17 @@ class _Comparison:
             apart = self._pictures_apart(node, other)
             if apart < SEEN_PICTURE or self._is_other_ground(node):
                 continue
+            if size_of(node.box) != size_of(other.box) and (
+                (node.tag == "img" and node.paint.split("|")[1] == other.paint.split("|")[1] != "")
+                if not self.by_pixels
+                else apart < 4 * SEEN_PICTURE
+            ):
+                continue  # the same in another size
+            if self._is_recoloured_with_text(node, other):
+                continue
             was, is_ = (one.paint.split("|")[1].rsplit("/", 1)[-1] for one in (other, node))
             severity = min(apart / 48, 1.0)
-            says = f"The picture {_place(node)} shows something else than on the reference page."
+            says = f"The picture {place_of(node)} shows something else than on the reference page."
             named = was != is_ and "none" not in (was, is_)
             found.append(
                 self._one(
@@ -543,11 +571,18 @@ class _Comparison:
             )
         return found
 
+    def _is_recoloured_with_text(self, node: Node, other: Node) -> bool:
+        """Return whether an icon has another colour just as the text beside it."""
+        beside = node.parent.leaves() if node.parent is not None else ()
+        return any(one in self.recoloured for one in beside) and has_same_shape(
+            rounded_crop(self.ours.rgb, node.box), rounded_crop(self.theirs.rgb, other.box)
+        )
+
     def _pictures_apart(self, node: Node, other: Node) -> float:
         """Return by how many levels two pictures differ, beside what lies on them."""
         parts, masks = [], []
         for scene, one in ((self.ours, node), (self.theirs, other)):
-            part = _crop(scene.rgb, one.box)
+            part = rounded_crop(scene.rgb, one.box)
             x, y = (max(round(value), 0) for value in one.box[:2])
             hidden = np.zeros(part.shape[:2], np.uint8)
             for above in scene.root.walk():
@@ -570,15 +605,14 @@ class _Comparison:
 
     def _is_other_ground(self, node: Node) -> bool:
         """Return whether a picture differs only where what is behind it is seen through it."""
-        other = node.partner
-        assert other is not None
+        other = node.twin
         grounds = (
             surrounding_colour(self.ours.rgb, node.box),
             surrounding_colour(self.theirs.rgb, other.box),
         )
-        if _apart_by([grounds])[0] < SEEN_COLOUR:
+        if colours_apart([grounds])[0] < SEEN_COLOUR:
             return False
-        parts = _crop(self.ours.rgb, node.box), _crop(self.theirs.rgb, other.box)
+        parts = rounded_crop(self.ours.rgb, node.box), rounded_crop(self.theirs.rgb, other.box)
         height, width = (min(one.shape[axis] for one in parts) for axis in (0, 1))
         a, b = (one[:height, :width].astype(np.int16) for one in parts)
         through = np.ones((height, width), np.bool_)
@@ -591,20 +625,28 @@ class _Comparison:
 
     def _orders(self) -> list[Difference]:
         found = []
-        for nodes in _by_parent(self.displaced):
+        for nodes in by_parent(self.displaced):
             leaves = [leaf for node in nodes for leaf in node.leaves()]
             first = nodes[0]
             partners = [leaf.partner for leaf in leaves if leaf.partner is not None]
-            box, reference_box = _union(nodes), around(leaf.box for leaf in partners)
+            box, ref_box = union_of(nodes), around(leaf.box for leaf in partners)
+            span = around((box, ref_box))
             if first.parent is not None:
                 self.unordered.update(
-                    one for child in first.parent.children for one in _not_on_surfaces(child)
+                    one
+                    for child in first.parent.children
+                    if any(
+                        leaf.partner is not None
+                        and (_shares_rows(leaf.box, span) or _shares_rows(leaf.partner.box, span))
+                        for leaf in child.leaves()
+                    )
+                    for one in not_on_surfaces(child)
                 )
-            name = _name_of(first, leaves) if len(nodes) == 1 else _names_of(nodes, leaves)
-            says = f"{_capital(name)} {_be(nodes)} in another order than on the reference page."
+            name = name_of(first, leaves) if len(nodes) == 1 else names_of(nodes, leaves)
+            says = f"{capital(name)} {be(nodes)} in another order than on the reference page."
             found.append(
                 Difference(
-                    *("order", box, reference_box, first.selector, None, None),
+                    *("order", box, ref_box, first.selector, None, None),
                     impact=self._impact(leaves, 0.6),
                     cost=0.0,
                     says=says,
@@ -634,31 +676,30 @@ class _Comparison:
         first = max(group, key=lambda one: one.area)
         nodes = [one.nodes[0] for one in group]
         node = first.nodes[0]
-        other = node.partner
-        assert other is not None
+        other = node.twin
         area = min(sum(one.area for one in group), self.total)
         also = len(group) - 1
         dx, dy = first.dx, first.dy
         if first.kind == "resized":
             share = max(abs(dx) / max(other.box[2], 1), abs(dy) / max(other.box[3], 1))
             severity = min(0.3 + share, 1.0)
-            was, is_ = _size(other.box), _size(node.box)
-            says = f"{_capital(_subject(nodes))} {_be(nodes)} {is_} px, should be {was} px."
+            was, is_ = size_of(other.box), size_of(node.box)
+            says = f"{capital(subject_of(nodes))} {be(nodes)} {is_} px, should be {was} px."
         elif first.kind == "moved":
             severity = min(max(abs(dx), abs(dy)) / 100, 1.0)
             was, is_ = (f"{box[0]:.0f}, {box[1]:.0f}" for box in (other.box, node.box))
-            says = f"{_capital(_subject(nodes))} {_be(nodes)} {_how_far(dx, dy)}."
+            says = f"{capital(subject_of(nodes))} {be(nodes)} {how_far(dx, dy)}."
         else:
             severity = min(abs(dy) / 100, 1.0)
             was, is_ = f"{first.was:.0f} px", f"{first.was + dy:.0f} px"
             direction = "lower" if dy > 0 else "higher"
             says = (
-                f"Everything from {_subject([node])} on stands {abs(dy):.0f} px {direction}: "
+                f"Everything from {subject_of([node])} on stands {abs(dy):.0f} px {direction}: "
                 f"the space above is {is_}, should be {was}."
                 if not also
-                else f"The space above {_subject(nodes)} is {is_}, should be {was}."
+                else f"The space above {subject_of(nodes)} is {is_}, should be {was}."
             )
-            area = max(area, _ink(node))
+            area = max(area, area_of(node))
         impact = _bounded(severity * sqrt(area / self.total))
         box, reference_box, selector = node.box, other.box, node.selector
         if first.kind != "resized" and (outer := _moving(node)) is not None:
@@ -679,105 +720,8 @@ class _Comparison:
         )
 
 
-# --- costs
-
-
-_PARTS = {
-    "block_match": ("missing", "extra", "text", "font", "resized"),
-    "text": ("missing", "extra", "text"),
-    "position": ("missing", "extra", "moved", "spacing", "order", "resized", "font"),
-    "color": ("missing", "extra", "colour", "background"),
-}
-
-
-def _with_costs(
-    differences: Sequence[Difference], strict: Mapping[str, Any] | None
-) -> list[Difference]:
-    """Share out what a page has lost of each part of its score among the differences."""
-    if not strict or not differences:
-        return list(differences)
-    parts = {
-        name: max(1 - value, 0.0)
-        for name, value in strict.items()
-        if isinstance(value, float) and name not in ("final", "mean_without_clip")
-    }
-    costs = [0.0] * len(differences)
-    for name, loss in parts.items():
-        kinds = _PARTS.get(name, KINDS)
-        weights = [one.impact if one.kind in kinds else 0.0 for one in differences]
-        if not any(weights):
-            weights = [one.impact for one in differences]
-        for index, weight in enumerate(weights):
-            costs[index] += loss / len(parts) * weight / sum(weights)
-    return [replace(one, cost=cost) for one, cost in zip(differences, costs, strict=True)]
-
-
-# --- groups
-
-
-def _unpaired(scene: Scene) -> list[Node]:
-    """Return the outermost nodes that hold nothing the other page has."""
-    paired: set[int] = set()
-    for node in scene.root.walk():
-        if node.partner is not None:
-            paired.add(id(node))
-            paired.update(id(one) for one in node.ancestors())
-    found: list[Node] = []
-
-    def visit(node: Node) -> None:
-        if id(node) not in paired and node.tag not in ("html", "body"):
-            found.append(node)
-            return
-        for child in node.children:
-            visit(child)
-
-    visit(scene.root)
-    return [node for node in found if any(True for _ in node.leaves())]
-
-
-def _outermost(nodes: Iterable[Node], belongs: Any) -> list[Node]:
-    """Return the outermost nodes whose leaves all belong to some."""
-    found: dict[int, Node] = {}
-    for node in nodes:
-        top = node
-        for one in node.ancestors():
-            if one.tag in ("html", "body") or not all(
-                belongs(leaf) or leaf.kind != "text" or leaf.partner is None
-                for leaf in one.leaves()
-            ):
-                break
-            top = one
-        found[id(top)] = top
-    return sorted(found.values(), key=lambda one: one.order)
-
-
-def _not_on_surfaces(node: Node) -> Iterator[Node]:
-    """Yield a node and what it holds, but not what stands on a surface of its own."""
-    yield node
-    if not (node.is_drawn and node.partner is not None):
-        for child in node.children:
-            yield from _not_on_surfaces(child)
-
-
-def _by_parent(nodes: Iterable[Node]) -> list[list[Node]]:
-    groups: dict[int, list[Node]] = defaultdict(list)
-    for node in nodes:
-        groups[id(node.parent)].append(node)
-    return list(groups.values())
-
-
-def _runs(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Return neighbours of one kind together."""
-    runs: list[list[Node]] = []
-    for node in nodes:
-        last = runs[-1][-1] if runs else None
-        if last is not None and last.parent is node.parent and last.tag == node.tag:
-            siblings = node.parent.children if node.parent is not None else []
-            if last in siblings and siblings.index(node) == siblings.index(last) + 1:
-                runs[-1].append(node)
-                continue
-        runs.append([node])
-    return runs
+def _shares_rows(a: PixelRect, b: PixelRect) -> bool:
+    return a[1] < b[1] + b[3] and b[1] < a[1] + a[3]
 
 
 def _shift_key(shift: Shift) -> Any:
@@ -817,145 +761,12 @@ def _great_parent(node: Node) -> Node | None:
     return found[-1] if found else None
 
 
-# --- what things are called
-
-
-def _role(node: Node) -> str:
-    for one in (node, *node.ancestors()):
-        if one.tag in _ROLES:
-            return _ROLES[one.tag]
-        if one.kind != "text" and one.tag not in _INLINE:
-            break
-    return "text"
-
-
-_ROLES = {
-    **{f"h{level}": "heading" for level in range(1, 7)},
-    **{"a": "link", "button": "button", "li": "list item", "label": "label", "p": "paragraph"},
-    **{"th": "table heading", "td": "table cell", "figcaption": "caption", "input": "field"},
-    **{"select": "field", "textarea": "field", "nav": "navigation", "footer": "footer"},
-    **{"header": "header", "table": "table", "form": "form", "ul": "list", "ol": "list"},
-    **{"img": "picture", "svg": "picture", "video": "video", "hr": "line", "summary": "summary"},
-    **{"section": "section", "article": "article", "aside": "sidebar", "body": "page"},
-}
-_INLINE = frozenset(
-    (
-        *("span", "b", "i", "em", "strong", "small", "u", "s", "code", "mark"),
-        *("sub", "sup", "font"),
-    )
-)
-
-
-def _name_of(node: Node, leaves: Sequence[Node] | None = None) -> str:
-    """Return what to call a node in a sentence: `the button “Buy”`."""
-    leaves = list(node.leaves()) if leaves is None else leaves
-    texts = [leaf.text for leaf in leaves if leaf.text]
-    role = _role(node)
-    if role == "text" and node.kind != "text":
-        kinds = {"image": "picture", "control": "control", "surface": "area"}
-        role = kinds.get(
-            node.kind, "block" if len(leaves) > 1 else kinds.get(leaves[0].kind, "text")
-        )
-    if role == "page":
-        return "the page"
-    if texts:
-        return f"the {role} “{_shortened(_telling(texts), 40)}”"
-    return f"the {role} {_place(node)}"
-
-
-def _telling(texts: Sequence[str]) -> str:
-    """Return the first text that is more than a letter or a symbol."""
-    return next((one for one in texts if sum(map(str.isalnum, one)) > 2), texts[0])
-
-
-def _names_of(nodes: Sequence[Node], leaves: Sequence[Node]) -> str:
-    texts = [leaf.text for leaf in leaves if leaf.text]
-    role = _role(nodes[0])
-    role = "block" if role == "text" and nodes[0].kind == "group" else role
-    plural = f"{role[:-1]}ies" if role.endswith("y") else f"{role}s"
-    if texts:
-        return f"{len(nodes)} {plural} from “{_shortened(_telling(texts), 40)}” on"
-    return f"{len(nodes)} {plural} {_place(nodes[0])}"
-
-
-def _subject(nodes: Sequence[Node]) -> str:
-    first = max(nodes, key=_ink)
-    if len(nodes) == 1:
-        return _name_of(first)
-    return f"{_name_of(first)} and {len(nodes) - 1} more"
-
-
-def _be(nodes: Sequence[Any]) -> str:
-    return "is" if len(nodes) == 1 else "are"
-
-
-def _place(node: Node) -> str:
-    x, y, w, h = node.box if node.is_drawn else _drawn_box(node)
-    return f"at {x:.0f}, {y:.0f} ({w:.0f} × {h:.0f} px)"
-
-
-def _how_far(dx: float, dy: float) -> str:
-    parts = []
-    if abs(dy) >= 1:
-        parts.append(f"{abs(dy):.0f} px too {'low' if dy > 0 else 'high'}")
-    if abs(dx) >= 1:
-        parts.append(f"{abs(dx):.0f} px too far to the {'right' if dx > 0 else 'left'}")
-    return " and ".join(parts)
-
-
-def _size(box: PixelRect) -> str:
-    return f"{box[2]:.0f} × {box[3]:.0f}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _shortened(text: str, most: int = LONGEST_TEXT) -> str:
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
-def _cut(text: str) -> str:
-    return _shortened(text, 300)
-
-
-def _apart(was: str, is_: str) -> tuple[str, str]:
-    """Return two texts, cut to where they differ if they are long."""
-    start = 0
-    while start < min(len(was), len(is_)) and was[start] == is_[start]:
-        start += 1
-    start = max(was.rfind(" ", 0, max(start - 15, 0)) + 1, 0)
-    cut = "…" if start else ""
-    return cut + _shortened(was[start:]), cut + _shortened(is_[start:])
-
-
-# --- pixels and colours
-
-
-def _rounded(box: PixelRect | None) -> list[float] | None:
-    return None if box is None else [round(value, 1) for value in box]
-
-
 def _bounded(impact: float) -> float:
     return min(max(impact, 0.0001), 1.0)
 
 
-def _ink(node: Node) -> float:
-    """Return the area of a thing; of a surface that holds others, a part of it."""
-    area = max(node.box[2], 1.0) * max(node.box[3], 1.0)
-    return area if not node.children else area / 2
-
-
 def _shown_area(scene: Scene) -> float:
-    return sum(_ink(leaf) for leaf in scene.leaves)
-
-
-def _drawn_box(node: Node) -> PixelRect:
-    return around(one.box for one in node.walk() if one.is_drawn)
-
-
-def _union(nodes: Sequence[Node]) -> PixelRect:
-    return around(node.box if node.is_drawn else _drawn_box(node) for node in nodes)
+    return sum(area_of(leaf) for leaf in scene.leaves)
 
 
 def replace_box(node: Node, box: PixelRect) -> Node:
@@ -963,46 +774,12 @@ def replace_box(node: Node, box: PixelRect) -> Node:
     return Node("surface", box, 0, node.tag, node.selector, paint=node.paint)
 
 
-def _crop(rgb: Rgb, box: PixelRect) -> Rgb:
-    x, y, w, h = box
-    return rgb[max(round(y), 0) : max(round(y + h), 0), max(round(x), 0) : max(round(x + w), 0)]
-
-
-def _lines(rgb: Rgb, box: PixelRect) -> list[int]:
-    """Return how long the lines of a text are."""
-    part = _crop(rgb, box).astype(np.int16)
-    if not part.size:
-        return [1]
-    apart = np.abs(part - np.median(part.reshape(-1, 3), axis=0)).max(axis=2)
-    shown = apart >= max(0.4 * float(apart.max()), 12)
-    edges = np.flatnonzero(np.diff(shown.any(axis=1), prepend=False, append=False))
-    runs = [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
-    most = max((b - a for a, b in runs), default=1)
-    found = []
-    for a, b in runs:
-        if b - a > 0.5 * most:
-            columns = np.flatnonzero(shown[a:b].any(axis=0))
-            found.append(int(columns[-1] - columns[0] + 1))
-    return found or [part.shape[1]]
-
-
-def _hex(colour: Color) -> str:
-    return "#" + "".join(f"{channel:02x}" for channel in colour)
-
-
 def _own_colour(node: Node) -> Color:
     """Return the colour that its style names, if that is what is seen."""
     declared = colour_of(node.font.rsplit("|", 1)[-1])
-    if declared is None or _apart_by([(declared, node.color)])[0] > 12:
+    if declared is None or colours_apart([(declared, node.color)])[0] > 12:
         return node.color
     return declared
-
-
-def _apart_by(pairs: Sequence[tuple[Color, Color]]) -> list[float]:
-    if not pairs:
-        return []
-    ours, theirs = (np.array(side, np.float64) for side in zip(*pairs, strict=True))
-    return [float(one) for one in ciede2000(srgb_to_lab(ours), srgb_to_lab(theirs))]
 
 
 def _is_bold(weight: str) -> bool:
@@ -1022,23 +799,14 @@ def _paint_change(node: Node, other: Node) -> tuple[str, str, str] | None:
     ours, theirs = node.background, other.background
     if ours != theirs:
         if ours is None or theirs is None:
-            pair_ = _hex(theirs) if theirs else "none", _hex(ours) if ours else "none"
+            pair_ = hex_of(theirs) if theirs else "none", hex_of(ours) if ours else "none"
             return "colour", *pair_
-        if _apart_by([(ours, theirs)])[0] >= SEEN_COLOUR / 2:
-            return "colour", _hex(theirs), _hex(ours)
+        if colours_apart([(ours, theirs)])[0] >= SEEN_COLOUR / 2:
+            return "colour", hex_of(theirs), hex_of(ours)
     names = ("", "picture", "border", "radius", "shadow", "opacity")
     for place in (1, 2, 3, 4, 5):
         if place == 1 and node.kind == "image":
             continue
         if a[place] != b[place]:
-            return names[place], _border(b[place]) or "none", _border(a[place]) or "none"
+            return names[place], border_words(b[place]) or "none", border_words(a[place]) or "none"
     return None
-
-
-def _border(css: str) -> str:
-    """Return a style in words where it is that of four sides."""
-    sides = re.split(r", (?![^(]*\))", css)
-    if len(sides) != 4 or all(sides):
-        return css
-    names = ("above", "right", "below", "left")
-    return ", ".join(f"{side} {name}" for side, name in zip(sides, names, strict=True) if side)

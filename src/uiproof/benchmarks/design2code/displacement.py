@@ -100,6 +100,8 @@ class _Group:
         self.partners = partners
         self.g, self.r = _edges([one.box for one in self.nodes]), _edges([p.box for p in partners])
         self.outer_g, self.outer_r = _edges([holder.box])[0], _edges([other.box])[0]
+        inside = {id(one) for both in (holder, other) for one in both.walk()}
+        missing, extra = ([one for one in lost if id(one) in inside] for lost in (missing, extra))
         self.missing, self.extra = missing, extra
         self.unsteady, self.unordered = unsteady, unordered
         self.missing_boxes = _edges([one.box for one in missing])
@@ -146,8 +148,8 @@ class _Group:
         begun = {id(shift.nodes[0]): number for number, shift in enumerate(found)}
         for index in order:
             dx = self._across(index)
-            if abs(dx) <= TOLERANCE:
-                continue
+            if abs(dx) <= TOLERANCE or abs(dx) <= abs(self._grown(index)[0]):
+                continue  # or it is told as resized
             node = self.nodes[index]
             if (number := begun.get(id(node))) is not None and found[number].kind == "moved":
                 found[number] = _with_dx(found[number], dx)
@@ -277,8 +279,11 @@ class _Group:
             # The page ends where it should, and not because it is lower than the window.
             ends = self.outer_r[BOTTOM] - r[index, BOTTOM] <= END_APART
             return {index} if ends and abs(grown - before) <= most else None
-        # The surface ends where it should.
-        return {index} if abs(grown) <= TOLERANCE else None
+        # The surface ends where it should, and would have grown with a margin.
+        above, left = (self.r[:, side].min() - self.outer_r[side] for side in (TOP, LEFT))
+        below = self.outer_r[BOTTOM] - r[index, BOTTOM]
+        is_filled = below <= 1.5 * max(above, left, MATES_APART)
+        return {index} if abs(grown) <= TOLERANCE and is_filled else None
 
     def _beside_column(
         self, index: int, mates: Sequence[int], stays: npt.NDArray[np.bool_]
@@ -328,7 +333,7 @@ class _Group:
                 strict=True,
             )
         ]
-        if min(map(abs, outer)) <= TOLERANCE:
+        if min(map(abs, outer)) <= TOLERANCE or self._scales(index):
             return 0.0
         if {self.nodes[index]} & (self.unsteady | self.unordered):
             return 0.0
@@ -409,7 +414,7 @@ class _Group:
             abs((g[index, s] - self.outer_g[s]) - (r[index, s] - self.outer_r[s])) <= TOLERANCE
             for s in (LEFT, RIGHT)
         )
-        if fills or self._row_changed(index) or self._flows(index):
+        if fills or self._row_changed(index) or self._flows(index) or self._scales(index):
             return True
         inner_g, inner_r = _contents(self.nodes[index], self.partners[index])
         if inner_g is None or inner_r is None:
@@ -419,8 +424,21 @@ class _Group:
             for s in (LEFT, RIGHT)
         )
 
+    def _scales(self, index: int) -> bool:
+        """Return whether both sides of a thing follow the width of what holds it."""
+        (a, _, b, _), (c, _, d, _) = self.outer_g, self.outer_r
+        if abs((b - a) - (d - c)) <= TOLERANCE:
+            return False
+        return all(
+            abs((self.g[index, side] - a) - (self.r[index, side] - c) * (b - a) / max(d - c, 1))
+            <= MATES_APART
+            for side in (LEFT, RIGHT)
+        )
+
     def _is_explained_height(self, index: int, dw: float) -> bool:
         g, r = self.g, self.r
+        if self._flows(index):
+            return True
         inner_g, inner_r = _contents(self.nodes[index], self.partners[index])
         if inner_g is not None and inner_r is not None:
             grown = (inner_g[BOTTOM] - inner_g[TOP]) - (inner_r[BOTTOM] - inner_r[TOP])

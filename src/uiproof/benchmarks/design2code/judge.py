@@ -27,18 +27,14 @@ from uiproof.benchmarks.design2code.cases import (
     beside,
 )
 from uiproof.benchmarks.design2code.cleanup import clean_generated
-from uiproof.benchmarks.design2code.differences import (
-    Difference,
-    PageDiff,
-    page_differences,
-    picture_differences,
-)
+from uiproof.benchmarks.design2code.differences import page_differences, picture_differences
 from uiproof.benchmarks.design2code.matching import (
     Matching,
     TextSimilarity,
     match_blocks,
     match_with_itself,
 )
+from uiproof.benchmarks.design2code.page_diff import Difference, PageDiff
 from uiproof.benchmarks.design2code.pages import (
     PageView,
     Photographs,

@@ -197,6 +197,9 @@ def measure(photographs: Photographs) -> PageView:
     elif len(gone) <= min(2 * fleeting.others, fleeting.others + MOST_LOST * listed):
         gone = frozenset()  # some texts take turns
     else:
+        # Values of fields, and texts that occur elsewhere too, go with the element around them.
+        inside = (n for n, one in enumerate(inventory.texts) if _is_inside(one[0], fleeting.boxes))
+        gone |= frozenset(inside)
         inventory = _without(inventory, fleeting.boxes)
     seen = tuple(text for text in seen if text.index not in gone)
     end = end_of_page(rgb)
@@ -240,20 +243,20 @@ def measure(photographs: Photographs) -> PageView:
 
 def _without(inventory: Inventory, places: Sequence[PixelRect]) -> Inventory:
     """Return an inventory without all but the texts that lies in some places."""
-
-    def stays(box: PixelRect) -> bool:
-        x, y, w, h = box
-        return not any(
-            x >= a - 2 and y >= b - 2 and x + w <= a + c + 2 and y + h <= b + d + 2
-            for a, b, c, d in places
-        )
-
     return replace(
         inventory,
-        images=tuple(box for box in inventory.images if stays(box)),
-        controls=tuple(box for box in inventory.controls if stays(box)),
-        surfaces=tuple(one for one in inventory.surfaces if stays(one[0])),
+        images=tuple(box for box in inventory.images if not _is_inside(box, places)),
+        controls=tuple(box for box in inventory.controls if not _is_inside(box, places)),
+        surfaces=tuple(one for one in inventory.surfaces if not _is_inside(one[0], places)),
         gone=tuple(places),
+    )
+
+
+def _is_inside(box: PixelRect, places: Sequence[PixelRect]) -> bool:
+    x, y, w, h = box
+    return any(
+        x >= a - 2 and y >= b - 2 and x + w <= a + c + 2 and y + h <= b + d + 2
+        for a, b, c, d in places
     )
 
 

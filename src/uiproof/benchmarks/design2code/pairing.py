@@ -21,11 +21,13 @@ IN_PLACE = 0.75  # how near a text must be to one with other words to stand in i
 STAYS = 0.96  # how near a text must be to the place that its neighbours let expect
 ALIKE = 0.1  # of the area of a picture or a surface, to stand in its place
 SAME_SHAPE = 0.75  # of the proportions of two pictures that show the same
+SAME_AREA = 1 / 32  # of the areas of two pictures that show the same
 SAME_SIGHT = 16.0  # mean levels between them
 MOST_PICTURES = 200
 EMPTIED = 0.3  # of the size of a surface is left when it has lost what it held
 SAME_CONTENTS = 0.5  # of what two surfaces hold must be the same
-MOST_PIECES = 8  # texts of one page that are one text of the other
+MOST_PIECES = 16  # texts of one page that are one text of the other
+WHOLE = 0.8  # of the letters of a text that its pieces have
 LEAST_ABSORBED = 12  # letters and digits of a text that is part of a longer one
 MOST_OF_IT = 0.4  # of its letters that stand together in the longer one
 APART = 30.0  # pixels between it and the rest of the longer one
@@ -49,14 +51,13 @@ def pair(generated: Scene, reference: Scene) -> set[Node]:
             for a, b in zip(theirs[i1:i2], ours[j1:j2], strict=True):
                 marry(b, a)
     similarity = TextSimilarity()
+    displaced = _pair_units(generated.root, reference.root)
     for name, i1, i2, j1, j2 in codes:
         if name == "replace":
             _pair_rest(ours[j1:j2], theirs[i1:i2], theirs, similarity, _in_place)
-    displaced: set[Node] = set()
     settled = {id(one) for one in theirs if one.partner is not None}
     for node in _pair_rest(ours, theirs, theirs, similarity, _same_elsewhere):
-        twin = node.partner
-        assert twin is not None
+        twin = node.twin
         if _nearness(node, twin, _shifts([twin], theirs, settled)[0]) < STAYS:
             displaced.add(node)
     _pair_rest(ours, theirs, theirs, similarity, _like_elsewhere)
@@ -65,6 +66,35 @@ def pair(generated: Scene, reference: Scene) -> set[Node]:
     _pair_pictures(generated, reference)
     _pair_surfaces(generated, reference)
     return {node for node in displaced if _is_turned(node, ours)}
+
+
+def _pair_units(ours: Node, theirs: Node) -> set[Node]:
+    """Marry the texts of elements that stand elsewhere as a whole, and return those of ours.
+
+    One text may be equal by chance; several in one element are not.
+    """
+
+    def units(root: Node) -> dict[tuple[str, ...], list[list[Node]]]:
+        found: dict[tuple[str, ...], list[list[Node]]] = defaultdict(list)
+        for holder in root.walk():
+            if holder.parent is None or holder.tag in ("html", "body"):
+                continue
+            texts = [leaf for leaf in holder.leaves() if leaf.kind == "text"]
+            if len(texts) > 1 and all(leaf.partner is None for leaf in texts):
+                found[tuple(leaf.text for leaf in texts)].append(texts)
+        return found
+
+    moved: set[Node] = set()
+    others = units(theirs)
+    for texts, own in units(ours).items():
+        same = others.get(texts, [])
+        # An element may be the only one in another, which then has the same texts.
+        if same and all(one == own[0] for one in own) and all(one == same[0] for one in same):
+            for a, b in zip(own[0], same[0], strict=True):
+                if a.partner is None and b.partner is None:
+                    marry(a, b)
+                    moved.add(a)
+    return moved
 
 
 def is_before(a: PixelRect, b: PixelRect) -> bool:
@@ -143,11 +173,12 @@ def _pair_rest(
     if not our_rest or not their_rest:
         return []
     shifts = _shifts(their_rest, sequence)
+    beside = [sibling_shifts(one) for one in our_rest]
     table = np.zeros((len(our_rest), len(their_rest)))
     for j, b in enumerate(their_rest):
         for i, a in enumerate(our_rest):
             if a.kind == b.kind:
-                table[i, j] = worth(a, b, _nearness(a, b, shifts[j]), similarity)
+                table[i, j] = worth(a, b, _nearness(a, b, [*shifts[j], *beside[i]]), similarity)
     found = []
     for i, j in zip(*assign(table), strict=True):
         if table[i, j] > 0:
@@ -228,6 +259,19 @@ def _shifts(
     return found
 
 
+def sibling_shifts(node: Node) -> list[tuple[float, float]]:
+    """Return by how much the nearest things around a node are displaced that have partners."""
+    for holder in [*node.ancestors()][:3]:
+        found = [
+            (leaf.box[0] - leaf.partner.box[0], leaf.box[1] - leaf.partner.box[1])
+            for leaf in holder.leaves()
+            if leaf.partner is not None
+        ]
+        if found:
+            return [*dict.fromkeys(found)][:4]
+    return []
+
+
 def _nearness(a: Node, b: Node, shifts: Sequence[tuple[float, float]]) -> float:
     """Return 1 where a thing is just where its neighbours let expect it, falling to 0."""
     x, y, w, _ = a.box
@@ -281,29 +325,24 @@ def _like_elsewhere(a: Node, b: Node, near: float, similarity: TextSimilarity) -
 
 
 def _join_pieces(side: list[Node], other: list[Node]) -> None:
-    """Join texts that stand apart in the document and are one text on the other page."""
-    wanted: dict[str, int] = defaultdict(int)
-    for node in other:
-        if node.kind == "text":
-            wanted["".join(node.text.split())] += 1
-    have = Counter("".join(node.text.split()) for node in side if node.kind == "text")
-    starts = {text[:4] for text in wanted}
+    """Join texts that stand apart in the document and are one text on the other page.
+
+    Only letters and digits are compared: separators are often left out.
+    """
+    wanted = Counter(_letters(node.text) for node in other if node.kind == "text")
+    have = Counter(_letters(node.text) for node in side if node.kind == "text")
+    starts: dict[str, list[str]] = defaultdict(list)
+    for whole, count in wanted.items():
+        if whole and count > have[whole]:
+            starts[whole[:4]].append(whole)
     index = 0
     while index < len(side):
-        node = side[index]
-        text = "".join(node.text.split())
-        if node.kind != "text" or text[:4] not in starts or text in wanted:
-            index += 1
-            continue
-        joined, last = text, None
-        for end in range(index + 1, min(index + MOST_PIECES, len(side))):
-            if side[end].kind != "text":
-                break
-            joined += "".join(side[end].text.split())
-            if _wanted(joined, wanted) > have.get(joined, 0):
-                last = end
-                break
-        if last is not None:
+        node, text = side[index], _letters(side[index].text)
+        last = index
+        if node.kind == "text" and text and text not in wanted:
+            ends = (_pieces_of(whole, side, index) for whole in starts[text[:4]])
+            last = max(ends, default=index)
+        if last > index:
             pieces = side[index + 1 : last + 1]
             node.text = " ".join([node.text, *(piece.text for piece in pieces)])
             node.box = around([node.box, *(piece.box for piece in pieces)])
@@ -313,6 +352,20 @@ def _join_pieces(side: list[Node], other: list[Node]) -> None:
                     piece.parent = None
             del side[index + 1 : last + 1]
         index += 1
+
+
+def _pieces_of(whole: str, side: Sequence[Node], first: int) -> int:
+    """Return the last of the texts that make up most of a longer one, beginning with the first."""
+    joined, last = _letters(side[first].text), first
+    if not whole.startswith(joined):
+        return first
+    for index in range(first + 1, min(first + MOST_PIECES, len(side))):
+        more = _letters(side[index].text)
+        if side[index].kind != "text" or not whole.startswith(joined + more):
+            break
+        if more or side[index].parent is side[first].parent:
+            joined, last = joined + more, index
+    return last if len(joined) >= WHOLE * len(whole) else first
 
 
 def _absorb(side: Sequence[Node], other: Sequence[Node]) -> None:
@@ -360,11 +413,6 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
 
 
-def _wanted(joined: str, wanted: dict[str, int]) -> int:
-    """Return how often a text is wanted, with or without what it ends with."""
-    return wanted.get(joined, 0) or wanted.get(joined.rstrip(".:;,"), 0)
-
-
 def _pair_pictures(generated: Scene, reference: Scene) -> None:
     """Marry pictures that show the same, wherever they are and however large.
 
@@ -389,7 +437,9 @@ def _pair_pictures(generated: Scene, reference: Scene) -> None:
                 continue
             (w, h), (v, g) = a.box[2:], b.box[2:]
             shape = min(w * g, v * h) / max(w * g, v * h, 1e-9)
-            if shape >= SAME_SHAPE and float(cv2.absdiff(small[i], others[j]).mean()) < SAME_SIGHT:
+            if _alike(a, b) < SAME_AREA or shape < SAME_SHAPE:
+                continue
+            if float(cv2.absdiff(small[i], others[j]).mean()) < SAME_SIGHT:
                 table[i, j] = shape + _alike(a, b)
     for i, j in zip(*assign(table), strict=True):
         if table[i, j] > 0:

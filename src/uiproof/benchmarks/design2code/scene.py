@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from uiproof.benchmarks.design2code.blocks import Color, PixelRect
 from uiproof.benchmarks.design2code.pages import Element, PageView
@@ -37,6 +38,12 @@ class Node:
     parent: Node | None = None
     children: list[Node] = field(default_factory=list)
     partner: Node | None = None  # the same thing on the other page
+
+    @property
+    def twin(self) -> Node:
+        """Return the partner of a node that has one."""
+        assert self.partner is not None
+        return self.partner
 
     @property
     def is_drawn(self) -> bool:
@@ -103,6 +110,7 @@ class Scene:
 
 
 Tree: TypeAlias = dict[int, Node]
+Shift: TypeAlias = tuple[int, int]
 
 
 def scene_of(view: PageView) -> Scene:
@@ -178,6 +186,12 @@ def _selectors(elements: Sequence[Element]) -> list[str]:
     return found
 
 
+def shift_of(node: Node) -> Shift:
+    """Return by how much the partner of a node is displaced, in whole pixels."""
+    other = node.twin
+    return round(other.box[0] - node.box[0]), round(other.box[1] - node.box[1])
+
+
 def around(boxes: Iterable[PixelRect]) -> PixelRect:
     """Return the smallest box around some."""
     every = list(boxes)
@@ -191,3 +205,85 @@ def overlap(a: PixelRect, b: PixelRect) -> float:
     w = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
     h = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
     return max(w, 0.0) * max(h, 0.0)
+
+
+def area_of(node: Node) -> float:
+    """Return the area of a thing; of a surface that holds others, a part of it."""
+    area = max(node.box[2], 1.0) * max(node.box[3], 1.0)
+    return area if not node.children else area / 2
+
+
+def drawn_box(node: Node) -> PixelRect:
+    """Return the box around what is drawn of a node."""
+    return around(one.box for one in node.walk() if one.is_drawn)
+
+
+def union_of(nodes: Sequence[Node]) -> PixelRect:
+    """Return the box around what is drawn of some nodes."""
+    return around(node.box if node.is_drawn else drawn_box(node) for node in nodes)
+
+
+def unpaired(scene: Scene) -> list[Node]:
+    """Return the outermost nodes that hold nothing the other page has."""
+    paired: set[int] = set()
+    for node in scene.root.walk():
+        if node.partner is not None:
+            paired.add(id(node))
+            paired.update(id(one) for one in node.ancestors())
+    found: list[Node] = []
+
+    def visit(node: Node) -> None:
+        if id(node) not in paired and node.tag not in ("html", "body"):
+            found.append(node)
+            return
+        for child in node.children:
+            visit(child)
+
+    visit(scene.root)
+    return [node for node in found if any(True for _ in node.leaves())]
+
+
+def outermost(nodes: Iterable[Node], belongs: Any) -> list[Node]:
+    """Return the outermost nodes whose leaves all belong to some."""
+    found: dict[int, Node] = {}
+    for node in nodes:
+        top = node
+        for one in node.ancestors():
+            if one.tag in ("html", "body") or not all(
+                belongs(leaf) or leaf.kind != "text" or leaf.partner is None
+                for leaf in one.leaves()
+            ):
+                break
+            top = one
+        found[id(top)] = top
+    return sorted(found.values(), key=lambda one: one.order)
+
+
+def not_on_surfaces(node: Node) -> Iterator[Node]:
+    """Yield a node and what it holds, but not what stands on a surface of its own."""
+    yield node
+    if not (node.is_drawn and node.partner is not None):
+        for child in node.children:
+            yield from not_on_surfaces(child)
+
+
+def by_parent(nodes: Iterable[Node]) -> list[list[Node]]:
+    """Return nodes of the same parent together."""
+    groups: dict[int, list[Node]] = defaultdict(list)
+    for node in nodes:
+        groups[id(node.parent)].append(node)
+    return list(groups.values())
+
+
+def runs_of(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Return neighbours of one kind together."""
+    runs: list[list[Node]] = []
+    for node in nodes:
+        last = runs[-1][-1] if runs else None
+        if last is not None and last.parent is node.parent and last.tag == node.tag:
+            siblings = node.parent.children if node.parent is not None else []
+            if last in siblings and siblings.index(node) == siblings.index(last) + 1:
+                runs[-1].append(node)
+                continue
+        runs.append([node])
+    return runs

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,9 +26,10 @@ from uiproof.benchmarks.grounding.data import (
     annotations_file,
     read_dataset,
     read_samples,
+    unused_name,
     write_dataset,
 )
-from uiproof.benchmarks.grounding.loaders import data_folder
+from uiproof.benchmarks.grounding.loaders import Screen, data_folder
 from uiproof.benchmarks.grounding.published_sets import find_loader
 from uiproof.dataset_editor import (
     PICTURE_SUFFIXES,
@@ -90,39 +91,12 @@ def read_boxes(content: Any, size: Size) -> Boxes:
     return state
 
 
-@dataclass(frozen=True, slots=True)
-class Shot:
-    """A screenshot, with the elements that its data set has on it."""
-
-    name: str
-    find: Callable[[], Path]
-    annotated_size: Size | None = None
-    elements: tuple[AnnotatedElement, ...] = ()
-    tags: tuple[Mapping[str, str], ...] = ()  # of each element
-    broken: tuple[BrokenItem, ...] = ()  # elements that cannot be used
-
-    def picture(self) -> tuple[Path, Size]:
-        """Return the file and its size; raise `InputError` if it is not as annotated."""
-        from uiproof.vision.images import size as picture_size
-
-        path = self.find()
-        picture_type(path)
-        size = picture_size(path)
-        said = self.annotated_size or size
-        if said != size:
-            raise InputError(
-                f"{path.name} has {size[0]} x {size[1]} pixels, but is annotated with "
-                f"{said[0]} x {said[1]}."
-            )
-        return path, size
-
-
 class ScreenshotEditor(DatasetEditor):
     """Screenshots to draw boxes on."""
 
     form = "shot"
 
-    def __init__(self, path: Path, format: str, shots: Mapping[str, Shot]) -> None:
+    def __init__(self, path: Path, format: str, shots: Mapping[str, Screen]) -> None:
         self.path, self.name, self.format, self.shots = path, path.name, format, shots
 
     def names(self) -> Sequence[str]:
@@ -142,12 +116,12 @@ class ScreenshotEditor(DatasetEditor):
 
     def picture(self, name: str, node: str | None = None) -> tuple[Path, Size]:  # noqa: ARG002
         """Return a screenshot and its size."""
-        return self._shot(name).picture()
+        return _picture(self._shot(name))
 
     def view(self, name: str, state: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the boxes of a screenshot."""
         shot = self._shot(name)
-        _, size = shot.picture()
+        _, size = _picture(shot)
         content = _current(shot, size, state).model_dump(mode="json")
         return {
             "state": {"name": name, "size": size, "content": content},
@@ -171,7 +145,7 @@ class ScreenshotEditor(DatasetEditor):
         own = self._own_samples()
         samples: list[Sample] = []
         files: set[str] = set()
-        ids: set[str] = set()
+        ids: dict[str, int] = {}
         for name, shot in self.shots.items():
             state, known = states.get(name), own.get(name)
             if only_done and not is_done(state):
@@ -179,7 +153,7 @@ class ScreenshotEditor(DatasetEditor):
             if state is None and not shot.elements and known is None:
                 continue
             try:
-                path, size = shot.picture()
+                path, size = _picture(shot)
             except InputError:
                 if state is None:
                     continue  # it could not be used before either
@@ -189,9 +163,13 @@ class ScreenshotEditor(DatasetEditor):
                 continue
             file = f"samples/{_file_name(name, files)}{_SUFFIXES[picture_type(path)]}"
             yield ExportFile(file, path)
-            sample = known or Sample(_sample_id(name, ids), file, *size, elements=())
-            elements = _exported_elements(shot, boxes, size, keep_tags=known is None)
-            samples.append(replace(sample, image_path=file, elements=elements))
+            # Slashes separate screenshot and element in the ids of cases.
+            plain = _stem(name).replace("\\", "/").replace("/", "__") or "screenshot"
+            sample = known or Sample(unused_name(plain, ids), file, *size, elements=())
+            before = {element.id: element for element in shot.elements}
+            tags = {} if known else dict(zip(before, shot.tags, strict=True))
+            elements = [_exported(b, before.get(b.id), tags.get(b.id, {}), size) for b in boxes]
+            samples.append(replace(sample, image_path=file, elements=tuple(elements)))
         with TemporaryDirectory() as folder:
             yield ExportFile(ANNOTATIONS, write_dataset(self._described(samples), Path(folder)))
 
@@ -203,7 +181,7 @@ class ScreenshotEditor(DatasetEditor):
         paths = [path for path in (folder, annotations_file(folder)) if path.exists()]
         return [(path, path.stat().st_mtime_ns) for path in paths]
 
-    def _shot(self, name: str) -> Shot:
+    def _shot(self, name: str) -> Screen:
         if name not in self.shots:
             raise InputError(f"There is no screenshot {name!r} in {self.name}.")
         return self.shots[name]
@@ -230,19 +208,22 @@ def open_screenshots(path: Path) -> ScreenshotEditor | None:
     loader = find_loader(folder)
     if loader is not None:
         shots = {
-            screen.id: Shot(
-                screen.id,
-                partial(_inside_the_set, folder, screen.image),
-                screen.size,
-                screen.elements,
-                screen.tags,
-                screen.broken,
-            )
+            screen.id: replace(screen, image=partial(_inside_the_set, folder, screen.image))
             for screen in loader.screens(folder)
         }
         return ScreenshotEditor(path, loader.name, shots)
-    shots = {shot.name: shot for shot in _plain_shots(path)}
+    shots = {shot.id: shot for shot in _plain_shots(path)}
     return ScreenshotEditor(path, SCREENSHOTS, shots) if shots else None
+
+
+def _picture(shot: Screen) -> tuple[Path, Size]:
+    """Return the file and its size; errors name the file without its folder."""
+    path = shot.image()
+    picture_type(path)  # raises for other files
+    try:
+        return shot.picture()
+    except InputError as error:
+        raise InputError(error.message.replace(str(path), path.name)) from error
 
 
 def _inside_the_set(path: Path, find: Callable[[], Path]) -> Path:
@@ -261,10 +242,10 @@ def _inside_the_set(path: Path, find: Callable[[], Path]) -> Path:
     return picture_inside(picture, base)
 
 
-def _plain_shots(path: Path) -> Iterator[Shot]:
+def _plain_shots(path: Path) -> Iterator[Screen]:
     if path.is_file():
         if path.suffix.lower() in PICTURE_SUFFIXES:
-            yield Shot(path.name, partial(picture_inside, path, path.parent))
+            yield Screen(path.name, partial(picture_inside, path, path.parent))
         return
     files = []
     for folder, below, names in os.walk(path):
@@ -282,7 +263,7 @@ def _plain_shots(path: Path) -> Iterator[Shot]:
     for file in sorted(files, key=lambda one: _natural(one.relative_to(path).as_posix())):
         # Names that are not UTF-8 cannot be shown; their replacements are still unique.
         name = os.fsencode(file.relative_to(path)).decode("utf-8", "backslashreplace")
-        yield Shot(name, partial(picture_inside, file, path))
+        yield Screen(name, partial(picture_inside, file, path))
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
@@ -293,7 +274,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def _current(shot: Shot, size: Size, state: Mapping[str, Any] | None) -> Boxes:
+def _current(shot: Screen, size: Size, state: Mapping[str, Any] | None) -> Boxes:
     """Return the newest correction, or what the data set has."""
     if state is None:
         boxes = tuple(_element_box(element, size) for element in shot.elements)
@@ -302,7 +283,7 @@ def _current(shot: Shot, size: Size, state: Mapping[str, Any] | None) -> Boxes:
         return read_boxes(state, size)
     except InputError as error:
         raise InputError(
-            f"The boxes of {shot.name} were drawn on another picture: {error.message}",
+            f"The boxes of {shot.id} were drawn on another picture: {error.message}",
             remedy="Restore the earlier picture.",
         ) from error
 
@@ -311,33 +292,17 @@ def _element_box(element: AnnotatedElement, size: Size) -> ElementBox:
     kind: Any = element.element_type.value
     if element.element_type is ElementType.UNKNOWN:
         kind = element.metadata.get(_FREE_TYPE) or kind
+    found = element.bbox.to_pixels(*size)
+    left, top = min(found.left, size[0] - 1), min(found.top, size[1] - 1)
+    # At least one pixel, however thin it is.
+    box = PixelBox(left, top, max(found.right, left + 1), max(found.bottom, top + 1))
     return ElementBox.model_construct(
         id=element.id,
-        box=None if element.refusal else edges_of(_whole_pixels(element.bbox, size)),
+        box=None if element.refusal else edges_of(box),
         instruction=element.instruction,
         type=str(kind),
         text=element.text,
     )
-
-
-def _whole_pixels(box: Box, size: Size) -> PixelBox:
-    """Return a box of at least one pixel, however thin it is."""
-    found = box.to_pixels(*size)
-    left, top = min(found.left, size[0] - 1), min(found.top, size[1] - 1)
-    return PixelBox(left, top, max(found.right, left + 1), max(found.bottom, top + 1))
-
-
-def _exported_elements(
-    shot: Shot, boxes: Sequence[ElementBox], size: Size, *, keep_tags: bool
-) -> tuple[AnnotatedElement, ...]:
-    before = {
-        element.id: (element, tags) for element, tags in zip(shot.elements, shot.tags, strict=True)
-    }
-    exported = []
-    for box in boxes:
-        element, tags = before.get(box.id, (None, {}))
-        exported.append(_exported(box, element, tags if keep_tags else {}, size))
-    return tuple(exported)
 
 
 def _exported(
@@ -374,20 +339,11 @@ def _typed(text: str, before: str) -> str:
 def _file_name(name: str, taken: set[str]) -> str:
     """Return a file name for any system that was not given before."""
     base = re.sub(r"[^\w.-]+", "_", _stem(name)).strip("._")[:_LONGEST_NAME] or "screenshot"
-    return _unused(base, "-", taken, str.lower)  # some disks do not tell capitals apart
-
-
-def _sample_id(name: str, taken: set[str]) -> str:
-    """Return an id without slashes, which separate screenshot and element in the ids of cases."""
-    return _unused(_stem(name).replace("\\", "/").replace("/", "__") or "screenshot", "#", taken)
-
-
-def _unused(name: str, mark: str, taken: set[str], fold: Callable[[str], str] = str) -> str:
-    unused, count = name, 1
-    while fold(unused) in taken:
+    unused, count = base, 1
+    while unused.lower() in taken:  # some disks do not tell capitals apart
         count += 1
-        unused = f"{name}{mark}{count}"
-    taken.add(fold(unused))
+        unused = f"{base}-{count}"
+    taken.add(unused.lower())
     return unused
 
 

@@ -205,7 +205,7 @@ def diagnose_run(
     declared = declared or settings.get("points")
     if declared is None:
         raise UsageError(
-            f"{run} does not say which coordinates its model was to use.",
+            f"{run} does not name the coordinates that its model was asked for.",
             remedy="Add --contract, for example --contract thousand,xy,point",
         )
     replayed = [one for record in directory.records() for one in _replayed(record.details)]
@@ -233,7 +233,7 @@ def _diagnose_file(
         if method in found.assisted:
             continue
         replayed = replayed_predictions(found, method)
-        verdict = diagnose(replayed, declared=found.reading.points[method]).verdict
+        verdict = diagnose(replayed, declared=found.points[method]).verdict
         lines.append(verdict if len(found.methods) == 1 else f"{method}: {verdict}")
     return "\n".join(lines)
 

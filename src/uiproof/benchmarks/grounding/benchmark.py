@@ -60,7 +60,7 @@ class Grounding(Benchmark):
 
     claims_references = True
 
-    metrics = deferred(f"{_ROOM}.summary:METRICS")
+    metrics = deferred(f"{_ROOM}.judge:METRICS")
     methods = deferred(f"{_ROOM}.methods:METHODS")
     prompts = deferred(f"{_ROOM}.methods:PROMPTS")
     prompt_slots = deferred(f"{_ROOM}.grounders:SLOTS")
@@ -74,11 +74,11 @@ class Grounding(Benchmark):
     summed_details = deferred(f"{_ROOM}.summary:summed_details")
     case_view = deferred(f"{_ROOM}.view:Gallery")
     editor = deferred(f"{_ROOM}.annotation:open_screenshots")
-    compared = deferred(f"{_ROOM}.comparison:compared")
-    shown = deferred(f"{_ROOM}.comparison:described_table")
-    chat_task = deferred(f"{_ROOM}.chat_task:chat_task")
-    compare_files = deferred(f"{_ROOM}.comparison:compare_results")
-    finished = deferred(f"{_ROOM}.comparison:store")
+    compared = deferred(f"{_ROOM}.results:compared")
+    shown = deferred(f"{_ROOM}.results:described_table")
+    chat_task = deferred(f"{_ROOM}.serving:chat_task")
+    compare_files = deferred(f"{_ROOM}.results:compare_results")
+    finished = deferred(f"{_ROOM}.results:store")
 
     def method(
         self,

@@ -4,7 +4,7 @@
         print(case.id, case.question.instruction)      # I8B0XHIW8M/I8B0XHIW8M-0 …
 
 A path is a data set in our own format (`annotations.json` with `samples/*.png`) or a published set
-as it lies on disk: a folder, or one of its files.
+in its original layout: a folder, or one of its files.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def function_answer(generated: Any) -> Answer:
         place = []
     if len(place) not in (2, 4) or not all(0 <= number <= 1 for number in place):
         raise MethodError(
-            f"{generated!r:.100} is no place on a screenshot.",
+            f"{generated!r:.100} is not a place on a screenshot.",
             remedy="Return (x, y) or (x, y, width, height) from 0 to 1: divide pixels by the "
             "question's width and height.",
         )
@@ -177,15 +177,21 @@ class _Cases:
 def _cases_of(screen: Screen) -> Iterator[GroundingCase | BrokenCase]:
     if screen.elements:
         problem: InputError | None = None
-        image, (width, height) = Path(), screen.size or (0, 0)
+        image, size = Path(), screen.size or (0, 0)
         try:
-            image, width, height = _checked_image(screen)
+            image, size = screen.picture()
+            image = image.absolute()
         except InputError as error:
             problem = error
-        others = tuple(_slim(element) for element in screen.elements if not element.refusal)
+        # Without what is not needed: all elements are sent to workers with every case.
+        others = tuple(
+            replace(element, instruction="", metadata={}, extra={})
+            for element in screen.elements
+            if not element.refusal
+        )
         for element, tags in zip(screen.elements, screen.tags, strict=True):
-            question = Question(image, width, height, element.instruction)
-            truth = Truth(screen.id, element, others, width, height, tags)
+            question = Question(image, *size, element.instruction)
+            truth = Truth(screen.id, element, others, *size, tags)
             case = Case(f"{screen.id}/{element.id}", question, truth)
             yield case if problem is None else BrokenCase(case.id, problem, case)
     for item in screen.broken:
@@ -195,27 +201,9 @@ def _cases_of(screen: Screen) -> Iterator[GroundingCase | BrokenCase]:
 def _known(screen: Screen, item: BrokenItem) -> GroundingCase | None:
     if item.element is None:
         return None
-    width, height = item.size or screen.size or (0, 0)
-    if not width:
+    size = item.size or screen.size or (0, 0)
+    if not size[0]:
         with suppress(InputError):
-            width, height = image_size(screen.image())
-    question = Question(Path(), width, height, item.element.instruction)
-    truth = Truth(screen.id, item.element, (), width, height, item.tags)
-    return Case(item.id, question, truth)
-
-
-def _checked_image(screen: Screen) -> tuple[Path, int, int]:
-    image = screen.image().absolute()
-    size = image_size(image)
-    if screen.size is not None and size != screen.size:
-        raise InputError(
-            f"{image} has {size[0]}x{size[1]} pixels, but is annotated with "
-            f"{screen.size[0]}x{screen.size[1]}.",
-            remedy="Get the images of the same release, in their original size.",
-        )
-    return image, *size
-
-
-def _slim(element: AnnotatedElement) -> AnnotatedElement:
-    """Return an element without the bulk: it is sent to workers with every case."""
-    return replace(element, instruction="", metadata={}, extra={})
+            size = image_size(screen.image())
+    question = Question(Path(), *size, item.element.instruction)
+    return Case(item.id, question, Truth(screen.id, item.element, (), *size, item.tags))

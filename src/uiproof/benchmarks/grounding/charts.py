@@ -66,7 +66,12 @@ def _overall(figure: Figure, metrics: Sequence[MethodMetrics]) -> None:
     axes.set_ylim(len(metrics) - 1 + room, -room)
     # Rates stand at the right, in one column: behind the bars they would leave the chart.
     counts = axes.secondary_yaxis("right")
-    counts.set_yticks(range(len(metrics)), [_counted(one) for one in metrics], fontsize=size)
+    screens = [one.interval.clusters if one.interval else None for one in metrics]
+    counted = [
+        f"{one.detection_rate * 100:.1f} %   {_count(one.total_elements, number)}"
+        for one, number in zip(metrics, screens, strict=True)
+    ]
+    counts.set_yticks(range(len(metrics)), counted, fontsize=size)
     counts.tick_params(length=0)
     counts.spines["right"].set_visible(False)
     axes.set_xlim(0, 1)
@@ -169,7 +174,12 @@ def _against_latency(figure: Figure, metrics: Sequence[MethodMetrics]) -> None:
     else:
         room = 0.15 * (right - left) or 0.5 * right
         axes.set_xlim(max(left - room, 0), right + room)
-    _fit_rates(axes, metrics, [y for _, y in reaches])
+    # The axis of rates ends where the rates and their intervals end.
+    low = min(one.detection_rate - y[0][0] for one, (_, y) in zip(metrics, reaches, strict=True))
+    high = max(one.detection_rate + y[1][0] for one, (_, y) in zip(metrics, reaches, strict=True))
+    room = max(0.06 * (high - low), 0.02)
+    axes.set_ylim(low - room, high + room)
+    axes.yaxis.set_major_formatter(lambda rate, _: f"{100 * rate:.3g} %" if 0 <= rate <= 1 else "")
     label = "mean latency in ms" + (" (logarithmic)" if logarithmic else "")
     if axes.get_xlim()[0] < QUICK_MS < axes.get_xlim()[1]:
         axes.axvline(QUICK_MS, color="black", linestyle="--", linewidth=1, zorder=0)
@@ -180,23 +190,6 @@ def _against_latency(figure: Figure, metrics: Sequence[MethodMetrics]) -> None:
     axes.grid(alpha=0.25)
     tidy(axes)
     _legend(figure, [axes])
-
-
-def _fit_rates(
-    axes: Axes, metrics: Sequence[MethodMetrics], reaches: Sequence[list[list[float]]]
-) -> None:
-    """End the axis of rates where the rates and their intervals end."""
-    low = min(one.detection_rate - y[0][0] for one, y in zip(metrics, reaches, strict=True))
-    high = max(one.detection_rate + y[1][0] for one, y in zip(metrics, reaches, strict=True))
-    room = max(0.06 * (high - low), 0.02)
-    axes.set_ylim(low - room, high + room)
-    axes.yaxis.set_major_formatter(lambda rate, _: f"{100 * rate:.3g} %" if 0 <= rate <= 1 else "")
-
-
-def _counted(one: MethodMetrics) -> str:
-    """Return the rate and its n, to be written behind its bar."""
-    screens = one.interval.clusters if one.interval else None
-    return f"{one.detection_rate * 100:.1f} %   {_count(one.total_elements, screens)}"
 
 
 def _count(elements: int, screens: int | None) -> str:

@@ -1,7 +1,7 @@
 """The coordinates of models: contracts that say what the numbers of an answer mean.
 
 `(500, 300)` is the middle of the screen for one model and its top left corner for another. The
-contract of a model says which, so that nothing is guessed from the numbers:
+contract of a model says which; nothing is guessed from the numbers:
 
     contract = contract_for("ByteDance-Seed/UI-TARS-1.5-7B")
     str(contract)                                  # resized:28:78400:12845056,xy,point
@@ -33,7 +33,6 @@ EXAMPLES = (
     "pixels,xy,point,sent:1568:1150000",
     "resized:28:78400:12845056,xy,point",
 )
-_NOISE = 1e-9
 
 
 class Space(StrEnum):
@@ -276,8 +275,8 @@ def to_unit(
 ) -> Point | Box:
     """Return the point or box that two or four numbers mean, in 0-1 of the picture sent.
 
-    Four numbers are a box by two opposite corners, in any order. Nothing is clamped;
-    `is_outside` tells places beside the picture.
+    Four numbers are a box by two opposite corners, in any order. Nothing is clamped: places beside
+    the picture stay there.
     """
     if len(numbers) not in (2, 4) or not all(map(isfinite, numbers)):
         raise ValueError(f"a place is two or four finite numbers, got {tuple(numbers)}")
@@ -288,19 +287,6 @@ def to_unit(
     if len(numbers) == 2:
         return xs[0], ys[0]
     return Box(min(xs), min(ys), abs(xs[1] - xs[0]), abs(ys[1] - ys[0]))
-
-
-def is_outside(place: Point | Box) -> bool:
-    """Return whether any part of a place lies beside its picture.
-
-    Many such answers mean that the contract is wrong.
-    """
-    corners = (
-        (place.x, place.y, place.x + place.w, place.y + place.h)
-        if isinstance(place, Box)
-        else place
-    )
-    return not all(-_NOISE <= value <= 1 + _NOISE for value in corners)
 
 
 def _extent(contract: Contract, sent_width: int, sent_height: int) -> tuple[float, float]:

@@ -23,6 +23,7 @@ from uiproof.geometry import Box
 
 ANNOTATIONS = "annotations.json"
 _BOX_NOISE = 1e-6  # what rounding may add to a box that ends at the edge of the image
+_KINDS = {str: "a text", dict: "an object", list: "a list", bool: "true or false"}
 _REMEDY = "Correct the file, or make the data set again with `uiproof generate`."
 
 T = TypeVar("T")
@@ -134,10 +135,10 @@ def read_dataset(folder: Path) -> Dataset:
         samples.append(item)
     fields = _Fields(content, str(file))
     dataset = Dataset(
-        name=fields.string("name"),
+        name=fields.get("name", ""),
         version=str(content.get("version", "")),
         samples=tuple(samples),
-        metadata=fields.mapping("metadata"),
+        metadata=fields.get("metadata", {}),
         extra=fields.others(Dataset),
     )
     if fields.error:
@@ -239,7 +240,7 @@ def _items(file: Path, content: Json) -> Iterator[Sample | BrokenItem]:
         fields.check_id(name)
         elements = [
             _element(one, _Fields(value, f"{where}, element {one}"))
-            for one, value in _named(fields.list("elements"))
+            for one, value in _named(fields.get("elements", [], required=True))
         ]
         sample = Sample(
             id=name,
@@ -247,7 +248,7 @@ def _items(file: Path, content: Json) -> Iterator[Sample | BrokenItem]:
             width=fields.pixels("width"),
             height=fields.pixels("height"),
             elements=tuple(element for element, error in elements if error is None),
-            metadata=fields.mapping("metadata"),
+            metadata=fields.get("metadata", {}),
             extra=fields.others(Sample),
         )
         if fields.error is None:
@@ -264,18 +265,18 @@ def _items(file: Path, content: Json) -> Iterator[Sample | BrokenItem]:
 
 def _element(name: str, fields: _Fields) -> tuple[AnnotatedElement, InputError | None]:
     fields.check_id(name)
-    refusal = fields.flag("refusal")
+    refusal = fields.get("refusal", False, required="refusal" in fields.entry)
     nulls = {key: None for key in ("text", "instruction") if fields.entry.get(key, "") is None}
     element = AnnotatedElement(
         id=name,
         bbox=Box(0, 0, 0, 0) if refusal else fields.box("bbox"),
-        text=fields.string("text"),
+        text=fields.get("text", ""),
         element_type=fields.element_type(),
-        instruction=fields.string("instruction"),
+        instruction=fields.get("instruction", ""),
         clickable=None if fields.entry.get("clickable") is None else fields.box("clickable"),
         polygon=fields.polygon(),
         refusal=refusal,
-        metadata=fields.mapping("metadata"),
+        metadata=fields.get("metadata", {}),
         extra=fields.others(AnnotatedElement) | nulls,
     )
     return element, fields.error
@@ -310,24 +311,12 @@ class _Fields:
         elif identifier != name:
             self._fail(f"the id {identifier!r} is used more than once")
 
-    def string(self, key: str) -> str:
-        return self._typed(key, "", f"is not a text: {self.entry.get(key)!r}")
-
-    def mapping(self, key: str) -> Json:
-        return self._typed(key, {}, "is not an object")
-
-    def list(self, key: str) -> list[Any]:
-        return self._typed(key, [], "is not a list", required=True)
-
-    def flag(self, key: str) -> bool:
-        return self._typed(key, False, "is neither true nor false", required=key in self.entry)
-
-    def _typed(self, key: str, empty: T, problem: str, *, required: bool = False) -> T:
+    def get(self, key: str, empty: T, *, required: bool = False) -> T:
         value = self.entry.get(key)
         if isinstance(value, type(empty)):
             return value
         if required or value is not None:
-            self._fail(f"`{key}` {problem}")
+            self._fail(f"`{key}` is not {_KINDS[type(empty)]}: {value!r:.100}")
         return empty
 
     def pixels(self, key: str) -> int:
@@ -361,12 +350,10 @@ class _Fields:
             self._fail(f"`{key}` is not [x, y, width, height]: {value!r}")
             return Box(0, 0, 0, 0)
         x, y, w, h = value
-        if w <= 0 or h <= 0:
-            self._fail(f"`{key}` has no area: {value}")
-        elif min(x, y) < -_BOX_NOISE or max(x + w, y + h) > 1 + _BOX_NOISE:
-            self._fail(f"`{key}` is not inside the image; fractions of 0-1 count: {value}")
-        else:
+        if w > 0 and h > 0 and min(x, y) >= -_BOX_NOISE and max(x + w, y + h) <= 1 + _BOX_NOISE:
             return Box(x, y, w, h)
+        problem = "has no area" if w <= 0 or h <= 0 else "is not inside the image, in 0-1"
+        self._fail(f"`{key}` {problem}: {value}")
         return Box(0, 0, 0, 0)
 
     def polygon(self) -> tuple[Point, ...]:
@@ -381,7 +368,7 @@ class _Fields:
             self._fail("`polygon` is not a list of at least three [x, y]")
             return ()
         if any(not -_BOX_NOISE <= part <= 1 + _BOX_NOISE for point in value for part in point):
-            self._fail("`polygon` is not inside the image; fractions of 0-1 count")
+            self._fail("`polygon` is not inside the image, in 0-1")
         return tuple((x, y) for x, y in value)
 
     def others(self, kind: type[Dataset | Sample | AnnotatedElement]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from uiproof.benchmark import BrokenCase
 from uiproof.benchmarks.grounding.coordinates import (
     WHOLE,
     Contract,
@@ -24,12 +25,12 @@ from uiproof.benchmarks.grounding.coordinates import (
     Point,
     Resize,
     Space,
-    is_outside,
     sent_size,
 )
 from uiproof.benchmarks.grounding.judge import distance_to_polygon
 from uiproof.benchmarks.grounding.parsing import Parsed, locate, parse
-from uiproof.benchmarks.grounding.predictions import Prediction, Predictions, other_target
+from uiproof.benchmarks.grounding.prediction_files import BoxForm
+from uiproof.benchmarks.grounding.predictions import Predictions, unit_box
 from uiproof.errors import InputError, UsageError
 from uiproof.geometry import Box
 from uiproof.stats.intervals import clustered_rate, mcnemar, paired_permutation
@@ -45,6 +46,7 @@ _RESIZES = (
     Resize(32, 65536, 16777216),  # Qwen3-VL
 )
 _SENT = ((1568, 1150000), (2048, None), (1280, None), (1024, None))  # limits of side and area
+_PIXELS = Contract(Space.PIXELS)
 _FEWEST_HITS = 5  # under the best contract, to claim anything
 _RESAMPLES = 1999
 _MANY_UNREADABLE = 0.1  # a share of answers that is worth a word
@@ -77,38 +79,50 @@ class Replayed:
 def replayed_predictions(found: Predictions, method: str) -> list[Replayed]:
     """Return the answers of one method of a prediction file, as they are written."""
     replayed = []
+    other: BoxForm = "size" if found.boxes == "corners" else "corners"
     for item, one in zip(found.items, found.methods[method], strict=True):
-        if not isinstance(one, Prediction) or item.negative or item.size is None:
+        if isinstance(one.case, BrokenCase) or item.negative or item.size is None:
             continue
-        target = one.element.polygon or one.element.clickable or one.element.bbox
-        given = item.answers[method]
-        one_more = Replayed(given.raw, *item.size, target=target, parsed=given.parsed)
+        element, given = one.case.truth.element, item.answers[method]
+        target = element.polygon or element.clickable or element.bbox
+        answer = Replayed(given.raw, *item.size, target=target, parsed=given.parsed)
         if item.box is not None:
-            form, other = other_target(item.box, found.reading, item.size)
-            one_more = replace(one_more, other_form=form, other_target=other)
-        replayed.append(one_more)
+            misread = unit_box(item.box, other, item.size)
+            answer = replace(answer, other_form=other, other_target=misread)
+        replayed.append(answer)
     if not replayed:
         raise InputError(
-            f"{found.path} does not say how large its screenshots are.",
+            f"{found.path} does not contain the sizes of its screenshots.",
             remedy="Add --dataset with the folder of the data set.",
         )
     return replayed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Fit:
-    """The fit of one contract to the answers."""
+    """The answers under one contract; arrays are over those with a target."""
 
     contract: Contract
-    hits: int
-    n: int
-    outside: int  # answers that lie beside their picture under this contract
-    p_value: float  # against the declared contract: exact McNemar test on the same answers
-    plausible: bool  # not distinguishable from the contract that fits best
+    hit: NDArray[np.bool_]
+    farness: NDArray[np.float64]  # see `_farness`
+    points: Sequence[Point | None]
+    targets: Sequence[Box | Polygon]
+    p_value: float = 1.0  # against the declared contract: exact McNemar test on the same answers
+    plausible: bool = True  # not distinguishable from the contract that fits best
+
+    @property
+    def hits(self) -> int:
+        """Return the number of hits; unreadable answers are misses."""
+        return int(self.hit.sum())
+
+    @property
+    def n(self) -> int:
+        """Return the number of answers with a target."""
+        return len(self.hit)
 
     @property
     def rate(self) -> float:
-        """Return the share of hits; unreadable answers are misses."""
+        """Return the share of hits."""
         return self.hits / self.n if self.n else 0.0
 
 
@@ -128,8 +142,7 @@ class Diagnosis:
     certain: bool
     should_change: bool
     numbers_say: str  # evidence from the size of the numbers alone
-    verdict: str
-    mistake: str = ""  # what is wrong, where it is nothing that a contract could say
+    verdict: str = ""
 
     @property
     def plausible(self) -> tuple[Contract, ...]:
@@ -149,56 +162,44 @@ def diagnose(
     if not records:
         raise UsageError("There are no stored answers to diagnose.", remedy="Run a method first.")
     parsed = [record.place for record in records]
-    targets = [record.target for record in records if record.target is not None]
-    replays = [
-        _replay(partial(_place, contract), records, parsed, contract)
-        for contract in _tried(declared, parsed)
-        if contract.sent_side is None or contract == declared or _shrinks(contract, records)
-    ]
-    level = (1 - confidence) / len(replays)
-    own = replays[0]
-    best = _best(replays, level, 1 - confidence)
-    plausible = [
-        replay is best
-        or (_hits_alike(best, replay, level) and _near_alike(best, replay, 1 - confidence))
-        for replay in replays
-    ]
     fits = [
-        Fit(
-            replay.contract,
-            int(replay.hit.sum()),
-            len(replay.hit),
-            replay.outside,
-            mcnemar(own.hit, replay.hit).p,
-            alike,
-        )
-        for replay, alike in zip(replays, plausible, strict=True)
+        _fit(partial(_place, contract), records, parsed, contract)
+        for contract in _tried(declared, records, parsed)
     ]
-    own_fit, best_fit = fits[0], fits[replays.index(best)]
-    fits.sort(key=lambda fit: (fit is not best_fit, not fit.plausible, -fit.hits))
+    level = (1 - confidence) / len(fits)
+    own, best = fits[0], _best(fits, level, 1 - confidence)
+    judged = {
+        fit: replace(
+            fit,
+            p_value=mcnemar(own.hit, fit.hit).p,
+            plausible=fit is best
+            or (_hits_alike(best, fit, level) and _near_alike(best, fit, 1 - confidence)),
+        )
+        for fit in fits
+    }
+    own, best = judged[own], judged[best]
     real = _beats_chance(best, confidence)
-    diagnosis = Diagnosis(
-        n=len(targets),
+    found = Diagnosis(
+        n=own.n,
         unreadable=sum(not answer.numbers for answer in parsed),
-        declared=own_fit,
-        best=best_fit,
-        fits=tuple(fits),
-        certain=real and len({_convention(fit.contract) for fit in fits if fit.plausible}) == 1,
+        declared=own,
+        best=best,
+        fits=tuple(
+            sorted(judged.values(), key=lambda fit: (fit is not best, not fit.plausible, -fit.hits))
+        ),
+        certain=real
+        and len({_convention(fit.contract) for fit in judged.values() if fit.plausible}) == 1,
         should_change=real
-        and not own_fit.plausible
-        and best_fit.hits > own_fit.hits
-        and best_fit.p_value < 1 - confidence,
+        and not own.plausible
+        and best.hits > own.hits
+        and best.p_value < 1 - confidence,
         numbers_say=numbers_say(records),
-        verdict="",
     )
     if mistake := _mistake(best, records, parsed, confidence):
-        words, replay = mistake
-        p_value = mcnemar(own.hit, replay.hit).p
-        gain = _gain(words, int(replay.hit.sum()), p_value, diagnosis)
-        return replace(
-            diagnosis, certain=False, should_change=True, mistake=words, verdict=f"{gain}."
-        )
-    return replace(diagnosis, verdict=_verdict(diagnosis, real))
+        words, fit = mistake
+        gain = _gain(words, fit.hits, mcnemar(own.hit, fit.hit).p, found)
+        return replace(found, certain=False, should_change=True, verdict=f"{gain}.")
+    return replace(found, verdict=_verdict(found, real))
 
 
 def numbers_say(records: Sequence[Replayed]) -> str:
@@ -226,74 +227,61 @@ def numbers_say(records: Sequence[Replayed]) -> str:
     return f"{seen}: this fits 0-1000 as well as pixels."
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Replay:
-    """All answers under one contract; arrays are over the records with a target."""
-
-    contract: Contract
-    hit: NDArray[np.bool_]
-    farness: NDArray[np.float64]
-    outside: int
-    points: Sequence[Point | None]
-    targets: Sequence[Box | Polygon]
-
-
-def _tried(declared: Contract, parsed: Sequence[Parsed]) -> tuple[Contract, ...]:
+def _tried(
+    declared: Contract, records: Sequence[Replayed], parsed: Sequence[Parsed]
+) -> list[Contract]:
     """Return the declared contract, then each space in both orders, with the usual resizes."""
     read = [answer for answer in parsed if answer.numbers]
     # Answers that name their axes or carry percent signs mean the same under every contract.
     orders = (declared.order,) if all(answer.named for answer in read) else tuple(Order)
     tried = [declared]
     if not read or not all(answer.percent for answer in read):
+        sizes = {(record.sent_width, record.sent_height) for record in records}
         spaces = [Contract(space) for space in Space if space is not Space.RESIZED]
         spaces += [Contract(Space.RESIZED, resize=resize) for resize in _RESIZES]
-        spaces += [Contract(Space.PIXELS, sent_side=side, sent_pixels=area) for side, area in _SENT]
+        sent = [Contract(Space.PIXELS, sent_side=side, sent_pixels=area) for side, area in _SENT]
+        spaces += [one for one in sent if any(sent_size(one, *size) != size for size in sizes)]
         tried += [
             replace(contract, order=order, shape=declared.shape)
             for order in orders
             for contract in spaces
         ]
-    return tuple({replace(one, shape=declared.shape): one for one in tried}.values())
+    return list(dict.fromkeys(tried))
 
 
-def _shrinks(contract: Contract, records: Sequence[Replayed]) -> bool:
-    sizes = {(record.sent_width, record.sent_height) for record in records}
-    return any(sent_size(contract, *size) != size for size in sizes)
-
-
-def _replay(
-    place: Callable[[Replayed, Parsed], Point | Box | None],
+def _fit(
+    place: Callable[[Replayed, Parsed], Point | None],
     records: Sequence[Replayed],
     parsed: Sequence[Parsed],
-    contract: Contract,
-) -> _Replay:
-    places = [place(*pair) for pair in zip(records, parsed, strict=True)]
-    points = [_in_image(p, r) for p, r in zip(places, records, strict=True) if r.target is not None]
-    targets = [record.target for record in records if record.target is not None]
-    return _Replay(
+    contract: Contract = _PIXELS,
+) -> Fit:
+    """Return how answers fit that are placed by this function, in 0-1 of the picture sent."""
+    points: list[Point | None] = []
+    targets: list[Box | Polygon] = []
+    for record, answer in zip(records, parsed, strict=True):
+        if record.target is not None:
+            point, region = place(record, answer), record.region
+            if point is not None:
+                point = region.x + point[0] * region.w, region.y + point[1] * region.h
+            points.append(point)
+            targets.append(record.target)
+    pairs = list(zip(points, targets, strict=True))
+    return Fit(
         contract,
-        np.array([_hits(p, t) for p, t in zip(points, targets, strict=True)], dtype=bool),
-        np.array([_farness(p, t) for p, t in zip(points, targets, strict=True)], dtype=float),
-        sum(place is not None and is_outside(place) for place in places),
+        np.array([_hits(*pair) for pair in pairs], dtype=bool),
+        np.array([_farness(*pair) for pair in pairs], dtype=float),
         points,
         targets,
     )
 
 
-def _place(contract: Contract, record: Replayed, parsed: Parsed) -> Point | Box | None:
+def _place(contract: Contract, record: Replayed, parsed: Parsed) -> Point | None:
     size = sent_size(contract, record.sent_width, record.sent_height)
     try:
-        return locate(parsed, contract, *size)
+        place = locate(parsed, contract, *size)
     except UsageError:  # the picture is too thin for smart-resize
         return None
-
-
-def _in_image(place: Point | Box | None, record: Replayed) -> Point | None:
-    if place is None:
-        return None
-    x, y = place.centre if isinstance(place, Box) else place
-    region = record.region
-    return region.x + x * region.w, region.y + y * region.h
+    return place.centre if isinstance(place, Box) else place
 
 
 def _hits(point: Point | None, target: Box | Polygon) -> bool:
@@ -314,46 +302,47 @@ def _farness(point: Point | None, target: Box | Polygon) -> float:
     return float(np.log1p(across * across + down * down))
 
 
-def _best(replays: Sequence[_Replay], level: float, near: float) -> _Replay:
+def _around(target: Box | Polygon) -> Box:
+    return target if isinstance(target, Box) else Box.around(target)
+
+
+def _best(fits: Sequence[Fit], level: float, near: float) -> Fit:
     """Return the contract with the nearest places among those with the most hits.
 
     Of those of the same convention that cannot be told apart, it is the most usual one.
     """
-    most = max(replays, key=lambda replay: int(replay.hit.sum()))
-    best = min(
-        (replay for replay in replays if _hits_alike(most, replay, level)),
-        key=lambda replay: float(replay.farness.sum()),
-    )
-    same = [one for one in replays if _convention(one.contract) == _convention(best.contract)]
-    alike = (o for o in same if _hits_alike(best, o, level) and _near_alike(best, o, near))
-    return next(alike, best)
+    most = max(fits, key=lambda fit: fit.hits)
+    alike = (fit for fit in fits if _hits_alike(most, fit, level))
+    best = min(alike, key=lambda fit: float(fit.farness.sum()))
+    same = [fit for fit in fits if _convention(fit.contract) == _convention(best.contract)]
+    usual = (fit for fit in same if _hits_alike(best, fit, level) and _near_alike(best, fit, near))
+    return next(usual, best)
 
 
-def _hits_alike(a: _Replay, b: _Replay, level: float) -> bool:
+def _hits_alike(a: Fit, b: Fit, level: float) -> bool:
     return mcnemar(a.hit, b.hit).p >= level
 
 
-def _near_alike(a: _Replay, b: _Replay, level: float) -> bool:
+def _near_alike(a: Fit, b: Fit, level: float) -> bool:
     p_value = paired_permutation(a.farness, b.farness, resamples=_RESAMPLES)
     return p_value is None or p_value >= level
 
 
-def _beats_chance(replay: _Replay, confidence: float) -> bool:
+def _beats_chance(fit: Fit, confidence: float) -> bool:
     """Return whether the answers hit their own targets more often than those of others."""
-    hits = int(replay.hit.sum())
-    share = clustered_rate(replay.hit, confidence=confidence)
-    if share is None or share.low is None or hits < _FEWEST_HITS:
+    share = clustered_rate(fit.hit, confidence=confidence)
+    if share is None or share.low is None or fit.hits < _FEWEST_HITS:
         return False
-    return share.low > _chance_hits(replay) / len(replay.hit)
+    return share.low > _chance_hits(fit) / fit.n
 
 
-def _chance_hits(replay: _Replay) -> float:
+def _chance_hits(fit: Fit) -> float:
     """Return how many answers would hit if they had been given about other items."""
-    targets, shifts = replay.targets, min(_SHIFTS, len(replay.targets) - 1)
+    targets, shifts = fit.targets, min(_SHIFTS, fit.n - 1)
     others = sum(
-        _hits(point, targets[(i + shift) % len(targets)])
+        _hits(point, targets[(i + shift) % fit.n])
         for shift in range(1, shifts + 1)
-        for i, point in enumerate(replay.points)
+        for i, point in enumerate(fit.points)
     )
     return others / max(shifts, 1)
 
@@ -396,27 +385,26 @@ class _Canvas:
     def estimate(self, records: Sequence[Replayed], parsed: Sequence[Parsed]) -> float | None:
         """Return the `k` that puts the most answers onto their targets."""
         pairs = [
-            (record, answer)
+            (record, answer, record.target)
             for record, answer in zip(records, parsed, strict=True)
             if record.target is not None and answer.numbers
         ]
         pairs = pairs[:: ceil(len(pairs) / _SAMPLED)] if pairs else []
         found = []  # each k under which an answer is in the middle of its target
-        for record, answer in pairs:
+        for record, answer, target in pairs:
             gain, shift = self.axes(record)
-            middle = _around(record.target or WHOLE).centre
+            middle = _around(target).centre
             for axis, number in enumerate(_middle(answer.numbers)):
                 wanted = (middle[axis] - shift[axis]) / gain[axis]
                 if wanted > _FAR and number > 0:
                     found.append(number / wanted)
-        found.sort()
-
-        def hits(k: float) -> int:
-            return sum(_hits(self.place(k, *pair), pair[0].target or WHOLE) for pair in pairs)
-
         if not found:
             return None
-        k = max(found[:: ceil(len(found) / _ESTIMATES)], key=hits)
+        found.sort()
+        k = max(
+            found[:: ceil(len(found) / _ESTIMATES)],
+            key=lambda k: sum(_hits(self.place(k, *one[:2]), one[2]) for one in pairs),
+        )
         return float(np.median([one for one in found if abs(one / k - 1) < _CLOSE]))
 
 
@@ -450,102 +438,75 @@ _FAR = 0.2  # from the first corner, where a small miss changes the estimate of 
 _CLOSE = 0.03  # relatively, for estimates of the same scale
 _SAMPLED = 200  # answers that take part in estimating a scale
 _ESTIMATES = 60  # scales that are tried, of those that single answers suggest
-_BASES = tuple(
-    Contract(space, resize=Resize() if space is Space.RESIZED else None) for space in Space
-)
 
 
 def _mistake(
-    best: _Replay, records: Sequence[Replayed], parsed: Sequence[Parsed], confidence: float
-) -> tuple[str, _Replay] | None:
+    best: Fit, records: Sequence[Replayed], parsed: Sequence[Parsed], confidence: float
+) -> tuple[str, Fit] | None:
     """Return the mistake that explains significantly more answers than the best contract."""
-    if len(best.hit) < _FEWEST_HITS:
+    if best.n < _FEWEST_HITS:
         return None
-    known = [*_mistakes(records, parsed), *_usual(records, parsed)]
-    fitted = [*_estimated(records, parsed)]
-    level = (1 - confidence) / len(known)
-    fitted_level = (1 - confidence) / (_ESTIMATES * len(_CANVASES))
-    hits = int(best.hit.sum())
+    known = list(_mistakes(records, parsed))
+    fitted = [
+        (f"The coordinates are {one.words.format(k)}", _fit(partial(one.place, k), records, parsed))
+        for one in _CANVASES
+        if (k := one.estimate(records, parsed))
+    ]
+    tests = ((known, len(known)), (fitted, _ESTIMATES * len(_CANVASES)))
     better = [
-        (words, replay)
-        for found, below in ((known, level), (fitted, fitted_level))
-        for words, replay in found
-        if replay.hit.sum() > hits and mcnemar(best.hit, replay.hit).p < below
+        (words, fit)
+        for found, count in tests
+        for words, fit in found
+        if fit.hits > best.hits and mcnemar(best.hit, fit.hit).p < (1 - confidence) / count
     ]
     if not better:
         return None
     # Targets that were read wrongly may be large, and easily hit.
-    gains = [int(one.hit.sum()) - _chance_hits(one) for _, one in better]
+    gains = [fit.hits - _chance_hits(fit) for _, fit in better]
     better = [one for one, gain in zip(better, gains, strict=True) if gain >= _MOST * max(gains)]
     nearest = min(better, key=lambda one: float(one[1].farness.sum()))[1]
     # The first of those that cannot be told apart: known mistakes come before fitted scales.
-    words, replay = next(one for one in better if _near_alike(nearest, one[1], 1 - confidence))
-    return (words, replay) if _beats_chance(replay, confidence) else None
+    words, fit = next(one for one in better if _near_alike(nearest, one[1], 1 - confidence))
+    return (words, fit) if _beats_chance(fit, confidence) else None
 
 
-def _mistakes(
-    records: Sequence[Replayed], parsed: Sequence[Parsed]
-) -> Iterator[tuple[str, _Replay]]:
+def _mistakes(records: Sequence[Replayed], parsed: Sequence[Parsed]) -> Iterator[tuple[str, Fit]]:
     boxes = any(len(answer.numbers) == 4 for answer in parsed)
-    for base in _BASES:
-        space, place = base.words, partial(_place, base)
+    form = next((record.other_form for record in records if record.other_form), "")
+    others = [replace(one, target=one.target and one.other_target) for one in records]
+    for space in Space:
+        base = Contract(space, resize=Resize() if space is Space.RESIZED else None)
+        place, unit = partial(_place, base), base.words
         yield (
-            f"The coordinates are {space} with y from below",
-            _replay(partial(_upside_down, base), records, parsed, base),
+            f"The coordinates are {unit} with y from below",
+            _fit(partial(_upside_down, base), records, parsed),
         )
         if boxes:
-            for words, change in (
-                ("a corner and a size", _size_box),
-                ("a centre and a size", _centre_box),
-            ):
-                yield (
-                    f"Boxes are {words} in {space}",
-                    _replay(place, records, [change(answer) for answer in parsed], base),
-                )
+            corner = [_size_box(answer) for answer in parsed]
+            yield f"Boxes are a corner and a size in {unit}", _fit(place, records, corner)
+            centre = [replace(answer, numbers=answer.numbers[:2]) for answer in parsed]
+            yield f"Boxes are a centre and a size in {unit}", _fit(place, records, centre)
         for shift, which in ((1, "previous"), (-1, "next")):
             moved = [*parsed[shift:], *parsed[:shift]]
-            yield (
-                f"Each answer, in {space}, belongs to the {which} item",
-                _replay(place, records, moved, base),
-            )
-        if form := next((record.other_form for record in records if record.other_form), ""):
-            others = [replace(one, target=one.target and one.other_target) for one in records]
-            if all(one.target for one in others):
-                words = f"The target boxes have the form `{form}` (--boxes), the points are {space}"
-                yield words, _replay(place, others, parsed, base)
-
-
-def _usual(records: Sequence[Replayed], parsed: Sequence[Parsed]) -> Iterator[tuple[str, _Replay]]:
+            words = f"Each answer, in {unit}, belongs to the {which} item"
+            yield words, _fit(place, records, moved)
+        if form and all(one.target for one in others):
+            words = f"The target boxes have the form `{form}` (--boxes), the points are {unit}"
+            yield words, _fit(place, others, parsed)
     for canvas in _CANVASES:
         for k in canvas.usual:
             words = (canvas.usual_words or canvas.words).format(k)
-            replay = _replay(partial(canvas.place, k), records, parsed, _BASES[0])
-            yield f"The coordinates are {words}", replay
-
-
-def _estimated(
-    records: Sequence[Replayed], parsed: Sequence[Parsed]
-) -> Iterator[tuple[str, _Replay]]:
-    for canvas in _CANVASES:
-        if k := canvas.estimate(records, parsed):
-            replay = _replay(partial(canvas.place, k), records, parsed, _BASES[0])
-            yield f"The coordinates are {canvas.words.format(k)}", replay
+            fit = _fit(partial(canvas.place, k), records, parsed)
+            yield f"The coordinates are {words}", fit
 
 
 def _middle(numbers: Sequence[float]) -> Point:
     return sum(numbers[::2]) / len(numbers[::2]), sum(numbers[1::2]) / len(numbers[1::2])
 
 
-def _around(target: Box | Polygon) -> Box:
-    return target if isinstance(target, Box) else Box.around(target)
-
-
 def _upside_down(contract: Contract, record: Replayed, parsed: Parsed) -> Point | None:
     place = _place(contract, record, parsed)
-    if place is None:
-        return None
-    x, y = place.centre if isinstance(place, Box) else place
-    return x, 1 - y
+    return None if place is None else (place[0], 1 - place[1])
 
 
 def _size_box(answer: Parsed) -> Parsed:
@@ -553,10 +514,6 @@ def _size_box(answer: Parsed) -> Parsed:
         return answer
     x, y, w, h = answer.numbers
     return replace(answer, numbers=(x, y, x + w, y + h))
-
-
-def _centre_box(answer: Parsed) -> Parsed:
-    return replace(answer, numbers=answer.numbers[:2])
 
 
 def _verdict(found: Diagnosis, beats_chance: bool) -> str:

@@ -4,21 +4,25 @@
     if guess.click is not None:
         print(picture.to_whole(guess.click))   # as fractions of the whole screenshot
 
-Here are chat models and the controls, which never look at the picture: what a control scores above
-chance is given away by the protocol. `ocr.py`, `omniparser.py` and `uitars.py` have the others.
+Here are chat models, UI-TARS and the controls, which never look at the picture: what a control
+scores above chance is given away by the protocol. `ocr.py` and `omniparser.py` have the others.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
+from math import ceil, floor, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from uiproof.benchmarks.grounding.cases import OPENADAPT
 from uiproof.benchmarks.grounding.coordinates import (
+    MAX_RATIO,
     WHOLE,
     Contract,
     Order,
@@ -26,6 +30,7 @@ from uiproof.benchmarks.grounding.coordinates import (
     Shape,
     Space,
     contract_for,
+    parse_contract,
     sent_size,
     smart_resize,
 )
@@ -33,7 +38,7 @@ from uiproof.benchmarks.grounding.parsing import locate, parse
 from uiproof.benchmarks.grounding.pictures import Picture
 from uiproof.errors import MethodError, UsageError
 from uiproof.geometry import Box
-from uiproof.models.types import Finish, Image, Message, Reply, Request
+from uiproof.models.types import Finish, Image, Message, Parameters, Reply, Request
 from uiproof.prompts import SLOT, Slot, prompt_file
 
 if TYPE_CHECKING:
@@ -184,17 +189,11 @@ class ChatGrounder:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Return the model, the prompt and the contract."""
-        convention = "pixels" if self._in_pixels else "scale"
-        return {
-            **self.model.settings,
-            "contract": str(self.contract),
-            "prompt": self.prompt,
-            **(
-                {"prompt_digest": prompt_digest(self.prompt, convention)}
-                if self._file is None
-                else self._file.settings
-            ),
-        }
+        about = {**self.model.settings, "contract": str(self.contract), "prompt": self.prompt}
+        if self._file is not None:
+            return {**about, **self._file.settings}
+        convention = "scale" if self.contract.space in _SCALES else "pixels"
+        return {**about, "prompt_digest": prompt_digest(self.prompt, convention)}
 
     async def ground(self, picture: Picture, instruction: str, context: Context) -> Guess:
         """Ask for the element; raise `ModelError` when there is no answer."""
@@ -231,12 +230,8 @@ class ChatGrounder:
         area = picture.area
         return picture.crop(WHOLE, shrink * min(width / area.width, height / area.height))
 
-    @property
-    def _in_pixels(self) -> bool:
-        return self.contract.space in (Space.PIXELS, Space.RESIZED)
-
     def _convention(self, width: int, height: int) -> str:
-        if not self._in_pixels:
+        if self.contract.space in _SCALES:
             numbers, most = _SCALES[self.contract.space]
             return fill_prompt("scale", numbers=numbers, most=most)
         if resize := self.contract.resize:  # the model counts the pixels of what it sees
@@ -339,16 +334,16 @@ class Control:
 
     async def ground(self, picture: Picture, instruction: str, context: Context) -> Guess:  # noqa: ARG002
         """Return a point, or a box of the grid, whatever is in the picture."""
-        if self.name == "centre":
-            return Guess(point=(0.5, 0.5))
-        if self.name == "corner":
-            return Guess(point=(0.0, 0.0))
-        region = picture.region
-        first, second = self._fractions(f"{instruction} {region}")
+        if self.name in ("centre", "corner"):
+            return Guess(point=(0.5, 0.5) if self.name == "centre" else (0.0, 0.0))
+        # Pseudo-random numbers in 0-1, the same for the same question.
+        text = f"{self._seed} {instruction} {picture.region}"
+        digest = hashlib.sha256(text.encode()).digest()
+        first, second = (int.from_bytes(part) / 2**56 for part in (digest[:7], digest[7:14]))
         if self.name == "random":
             return Guess(point=(first, second))
-        boxes = grid_boxes()
-        return Guess(box=boxes[int(first * len(boxes))])
+        boxes = _grid()
+        return Guess(box=boxes[int(first * len(boxes))].box)
 
     async def parse(self, picture: Picture, context: Context) -> Sequence[Detection]:  # noqa: ARG002
         """Return the boxes of the grid, whatever is in the picture."""
@@ -357,20 +352,9 @@ class Control:
     async def close(self) -> None:
         """Do nothing."""
 
-    def _fractions(self, text: str) -> tuple[float, float]:
-        """Return two pseudo-random numbers in 0-1, the same for the same text."""
-        digest = hashlib.sha256(f"{self._seed} {text}".encode()).digest()
-        first, second = digest[:7], digest[7:14]
-        return int.from_bytes(first) / 2**56, int.from_bytes(second) / 2**56
-
 
 @cache
 def _grid() -> Detections:
-    return Detections(Detection(box) for box in grid_boxes())
-
-
-@cache
-def grid_boxes() -> tuple[Box, ...]:
     """Return boxes that cover a picture in several sizes."""
     boxes = []
     for width in _WIDTHS:
@@ -378,8 +362,141 @@ def grid_boxes() -> tuple[Box, ...]:
             height = width * aspect
             columns, rows = int((1 - width) / (width * _STEP)), int((1 - height) / (height * _STEP))
             boxes += [
-                Box(column * width * _STEP, row * height * _STEP, width, height)
+                Detection(Box(column * width * _STEP, row * height * _STEP, width, height))
                 for row in range(rows + 1)
                 for column in range(columns + 1)
             ]
-    return tuple(boxes)
+    return Detections(boxes)
+
+
+# --- UI-TARS
+
+
+@dataclass(frozen=True, slots=True)
+class UiTarsVersion:
+    """The prompt and the coordinates of one generation of UI-TARS."""
+
+    prompt: str
+    contract: str
+    image_first: bool
+    max_tokens: int
+
+
+VERSIONS: Mapping[str, UiTarsVersion] = {
+    # Published for 2B, 7B and 72B (SFT and DPO), which are built on Qwen2-VL.
+    "1.0": UiTarsVersion("uitars_10", "thousand,xy,point", True, 128),
+    # Published for 1.5-7B, which is built on Qwen2.5-VL, and for the models of the same API.
+    "1.5": UiTarsVersion("uitars_15", "resized:28:78400:12845056,xy,point", False, 512),
+    # The prompt of openadapt-grounding, which is nearly the one of 1.5.
+    OPENADAPT: UiTarsVersion("uitars_openadapt", "resized:28:78400:12845056,xy,point", False, 512),
+}
+
+
+class UiTarsGrounder(ChatGrounder):
+    """UI-TARS with its official prompt and the instruction as it is.
+
+    The version follows from the model's name: `UI-TARS-7B-DPO` is 1.0, unknown names are 1.5. A
+    server with another `max_pixels` than the model's own needs another contract. Answers are
+    greedy and as long as published, unless the model was connected with parameters.
+    """
+
+    def __init__(
+        self, model: ChatModel, version: str | None = None, contract: Contract | None = None
+    ) -> None:
+        named = family_name(model)
+        self.version = version or version_of(named)
+        if self.version not in VERSIONS:
+            raise UsageError(
+                f"There is no UI-TARS {self.version!r}.",
+                remedy=f"Use one of: {', '.join(VERSIONS)}.",
+            )
+        self._how = VERSIONS[self.version]
+        says_so = version is None and _FAMILY.search(named) is not None
+        usual = contract_for(named) if says_so else parse_contract(self._how.contract)
+        super().__init__(model, contract or usual, "point")
+        self.name = "uitars"  # the model is in the settings
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Return the model, the prompt and the contract."""
+        return {
+            **self.model.settings,
+            "parameters": asdict(self._parameters),
+            "contract": str(self.contract),
+            "prompt": f"UI-TARS {self.version}",
+            "prompt_digest": prompt_digest(self._how.prompt),
+        }
+
+    def request(self, picture: Picture, instruction: str) -> Request:
+        """Return the official request: the order of text and picture matters to the model."""
+        image, text = (
+            Image(picture.png()),
+            fill_prompt(self._how.prompt, instruction=instruction),
+        )
+        parts = (image, text) if self._how.image_first else (text, image)
+        return Request((Message("user", parts),), self._parameters)
+
+    @property
+    def _parameters(self) -> Parameters:
+        given = self.model.parameters
+        if given != Parameters():
+            return given
+        return replace(given, max_tokens=self._how.max_tokens)
+
+
+class OpenAdaptUiTars(UiTarsGrounder):
+    """UI-TARS with the prompt and the arithmetic of openadapt-grounding 0.1.2, to the digit.
+
+    It reads the first place of two forms in whole numbers, and clamps it to the picture.
+    """
+
+    def __init__(self, model: ChatModel) -> None:
+        super().__init__(model, OPENADAPT)
+
+    def _read(self, reply: Reply, sent: Picture, context: Context) -> Guess:  # noqa: ARG002
+        width, height = sent.size
+        place = next(filter(None, (form.search(reply.text) for form in _OPENADAPT_FORMS)), None)
+        if place is None or max(width, height) > MAX_RATIO * min(width, height):
+            return Guess(raw=reply.text, sent=sent.size)
+        high, wide = _openadapt_size(height, width)
+        try:
+            x, y = int(place[1]) / wide, int(place[2]) / high
+        except (ValueError, OverflowError):  # thousands of digits
+            return Guess(raw=reply.text, sent=sent.size)
+        point = (min(max(x, 0.0), 1.0), min(max(y, 0.0), 1.0))
+        return Guess(point, confidence=0.9, raw=reply.text, sent=sent.size)
+
+
+_OPENADAPT_FORMS = (
+    re.compile(r"<point>(\d+)\s+(\d+)</point>"),
+    re.compile(r"start_box=['\"]?\((\d+),\s*(\d+)\)['\"]?"),
+)
+_FACTOR, _FEWEST, _MOST = 28, 78_400, 12_845_056
+
+
+def _openadapt_size(height: int, width: int) -> tuple[int, int]:
+    """Return the (height, width) that openadapt-grounding divides by.
+
+    Unlike smart-resize it truncates to whole pixels before it rounds to a multiple of 28.
+    """
+    tall = max(_FACTOR, round(height / _FACTOR) * _FACTOR)
+    wide = max(_FACTOR, round(width / _FACTOR) * _FACTOR)
+    if tall * wide > _MOST:
+        shrink = sqrt(height * width / _MOST)
+        tall, wide = (floor(int(side / shrink) / _FACTOR) * _FACTOR for side in (height, width))
+    elif tall * wide < _FEWEST:
+        grow = sqrt(_FEWEST / (height * width))
+        tall, wide = (ceil(int(side * grow) / _FACTOR) * _FACTOR for side in (height, width))
+    return tall, wide
+
+
+_TARS = r"ui[-_ ]?tars"
+_FAMILY = re.compile(rf"{_TARS}|doubao|seed-?(?:1|vl)", re.IGNORECASE)
+# A number before a B is a size: UI-TARS-2B is 1.0.
+_FIRST = re.compile(rf"{_TARS}(?![-_ ]?v?(?:1[._-]5|[2-9](?![0-9]*b)))", re.IGNORECASE)
+
+
+def version_of(model_name: str) -> str:
+    """Return the version of UI-TARS by a model's name: `1.0` or `1.5`."""
+    hosted = re.search(r"doubao|seed-?(?:1|vl)", model_name, re.IGNORECASE)
+    return "1.0" if _FIRST.search(model_name) and not hosted else "1.5"

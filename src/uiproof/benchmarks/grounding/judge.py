@@ -15,8 +15,8 @@ from math import hypot, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uiproof.benchmark import Case, Judge, Score
-from uiproof.benchmarks.grounding.cases import OPENADAPT, Answer, AssistedFinding, Look
+from uiproof.benchmark import Case, Judge, Metric, Score
+from uiproof.benchmarks.grounding.cases import OPENADAPT, Answer, AssistedFinding
 from uiproof.benchmarks.grounding.coordinates import Point
 from uiproof.benchmarks.grounding.data import AnnotatedElement
 from uiproof.engine.rundir import RunDirectory
@@ -26,6 +26,13 @@ from uiproof.geometry import Box
 if TYPE_CHECKING:
     from uiproof.benchmarks.grounding.cases import Question, Truth
 
+METRICS = (
+    Metric("accuracy", "Accuracy"),
+    Metric("macro", "Macro"),
+    Metric("detected", "Detected"),
+    Metric("blind_hit", "Blind hit"),
+    Metric("iou", "IoU"),
+)
 _RAW_CHARACTERS = 2000  # enough to see what went wrong; the whole answer is in the cache
 _DIGITS = 6  # of fractions: less than a hundredth of a pixel on the widest screen
 NEAR = 0.025  # of the screenshot's diagonal, for near misses: 55 px at 1920 x 1080
@@ -45,12 +52,25 @@ class GroundingJudge(Judge["Question", "Truth", Answer]):
 
     def score(self, case: Case[Question, Truth], answer: Answer) -> Score:
         """Score one answer."""
-        found = judge_answer(answer, case.truth)
+        found, finding = judge_answer(answer, case.truth), answer.assisted
         details = {**_about(case), **_answered(answer, found)}
-        if answer.assisted is None:
-            return Score(_blind_scores(found), details=details)
-        scores = _assisted_scores(answer.assisted, found)
-        return Score(scores, details={**details, "assisted": _finding(answer.assisted)})
+        right, distance = float(found.correct), _number(found.distance_px, 3)
+        if finding is None:
+            scores = {"accuracy": right, "iou": _number(found.iou), "distance_px": distance}
+            return Score(scores, details=details)
+        details["assisted"] = {
+            "found": finding.found,
+            "protocol": finding.protocol,
+            "matched_text": _shortened(finding.matched_text),
+            "region_errors": [_shortened(error) for error in finding.region_errors],
+        }
+        scores = {
+            "detected": float(finding.found),
+            "iou": _number(finding.iou, _digits(finding)),
+            "blind_hit": right,
+            "distance_px": distance,
+        }
+        return Score(scores, details=details)
 
     def failure(self, case: Case[Question, Truth] | None) -> Score:
         """Score 0; the case still counts by its size, type and tags."""
@@ -70,23 +90,6 @@ class GroundingJudge(Judge["Question", "Truth", Answer]):
             with suppress(UiproofError):  # an unreadable run fails elsewhere
                 return bool(RunDirectory(self._run).manifest.get("assisted"))
         return False
-
-
-def _blind_scores(found: JudgedAnswer) -> dict[str, float | None]:
-    return {
-        "accuracy": float(found.correct),
-        "iou": _number(found.iou),
-        "distance_px": _number(found.distance_px, 3),
-    }
-
-
-def _assisted_scores(finding: AssistedFinding, found: JudgedAnswer) -> dict[str, float | None]:
-    return {
-        "detected": float(finding.found),
-        "iou": _number(finding.iou, _digits(finding)),
-        "blind_hit": float(found.correct),
-        "distance_px": _number(found.distance_px, 3),
-    }
 
 
 def _about(case: Case[Question, Truth]) -> dict[str, Any]:
@@ -123,26 +126,16 @@ def _answered(answer: Answer, found: JudgedAnswer) -> dict[str, Any]:
             "confidence": _number(answer.confidence),
         },
         "attempts": answer.attempts,
-        "looks": [_look(look) for look in answer.looks],
+        "looks": [
+            {
+                "region": _rounded(look.region),
+                "sent": list(look.sent),
+                "point": _rounded(look.point),
+                "raw": _shortened(look.raw),
+            }
+            for look in answer.looks
+        ],
         "notes": [_shortened(note) for note in answer.notes],
-    }
-
-
-def _look(look: Look) -> dict[str, Any]:
-    return {
-        "region": _rounded(look.region),
-        "sent": list(look.sent),
-        "point": _rounded(look.point),
-        "raw": _shortened(look.raw),
-    }
-
-
-def _finding(finding: AssistedFinding) -> Mapping[str, Any]:
-    return {
-        "found": finding.found,
-        "protocol": finding.protocol,
-        "matched_text": _shortened(finding.matched_text),
-        "region_errors": [_shortened(error) for error in finding.region_errors],
     }
 
 
@@ -216,7 +209,9 @@ def judge_answer(answer: Answer, truth: Truth) -> JudgedAnswer:
     A click is a hit inside of the outline, or without one inside of the box, or inside of the
     clickable area. Points outside of the screenshot are never moved into it.
     """
-    click, size = _click(answer), (truth.width, truth.height)
+    click, size = answer.click, (truth.width, truth.height)
+    if click is not None and not all(map(isfinite, click)):
+        click = None
     if answer.undetected and click is None:
         return JudgedAnswer(ClickVerdict.NOT_DETECTED)
     if truth.element.refusal:
@@ -230,7 +225,7 @@ def judge_answer(answer: Answer, truth: Truth) -> JudgedAnswer:
     iou = None if answer.box is None else answer.box.iou(truth.element.bbox)
     point = (click[0] * size[0], click[1] * size[1])
     distance = distance_px(truth.element, point, size)
-    if not _on_image(point, size):
+    if not all(-_NOISE_PX <= at <= end + _NOISE_PX for at, end in zip(point, size, strict=True)):
         return JudgedAnswer(ClickVerdict.OUTSIDE, None, distance, iou)
     if distance <= _NOISE_PX:
         return JudgedAnswer(ClickVerdict.HIT, truth.element.id, 0.0, iou)
@@ -267,17 +262,13 @@ def distance_to_polygon(point: Point, corners: Sequence[Point]) -> float:
         # Only one end of an edge counts, so that a ray through a corner crosses once.
         if (ay > y) != (by > y) and x < ax + (y - ay) / (by - ay) * (bx - ax):
             inside = not inside
-        nearest = min(nearest, _distance_to_segment(x, y, ax, ay, bx, by))
+        dx, dy = bx - ax, by - ay
+        length = dx * dx + dy * dy
+        along = ((x - ax) * dx + (y - ay) * dy) / length if length else 0.0
+        along = min(max(along, 0.0), 1.0)
+        nearest = min(nearest, hypot(x - ax - along * dx, y - ay - along * dy))
         ax, ay = bx, by
     return 0.0 if inside else nearest
-
-
-def _distance_to_segment(x: float, y: float, ax: float, ay: float, bx: float, by: float) -> float:
-    dx, dy = bx - ax, by - ay
-    length = dx * dx + dy * dy
-    along = ((x - ax) * dx + (y - ay) * dy) / length if length else 0.0
-    along = min(max(along, 0.0), 1.0)
-    return hypot(x - ax - along * dx, y - ay - along * dy)
 
 
 def _distance_to_box(point: Point, box: Box, size: tuple[int, int]) -> float:
@@ -285,15 +276,6 @@ def _distance_to_box(point: Point, box: Box, size: tuple[int, int]) -> float:
     across = max(box.x * width - x, x - (box.x + box.w) * width, 0.0)
     down = max(box.y * height - y, y - (box.y + box.h) * height, 0.0)
     return hypot(across, down)
-
-
-def _click(answer: Answer) -> Point | None:
-    click = answer.click
-    return click if click is not None and all(map(isfinite, click)) else None
-
-
-def _on_image(point: Point, size: tuple[int, int]) -> bool:
-    return all(-_NOISE_PX <= at <= limit + _NOISE_PX for at, limit in zip(point, size, strict=True))
 
 
 def _other_element(truth: Truth, point: Point, size: tuple[int, int]) -> AnnotatedElement | None:
@@ -317,13 +299,19 @@ SHORT_SIDE_RULE = "short side in pixels of the screenshot: small < 32, medium 32
 AREA_RULE = "part of the screenshot's area: small < 0.001, medium < 0.01, large from there on"
 
 
-def size_by_short_side(box: Box, width: int, height: int) -> str:
-    """Return `small`, `medium` or `large` by `SHORT_SIDE_RULE`."""
+def sizes(details: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return the size of a case's element by `SHORT_SIDE_RULE` and by `AREA_RULE`.
+
+    Absent elements and those that could not be loaded have none.
+    """
+    truth = details.get("truth")
+    if not truth or truth["refusal"]:
+        return None, None
+    box = Box(*truth["bbox"])
+    area = "small" if box.area < 0.001 else "medium" if box.area < 0.01 else "large"
+    width, height = details.get("width"), details.get("height")
+    if not width or not height:
+        return None, area
     # Rounded: 32 px may be 31.999… after a conversion to fractions and back.
     side = round(min(box.w * width, box.h * height), 6)
-    return "small" if side < 32 else "medium" if side <= 100 else "large"
-
-
-def size_by_area(box: Box) -> str:
-    """Return `small`, `medium` or `large` by `AREA_RULE`."""
-    return "small" if box.area < 0.001 else "medium" if box.area < 0.01 else "large"
+    return "small" if side < 32 else "medium" if side <= 100 else "large", area

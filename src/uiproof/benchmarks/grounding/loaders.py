@@ -14,8 +14,8 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, lru_cache, partial
 from hashlib import sha256
 from itertools import islice
 from math import isfinite
@@ -50,10 +50,22 @@ class Screen:
 
     id: str
     image: Callable[[], Path]  # raises `InputError` where it is missing
-    size: Size | None  # as annotated
-    elements: tuple[AnnotatedElement, ...]
-    tags: tuple[Tags, ...]  # of each element
+    size: Size | None = None  # as annotated
+    elements: tuple[AnnotatedElement, ...] = ()
+    tags: tuple[Tags, ...] = ()  # of each element
     broken: tuple[BrokenItem, ...] = ()
+
+    def picture(self) -> tuple[Path, Size]:
+        """Return the image and its size; raise `InputError` if it is not as annotated."""
+        path = self.image()
+        size = image_size(path)
+        if self.size is not None and size != self.size:
+            raise InputError(
+                f"{path} has {size[0]}x{size[1]} pixels, but is annotated with "
+                f"{self.size[0]}x{self.size[1]}.",
+                remedy="Get the images of the same release, in their original size.",
+            )
+        return path, size
 
 
 class Loader(Protocol):
@@ -182,17 +194,22 @@ def read_entries(file: Path) -> Iterator[Entry]:
         if file.suffix == ".parquet":
             yield from _parquet_entries(file)
         elif file.suffix == ".csv":
-            yield from _csv_entries(file)
+            try:
+                with file.open(encoding="utf-8-sig", newline="") as rows:
+                    yield from csv.DictReader(rows)
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise InputError(f"{file} is not CSV: {error}.", remedy=_DOWNLOAD_AGAIN) from error
         elif file.suffix == ".jsonl":
             with file.open("rb") as lines:
                 for number, line in enumerate(lines, start=1):
                     if line.strip():
-                        yield _object(_json(line, file, f", line {number}"))
+                        entry = _json(line, file, f", line {number}")
+                        yield entry if isinstance(entry, dict) else {}
         else:
             content = _json(file.read_bytes(), file)
             if not isinstance(content, list):
                 raise InputError(f"{file} is not a list of items.", remedy=_DOWNLOAD_AGAIN)
-            yield from map(_object, content)
+            yield from (entry if isinstance(entry, dict) else {} for entry in content)
 
 
 def first_keys(file: Path) -> frozenset[str]:
@@ -222,18 +239,6 @@ def _json(text: bytes, file: Path, place: str = "") -> Any:
         if text.startswith(b"version https://git-lfs"):
             remedy = "It is only a pointer of git LFS: run `git lfs pull` in that folder."
         raise InputError(f"{file}{place} is not JSON: {error}.", remedy=remedy) from error
-
-
-def _object(entry: Any) -> Entry:
-    return entry if isinstance(entry, dict) else {}
-
-
-def _csv_entries(file: Path) -> Iterator[Entry]:
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as lines:
-            yield from csv.DictReader(lines)
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{file} is not CSV: {error}.", remedy=_DOWNLOAD_AGAIN) from error
 
 
 # --- box conventions
@@ -405,7 +410,7 @@ class ImageFolder:
     front of an annotated path may be one that exists only on its author's machine.
     """
 
-    def __init__(self, file: Path, *, levels: int = 0, shorten: bool = False) -> None:
+    def __init__(self, file: Path, *, levels: int, shorten: bool) -> None:
         self._file = file
         self._shorten = shorten
         bases = [file.parent, *file.parent.parents[:levels]]
@@ -607,7 +612,8 @@ class PublishedSet:
     keys: frozenset[str]
     read: Callable[[Entry, int, Path], Row]
     conventions: tuple[Convention, ...]
-    images: Callable[[Path], Images] = ImageFolder
+    levels: int = 0  # see `ImageFolder`
+    shorten: bool = False
 
     def recognises(self, path: Path) -> bool:
         """Return whether a folder or file is such a data set."""
@@ -618,17 +624,19 @@ class PublishedSet:
         screens: dict[str, _ScreenBuilder] = {}
         names: dict[str, int] = {}
         for file in self._files(path):
-            images = self.images(file)
-            sizes = _ImageSizes(images)
+            images: Images = ImageFolder(file, levels=self.levels, shorten=self.shorten)
+            if file.suffix == ".parquet":
+                images = ParquetImages(file)
             rows = list(self._rows(file))
-            boxes = [_raw_box(row, sizes) for row in rows if isinstance(row, Row)]
+            size_of = _sizes(images)
+            boxes = [_raw_box(row, size_of) for row in rows if isinstance(row, Row)]
             convention = _find_convention(file, [box for box in boxes if box], self.conventions)
             bad: list[InputError] = []
             for row in rows:
                 if row.image not in screens:
                     name = unused_name(_screen_id(row.image), names)
-                    screens[row.image] = _ScreenBuilder(name, row.image, images)
-                if error := screens[row.image].add(row, convention, sizes):
+                    screens[row.image] = _ScreenBuilder(name, partial(images, row.image))
+                if error := screens[row.image].add(row, convention, size_of):
                     bad.append(error)
             if len(bad) > _MAX_BAD_SHARE * len(rows):
                 raise InputError(
@@ -660,97 +668,79 @@ class PublishedSet:
                 yield BadRow(f"{file.stem}-{number}", InputError(message, remedy=error.remedy))
 
 
-class _ImageSizes:
-    """Sizes of images: as annotated, or else from the image."""
-
-    def __init__(self, images: Images) -> None:
-        self._images = images
-        self._known: dict[str, Size | InputError] = {}
-
-    def find(self, row: Row) -> Size | InputError:
-        if row.size is not None:
-            return row.size
-        if row.image not in self._known:
-            try:
-                self._known[row.image] = image_size(self._images(row.image))
-            except InputError as error:
-                self._known[row.image] = error
-        return self._known[row.image]
+_SizeOf = Callable[[Row], Size | InputError]
 
 
-def _raw_box(row: Row, sizes: _ImageSizes) -> _RawBox | None:
+def _sizes(images: Images) -> _SizeOf:
+    """Return a function for sizes of images: as annotated, or else from the image."""
+
+    @cache
+    def measured(image: str) -> Size | InputError:
+        try:
+            return image_size(images(image))
+        except InputError as error:
+            return error
+
+    return lambda row: row.size or measured(row.image)
+
+
+def _raw_box(row: Row, size_of: _SizeOf) -> _RawBox | None:
     if row.kind != "box" or len(row.numbers) != 4:
         return None
     if max(map(abs, row.numbers)) <= 1:  # fractions need no size: packed images stay packed
         return _RawBox(row.id, row.numbers, row.size)
-    size = sizes.find(row)
+    size = size_of(row)
     return _RawBox(row.id, row.numbers, None if isinstance(size, InputError) else size)
 
 
+@dataclass(slots=True)
 class _ScreenBuilder:
     """Collects the items of one screenshot."""
 
-    def __init__(self, name: str, image: str, images: Images) -> None:
-        self._name, self._image, self._images = name, image, images
-        self._size: Size | None = None
-        self._elements: list[AnnotatedElement] = []
-        self._tags: list[Tags] = []
-        self._broken: list[BrokenItem] = []
-        self._ids: dict[str, int] = {}
+    name: str
+    image: Callable[[], Path]
+    size: Size | None = None
+    elements: list[AnnotatedElement] = field(default_factory=list)
+    tags: list[Tags] = field(default_factory=list)
+    broken: list[BrokenItem] = field(default_factory=list)
+    ids: dict[str, int] = field(default_factory=dict)
 
-    def add(
-        self, row: Row | BadRow, convention: Convention, sizes: _ImageSizes
-    ) -> InputError | None:
+    def add(self, row: Row | BadRow, convention: Convention, size_of: _SizeOf) -> InputError | None:
         """Add an item and return what is wrong with its annotation."""
-        identifier = unused_name(row.id.replace("/", "__"), self._ids)
-        case_id = f"{self._name}/{identifier}"
+        identifier = unused_name(row.id.replace("/", "__"), self.ids)
+        case_id = f"{self.name}/{identifier}"
         if isinstance(row, BadRow):
-            self._broken.append(BrokenItem(case_id, row.error))
+            self.broken.append(BrokenItem(case_id, row.error))
             return row.error
-        box = _raw_box(row, sizes)
-        if box and box.size is None and box.largest > 1:
-            missing = sizes.find(row)
-            assert isinstance(missing, InputError)
-            self._add_broken(case_id, missing, row, identifier)
-            return None  # the annotation may be right
-        self._size = self._size or row.size
+        element = AnnotatedElement(
+            id=identifier,
+            bbox=Box(0, 0, 0, 0),
+            text=row.text,
+            element_type=row.element_type,
+            instruction=row.instruction,
+            refusal=row.kind == "refusal",
+        )
+        box = _raw_box(row, size_of)
+        missing = size_of(row) if box and box.size is None and box.largest > 1 else None
+        if isinstance(missing, InputError):  # the annotation may be right
+            self.broken.append(BrokenItem(case_id, missing, element, row.size, tags=row.tags))
+            return None
+        self.size = self.size or row.size
         area = _area(row, box, convention)
-        if area is not None and row.size == self._size:
-            self._elements.append(_element(row, identifier, *area))
-            self._tags.append(row.tags)
+        if area is not None and row.size == self.size:
+            self.elements.append(replace(element, bbox=area[0], polygon=area[1]))
+            self.tags.append(row.tags)
             return None
         wrong = f"its {row.kind} {list(row.numbers)} does not fit into its image"
         if area is not None:
-            wrong = f"its image has {row.size} here, and {self._size} for another item"
+            wrong = f"its image has {row.size} here, and {self.size} for another item"
         error = InputError(f"The item {row.id} is wrong: {wrong}.", remedy=_SAME_RELEASE)
-        self._add_broken(case_id, error, row, identifier)
+        self.broken.append(BrokenItem(case_id, error, element, row.size, tags=row.tags))
         return error
 
-    def _add_broken(self, case_id: str, error: InputError, row: Row, identifier: str) -> None:
-        element = _element(row, identifier, Box(0, 0, 0, 0), ())
-        self._broken.append(BrokenItem(case_id, error, element, row.size, tags=row.tags))
-
     def build(self) -> Screen:
-        return Screen(
-            id=self._name,
-            image=lambda: self._images(self._image),
-            size=self._size,
-            elements=tuple(self._elements),
-            tags=tuple(self._tags),
-            broken=tuple(self._broken),
-        )
-
-
-def _element(row: Row, identifier: str, box: Box, polygon: tuple[Point, ...]) -> AnnotatedElement:
-    return AnnotatedElement(
-        id=identifier,
-        bbox=box,
-        text=row.text,
-        element_type=row.element_type,
-        instruction=row.instruction,
-        polygon=polygon,
-        refusal=row.kind == "refusal",
-    )
+        elements, tags, broken = tuple(self.elements), tuple(self.tags), tuple(self.broken)
+        return Screen(self.name, self.image, self.size, elements, tags, broken)
 
 
 def _area(
@@ -761,10 +751,7 @@ def _area(
         return Box(0, 0, 0, 0), ()
     if row.kind == "polygon":
         points = _convert_polygon(row.numbers, row.size) if row.size else None
-        if not points:
-            return None
-        box = Box.around(points)
-        return (box, points) if box.area > 0 else None
+        return (Box.around(points), points) if points and Box.around(points).area > 0 else None
     found = _convert_box(raw, convention) if raw else None
     return (found, ()) if found else None
 

@@ -9,34 +9,48 @@ centre, corner, random, grid          controls that never look; with -assisted, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from uiproof.benchmark import Method
 from uiproof.benchmarks.grounding import grounders
-from uiproof.benchmarks.grounding.assisted import AssistedParsing, AssistedPointing
-from uiproof.benchmarks.grounding.cases import OPENADAPT, UIPROOF, Answer, Question
-from uiproof.benchmarks.grounding.grounders import CONTROLS, ChatGrounder, Control, Grounder
+from uiproof.benchmarks.grounding.cases import (
+    OPENADAPT,
+    UIPROOF,
+    Answer,
+    AssistedFinding,
+    Look,
+    Question,
+)
+from uiproof.benchmarks.grounding.coordinates import WHOLE, Point
+from uiproof.benchmarks.grounding.grounders import (
+    CONTROLS,
+    MOST_PENALTY,
+    PENALTY_PER_DISTANCE,
+    ChatGrounder,
+    Control,
+    Detection,
+    Detections,
+    Grounder,
+    Guess,
+    OpenAdaptUiTars,
+    Parser,
+    UiTarsGrounder,
+)
 from uiproof.benchmarks.grounding.ocr import OcrGrounder
 from uiproof.benchmarks.grounding.omniparser import OmniParser, OmniParserGrounder
 from uiproof.benchmarks.grounding.pictures import Picture
 from uiproof.benchmarks.grounding.screenseeker import ScreenSeeker
-from uiproof.benchmarks.grounding.searches import (
-    FixedCrops,
-    Narrowing,
-    NoSearch,
-    Reground,
-    Search,
-    Tiles,
-    Zoom,
-)
-from uiproof.benchmarks.grounding.uitars import OpenAdaptUiTars, UiTarsGrounder
-from uiproof.errors import UsageError, suggestion
+from uiproof.benchmarks.grounding.searches import BLIND_SEARCHES, Search
+from uiproof.errors import ModelError, UsageError, suggestion
+from uiproof.geometry import Box, PixelBox
 from uiproof.models.names import is_model_name
 from uiproof.settings import Settings
 
 if TYPE_CHECKING:
+    from uiproof.benchmarks.grounding.cases import Truth
+    from uiproof.benchmarks.grounding.data import AnnotatedElement
     from uiproof.engine.context import Context
     from uiproof.models.chat import ChatModel
     from uiproof.models.types import Request
@@ -180,9 +194,8 @@ def make_search(name: str, connect: Connect) -> Search:
     first, colon, planner = name.partition(":")
     if first == "screenseeker" and bool(colon) == bool(planner):
         return ScreenSeeker(connect(planner) if planner else None)
-    for kind in (NoSearch, FixedCrops, Tiles, Reground, Narrowing, Zoom):
-        if kind.name == name:
-            return kind()
+    if name in BLIND_SEARCHES:
+        return BLIND_SEARCHES[name]
     raise UsageError(
         f"There is no search {name!r}.",
         remedy=f"Use one of: {', '.join(SEARCHES)}. Only screenseeker takes a planner: "
@@ -250,3 +263,272 @@ def _uitars_model(connect: Connect, settings: Settings) -> ChatModel:
 
 def _omniparser(connect: Connect, settings: Settings, protocol: str = UIPROOF) -> OmniParser:
     return OmniParser(connect(f"omniparser:{settings.omniparser_url}"), protocol=protocol)
+
+
+# --- the methods of the described framework, which look at the truth
+
+# The regions to look at, the answer to take and the moment to stop all depend on the target's box,
+# so that these rates say little about finding anything. They are kept for comparison and marked
+# `assisted` everywhere, beside controls that never look at the screenshot.
+
+FIXED_SIDES = (200, 300, 500)  # pixels
+_MOST_REGIONS = 5  # besides the whole screenshot
+EXACT_TEXT, PARTIAL_TEXT = 0.30, 0.15  # bonus for the same text, added to the overlap
+GOOD_ENOUGH = 0.9  # score from which no further regions are looked at
+
+
+class _Assisted(Method["Question", Answer]):
+    assisted = True
+    _threshold: ClassVar[str]  # the setting that decides whether an element is found
+
+    def __init__(
+        self,
+        name: str,
+        backend: Grounder | Parser,
+        cropping: str,
+        thresholds: Settings | None = None,
+        *,
+        protocol: str = UIPROOF,
+    ) -> None:
+        self._name, self._backend, self._cropping = name, backend, cropping
+        self._thresholds = thresholds or Settings()
+        self._protocol = protocol
+        self.concurrency = getattr(backend, "concurrency", 8)
+
+    @property
+    def name(self) -> str:
+        """Return the name: `uitars-fixed`, or `UI-TARS + fixed_crop` in its own protocol."""
+        return self._name
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Return the backend, the cropping and the thresholds, for the manifest of a run."""
+        backend = {"backend": self._backend.name, **self._backend.settings}
+        sizes = {"crop_sizes": list(self._thresholds.crop_sizes)}
+        fixed = sizes if self._cropping == "fixed" else {}
+        threshold = {self._threshold: getattr(self._thresholds, self._threshold)}
+        protocol = {"protocol": self._protocol}
+        return {**backend, "cropping": self._cropping, **fixed, **threshold, **protocol}
+
+    def _parts(self, question: Question, target: Box) -> Iterator[tuple[Picture, Box]]:
+        """Yield each crop and the region by which its coordinates are mapped back.
+
+        Ours are grown to whole pixels, and the region is what was cut; openadapt-grounding
+        truncates to whole pixels and maps back by the region before that.
+        """
+        picture, size = Picture.open(question.image), (question.width, question.height)
+        for region in regions(
+            *(self._cropping, target.centre, *size, self._thresholds.crop_sizes),
+            protocol=self._protocol,
+        ):
+            if self._protocol == UIPROOF:
+                part = picture.crop(region)
+                yield part, part.region
+            else:
+                area = openadapt_pixels(region, *size)
+                whole = (area.width, area.height) == size
+                yield picture if whole else picture.cut(area), region
+
+    def _finding(
+        self,
+        found: bool,
+        looks: Sequence[Look],
+        errors: Sequence[ModelError],
+        overlap: float = 0.0,
+        text: str = "",
+    ) -> AssistedFinding:
+        """Return the finding; raise the first error if every look failed.
+
+        In openadapt-grounding that is a miss; the errors are kept, and the run is `incomplete`.
+        """
+        if errors and not looks and self._protocol == UIPROOF:
+            raise errors[0]
+        messages = tuple(error.message for error in errors)
+        return AssistedFinding(found, overlap, text, messages, self._protocol)
+
+    async def close(self) -> None:
+        """Close connections."""
+        await self._backend.close()
+
+
+class AssistedParsing(_Assisted):
+    """`omniparser…`: takes the detection that overlaps most with the target.
+
+    The score is the overlap with a bonus for the same text and a penalty for distance; from
+    `iou_threshold` on the element is found.
+    """
+
+    _backend: Parser
+    _threshold = "iou_threshold"
+
+    async def answer(self, case_id: str, question: Question, context: Context) -> Answer:  # noqa: ARG002
+        """Return the best match over all regions, up to the first that is good enough."""
+        truth: Truth = context.truth
+        best: tuple[float, float, Box | None, str] = (0.0, 0.0, None, "")
+        looks: list[Look] = []
+        errors: list[ModelError] = []
+        for part, region in self._parts(question, truth.element.bbox):
+            try:
+                seen = await self._backend.parse(part, context)
+            except ModelError as error:
+                errors.append(error)
+                continue
+            looks.append(Look(part.region, part.size))
+            best = max(best, _best_match(seen, region, truth.element), key=lambda match: match[0])
+            if best[0] >= GOOD_ENOUGH:
+                break
+        score, overlap, box, text = best
+        if box is None or score < self._thresholds.iou_threshold:
+            # A rejected match is not reported: a miss has IoU 0 and no text.
+            missed = self._finding(False, looks, errors)
+            return Answer(undetected=True, looks=tuple(looks), assisted=missed)
+        finding = self._finding(True, looks, errors, overlap, text)
+        return Answer(box=box, looks=tuple(looks), assisted=finding)
+
+
+class AssistedPointing(_Assisted):
+    """`uitars…`: looks at one region after the other until a point hits the target."""
+
+    _backend: Grounder
+    _threshold = "bbox_tolerance"
+
+    async def answer(self, case_id: str, question: Question, context: Context) -> Answer:  # noqa: ARG002
+        """Return the first point in the target's box, grown by `bbox_tolerance` of the sides."""
+        truth: Truth = context.truth
+        instruction = described_instruction(truth.element)
+        looks: list[Look] = []
+        guesses: list[Guess] = []
+        errors: list[ModelError] = []
+        target = truth.element.bbox
+        for part, region in self._parts(question, target):
+            try:
+                guess = await self._backend.ground(part, instruction, context)
+            except ModelError as error:
+                errors.append(error)
+                continue
+            point = _on_whole(guess.click, region) if guess.click is not None else None
+            looks.append(Look(part.region, guess.sent or part.size, guess.raw, point))
+            guesses.append(guess)
+            if point is not None and _near(point, target, self._thresholds.bbox_tolerance):
+                found = self._finding(True, looks, errors)
+                return Answer(
+                    point, confidence=guess.confidence, looks=tuple(looks), assisted=found
+                )
+        missed = self._finding(False, looks, errors)
+        point = looks[0].point if looks else None
+        refused = bool(guesses) and point is None and guesses[0].refused
+        return Answer(point, refused=refused, looks=tuple(looks), assisted=missed)
+
+
+def described_instruction(element: AnnotatedElement) -> str:
+    """Return the element's instruction, or one made from its text and type."""
+    kind = element.element_type.value
+    if element.instruction:
+        return element.instruction
+    if element.text:
+        suffix = "" if kind == "unknown" else f" {kind}"
+        return f"Click on the '{element.text}'{suffix}" if suffix else f"Click on '{element.text}'"
+    return f"Click on the {kind}"
+
+
+def match_score(seen: Box, text: str, target: Box, wanted: str) -> tuple[float, float]:
+    """Return the described score of a detection against the target, and their overlap (IoU)."""
+    overlap = seen.iou(target)
+    said, asked = text.strip().lower(), wanted.strip().lower()
+    bonus = 0.0
+    if text and wanted:  # as described: a blank text is part of every other
+        bonus = EXACT_TEXT if said == asked else 0.0
+        if not bonus and (said in asked or asked in said):
+            bonus = PARTIAL_TEXT
+    (x, y), (tx, ty) = seen.centre, target.centre
+    # Not `hypot`, whose last digit may differ: scores are compared with a threshold.
+    distance = ((x - tx) ** 2 + (y - ty) ** 2) ** 0.5
+    penalty = min(MOST_PENALTY, PENALTY_PER_DISTANCE * distance)
+    return min(max(overlap + bonus - penalty, 0.0), 1.0), overlap
+
+
+def _best_match(
+    seen: Sequence[Detection], region: Box, element: AnnotatedElement
+) -> tuple[float, float, Box | None, str]:
+    best: tuple[float, float, Box | None, str] = (0.0, 0.0, None, "")
+    target = element.bbox
+    if isinstance(seen, Detections):
+        seen = (seen.best(region, target),)
+    for one in seen:
+        corner = _on_whole((one.box.x, one.box.y), region)
+        box = Box(*corner, one.box.w * region.w, one.box.h * region.h)
+        score, overlap = match_score(box, one.text, target, element.text)
+        if score > best[0]:
+            best = (score, overlap, box, one.text)
+    return best
+
+
+def _on_whole(point: Point, region: Box) -> Point:
+    return region.x + point[0] * region.w, region.y + point[1] * region.h
+
+
+def _near(point: Point, target: Box, tolerance: float) -> bool:
+    # Not `Box.contains` of a grown box, whose last digit may differ.
+    return (
+        target.x - tolerance <= point[0] <= target.x + target.w + tolerance
+        and target.y - tolerance <= point[1] <= target.y + target.h + tolerance
+    )
+
+
+def regions(
+    cropping: str,
+    target: Point,
+    width: int,
+    height: int,
+    sides: Sequence[int] = FIXED_SIDES,
+    *,
+    protocol: str = UIPROOF,
+) -> list[Box]:
+    """Return the regions to crop, in order: the whole screenshot first.
+
+    In openadapt-grounding a square may be wider or higher than the screenshot.
+    """
+    if cropping == "fixed":
+        most = 1.0 if protocol == UIPROOF else float("inf")
+        return [WHOLE, *(_square(target, side, width, height, most) for side in sides)]
+    if cropping == "screenseeker":
+        return [WHOLE, *_places(target)[:_MOST_REGIONS]]
+    return [WHOLE]
+
+
+def openadapt_pixels(region: Box, width: int, height: int) -> PixelBox:
+    """Return the pixels that openadapt-grounding cuts out for a region.
+
+    Place and size are both truncated to whole pixels, so that a crop may be a pixel smaller than
+    its region and lie up to a pixel beside it.
+    """
+    left = min(max(int(region.x * width), 0), width - 1)
+    top = min(max(int(region.y * height), 0), height - 1)
+    wide = min(max(int(region.w * width), 1), width - left)
+    high = min(max(int(region.h * height), 1), height - top)
+    return PixelBox(left, top, left + wide, top + high)
+
+
+def _square(centre: Point, side: int, width: int, height: int, most: float) -> Box:
+    """Return a square around a point, moved where it would leave the screenshot."""
+    w, h = min(side / width, most), min(side / height, most)
+    x = max(min(centre[0] - w / 2, 1.0 - w), 0.0)
+    y = max(min(centre[1] - h / 2, 1.0 - h), 0.0)
+    return Box(x, y, w, h)
+
+
+def _places(target: Point) -> list[Box]:
+    """Return typical parts of a user interface that hold the target."""
+    x, y = target
+    found = []
+    if y < 0.15:
+        found.append(Box(0.0, 0.0, 1.0, 0.15))  # top bar
+    if x < 0.25:
+        found.append(Box(0.0, 0.0, 0.3, 1.0))  # left side
+    if x > 0.75:
+        found.append(Box(0.7, 0.0, 0.3, 1.0))  # right side
+    if y > 0.9:
+        found.append(Box(0.0, 0.85, 1.0, 0.15))  # bottom bar
+    found.append(Box(0.15, 0.1, 0.7, 0.8))  # middle
+    found.append(Box(0.5 if x >= 0.5 else 0.0, 0.5 if y >= 0.5 else 0.0, 0.5, 0.5))  # quarter
+    return found

@@ -67,13 +67,7 @@ class OcrGrounder:
     async def ground(self, picture: Picture, instruction: str, context: Context) -> Guess:  # noqa: ARG002 - no model is called
         """Find the element, or refuse."""
         screen, _ = await self._screens.get(picture, lambda: self._read(picture))
-        choice = choose(screen, instruction)
-        if choice is None:
-            return Guess(refused=True, confidence=0.0)
-        width, height = picture.size
-        x, y = choice.point
-        box = choice.box.normalised(width, height)
-        return Guess((x / width, y / height), box, confidence=choice.confidence, raw=choice.text)
+        return choose(screen, instruction) or Guess(refused=True, confidence=0.0)
 
     async def close(self) -> None:
         """Stop reading."""
@@ -292,18 +286,11 @@ def _plain(text: str) -> str:
 # --- the choice -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The text that fits best."""
+def choose(screen: ScreenText, instruction: str) -> Guess | None:
+    """Return the text that an instruction means, or None when there is nothing like it.
 
-    point: tuple[float, float]  # pixels
-    box: PixelBox
-    text: str  # its whole line
-    confidence: float  # 0-1: how well it fits, less where others fit as well
-
-
-def choose(screen: ScreenText, instruction: str) -> Choice | None:
-    """Return what an instruction means, or None when there is nothing like it."""
+    The confidence says how well it fits, less where others fit as well; `raw` is its whole line.
+    """
     target = understand(instruction)
     anchors = _best_places(screen, target.beside)
     found = []
@@ -327,8 +314,13 @@ def choose(screen: ScreenText, instruction: str) -> Choice | None:
     if score < MIN_SCORE:
         return None
     doubt = 0.5 * (rivals[0] / score) ** 4 if rivals else 0.0
-    line = screen.lines[span.line].text
-    return Choice(span.box.centre, span.box, line, min(score, 1.0) * (1 - doubt))
+    x, y = span.box.centre
+    return Guess(
+        (x / screen.width, y / screen.height),
+        span.box.normalised(screen.width, screen.height),
+        confidence=min(score, 1.0) * (1 - doubt),
+        raw=screen.lines[span.line].text,
+    )
 
 
 def _matches(

@@ -72,8 +72,16 @@ class OmniParser:
 
         Raises `ModelError` when the server failed, as it does with pictures without text.
         """
-        page = await self._page(picture, context.ask_again)
-        facts = self.model.facts(page.reply)
+        fresh = context.ask_again
+
+        async def ask() -> _Page:
+            content = await asyncio.to_thread(picture.png)
+            request = Request((Message("user", (Image(content),)),))
+            return _read(await self.model.ask(request, fresh=fresh), self._protocol)
+
+        page, shared = await self._pages.get(picture, ask, fresh=fresh)
+        # A page that another case has asked for costs nothing more.
+        facts = self.model.facts(replace(page.reply, cached=True) if shared else page.reply)
         counts = {"elements": len(page.seen), "clipped": page.clipped, "skipped": page.skipped}
         context.note_call({**facts, **counts})
         if page.skipped:
@@ -84,16 +92,6 @@ class OmniParser:
         """Close the connection to the server."""
         await self._pages.close()
         await self.model.close()
-
-    async def _page(self, picture: Picture, fresh: bool) -> _Page:
-        async def ask() -> _Page:
-            content = await asyncio.to_thread(picture.png)
-            request = Request((Message("user", (Image(content),)),))
-            return _read(await self.model.ask(request, fresh=fresh), self._protocol)
-
-        page, shared = await self._pages.get(picture, ask, fresh=fresh)
-        # A page that another case has asked for costs nothing more.
-        return replace(page, reply=replace(page.reply, cached=True)) if shared else page
 
 
 def _read(reply: Reply, protocol: str) -> _Page:
@@ -128,16 +126,11 @@ def _read(reply: Reply, protocol: str) -> _Page:
     if items and not seen:
         raise ModelError(
             f"None of the {len(items)} boxes in OmniParser's answer can be used: they have to be "
-            f"[left, top, right, bottom] as fractions of the picture. One is {_short(bad)}.",
+            f"[left, top, right, bottom] as fractions of the picture. One is {bad!r:.80}.",
             remedy="Make the server answer with fractions of 0-1, not with pixels, then run again "
             "with --retry-failed.",
         )
     return _Page(reply, tuple(seen), clipped, len(items) - len(seen))
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 def _read_as_openadapt(items: list[Any]) -> list[Detection]:
@@ -156,7 +149,7 @@ def _read_as_openadapt(items: list[Any]) -> list[Detection]:
             if left >= right or top >= bottom:
                 continue
             text = item.get("content", "")
-            if text.startswith(("Text Box ID", "Icon Box ID")) and ":" in text:
+            if text.startswith(_OLD_PREFIXES) and ":" in text:
                 text = text.partition(":")[2].strip()
             seen.append(Detection(Box(left, top, right - left, bottom - top), text))
     except (AttributeError, TypeError) as error:
@@ -212,8 +205,15 @@ class OmniParserGrounder:
         if not seen:
             return Guess(refused=True)
         if self.selector is None:
-            return self._by_words(picture, seen, instruction)
-        return await self._by_model(self.selector, picture, seen, instruction, context)
+            return _chosen_by_words(picture, seen, instruction)
+        asked = fill_prompt("select", instruction=instruction, elements=_listed(seen))
+        content = await asyncio.to_thread(picture.png)
+        reply = await ask_model(self.selector, content, asked, context)
+        number = _number_in(reply.text)
+        if number is not None and 1 <= number <= len(seen):
+            return Guess(box=seen[number - 1].box, raw=reply.text)
+        nothing = _NOTHING.search(reply.text) or parse(reply.text).kind == "refusal"
+        return Guess(refused=number is None and bool(nothing), raw=reply.text)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -221,41 +221,21 @@ class OmniParserGrounder:
         if self.selector is not None:
             await self.selector.close()
 
-    def _by_words(self, picture: Picture, seen: Sequence[Detection], instruction: str) -> Guess:
-        from uiproof.vision.ocr import OcrLine
 
-        width, height = picture.size
-        lines = [
-            OcrLine(one.text, one.box.to_pixels(width, height), 1.0) for one in seen if one.text
-        ]
-        choice = choose(ScreenText(lines, width, height), instruction)
-        if choice is None:
-            return Guess(refused=True)
-        x, y = choice.point[0] / width, choice.point[1] / height
-        # The text of an icon describes it and is not written on it: the whole icon is meant.
-        icons = [one for one in seen if one.kind == "icon" and one.box.contains(x, y)]
-        if icons:
-            icon = min(icons, key=lambda one: one.box.area)
-            return Guess(box=icon.box, confidence=choice.confidence, raw=icon.text)
-        box = choice.box.normalised(width, height)
-        return Guess((x, y), box, confidence=choice.confidence)
+def _chosen_by_words(picture: Picture, seen: Sequence[Detection], instruction: str) -> Guess:
+    from uiproof.vision.ocr import OcrLine
 
-    async def _by_model(
-        self,
-        selector: ChatModel,
-        picture: Picture,
-        seen: Sequence[Detection],
-        instruction: str,
-        context: Context,
-    ) -> Guess:
-        asked = fill_prompt("select", instruction=instruction, elements=_listed(seen))
-        content = await asyncio.to_thread(picture.png)
-        reply = await ask_model(selector, content, asked, context)
-        number = _number_in(reply.text)
-        if number is not None and 1 <= number <= len(seen):
-            return Guess(box=seen[number - 1].box, raw=reply.text)
-        refused = number is None and _refuses(reply.text)
-        return Guess(refused=refused, raw=reply.text)
+    width, height = picture.size
+    lines = [OcrLine(one.text, one.box.to_pixels(width, height), 1.0) for one in seen if one.text]
+    choice = choose(ScreenText(lines, width, height), instruction)
+    if choice is None or choice.point is None:
+        return Guess(refused=True)
+    # The text of an icon describes it and is not written on it: the whole icon is meant.
+    icons = [one for one in seen if one.kind == "icon" and one.box.contains(*choice.point)]
+    if icons:
+        icon = min(icons, key=lambda one: one.box.area)
+        return Guess(box=icon.box, confidence=choice.confidence, raw=icon.text)
+    return replace(choice, raw="")
 
 
 def _listed(seen: Sequence[Detection]) -> str:
@@ -281,7 +261,3 @@ def _number_in(text: str) -> int | None:
         return int(keyed[-1])
     alone = _ALONE.fullmatch(answer.rpartition("\n")[2])
     return int(alone[1]) if alone else None
-
-
-def _refuses(text: str) -> bool:
-    return _NOTHING.search(text) is not None or parse(text).kind == "refusal"

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
-from functools import cached_property, lru_cache, partial
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from functools import cached_property, lru_cache
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
@@ -120,7 +121,10 @@ class Picture:
         return Picture(self._screenshot, None if whole else area, scale or 1.0)
 
     def cut(self, area: PixelBox) -> Picture:
-        """Return exactly these pixels of the screenshot, in its own colours and transparency."""
+        """Return exactly these pixels, which Pillow encodes in their own colours and transparency.
+
+        So does openadapt-grounding.
+        """
         return _Cutout(self._screenshot, area)
 
     def to_whole(self, point: Point) -> Point:
@@ -136,10 +140,7 @@ class Picture:
 
 
 class _Cutout(Picture):
-    """A part that Pillow encodes without converting it to RGB, as openadapt-grounding does."""
-
     def png(self) -> bytes:
-        """Return a PNG of the part."""
         return self._screenshot.cut(self.area)
 
 
@@ -148,8 +149,7 @@ class PictureMemo(Generic[T]):
 
     def __init__(self, kept: int = 64) -> None:
         self._kept = kept
-        self._done: OrderedDict[str, T] = OrderedDict()
-        self._running: dict[str, asyncio.Task[T]] = {}
+        self._tasks: OrderedDict[str, asyncio.Task[T]] = OrderedDict()
 
     async def get(
         self,
@@ -160,37 +160,30 @@ class PictureMemo(Generic[T]):
     ) -> tuple[T, bool]:
         """Return the result, and whether it was known or under way already."""
         key = picture.digest
-        if key in self._done and not fresh:
-            self._done.move_to_end(key)
-            return self._done[key], True
-        shared = key in self._running
-        if not shared:
-            task = self._running[key] = asyncio.create_task(compute())
-            task.add_done_callback(partial(self._keep, key))
+        task = self._tasks.get(key)
+        if task is not None and task.done() and (fresh or task.cancelled() or task.exception()):
+            task = None
+        known = task is not None
+        if task is None:
+            task = self._tasks[key] = asyncio.create_task(compute())
+            while len(self._tasks) > self._kept and next(iter(self._tasks.values())).done():
+                self._tasks.popitem(last=False)
+        self._tasks.move_to_end(key)
         # Several cases may wait for the same picture: one that is cancelled must not stop it.
-        return await asyncio.shield(self._running[key]), shared
+        return await asyncio.shield(task), known
 
     async def close(self) -> None:
         """Cancel what is under way."""
-        running, self._running = list(self._running.values()), {}
-        for task in running:
+        tasks, self._tasks = list(self._tasks.values()), OrderedDict()
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-
-    def _keep(self, key: str, task: asyncio.Task[T]) -> None:
-        if self._running.get(key) is task:
-            del self._running[key]
-        if not task.cancelled() and task.exception() is None:
-            self._done[key] = task.result()
-            self._done.move_to_end(key)
-            if len(self._done) > self._kept:
-                self._done.popitem(last=False)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class _Screenshot:
     """A file, read and decoded at most once. Threads may share it."""
 
-    def __init__(self, path: Path | None, content: bytes | None = None) -> None:
+    def __init__(self, path: Path | None, content: bytes = b"") -> None:
         self._path, self._given = path, content
         self._rgb: Rgb | None = None
         self._lock = Lock()
@@ -198,7 +191,7 @@ class _Screenshot:
     @cached_property
     def content(self) -> bytes:
         if self._path is None:
-            return self._given or b""
+            return self._given
         with access(self._path, "read"):
             return self._path.read_bytes()
 
@@ -210,20 +203,15 @@ class _Screenshot:
     def size(self) -> tuple[int, int]:
         from uiproof.vision import images
 
-        try:
+        with self._naming():
             return images.size(BytesIO(self.content))
-        except InputError as error:
-            raise self._undecodable(error.message) from error
 
     def rgb(self) -> Rgb:
         from uiproof.vision import images
 
-        with self._lock:
+        with self._lock, self._naming():
             if self._rgb is None:
-                try:
-                    self._rgb = images.decode(self.content)
-                except InputError as error:
-                    raise self._undecodable(error.message) from error
+                self._rgb = images.decode(self.content)
                 self._rgb.flags.writeable = False
             return self._rgb
 
@@ -233,17 +221,25 @@ class _Screenshot:
         from uiproof.vision import images
 
         encoded = BytesIO()
-        try:
-            with Image.open(BytesIO(self.content), formats=images.FORMATS) as whole:
-                part = whole.crop((area.left, area.top, area.right, area.bottom))
-            part.save(encoded, format="PNG")
-        except (OSError, SyntaxError, ValueError) as error:
-            raise self._undecodable(images.unreadable(error).message) from error
+        with self._naming():
+            try:
+                with Image.open(BytesIO(self.content), formats=images.FORMATS) as whole:
+                    part = whole.crop((area.left, area.top, area.right, area.bottom))
+                part.save(encoded, format="PNG")
+            except (OSError, SyntaxError, ValueError) as error:
+                raise images.unreadable(error) from error
         return encoded.getvalue()
 
-    def _undecodable(self, why: str) -> InputError:
-        where = self._path or "The picture"
-        return InputError(f"{where}: {why}", remedy="Give a whole PNG, JPEG or WebP file.")
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Name the file in errors about its content."""
+        try:
+            yield
+        except InputError as error:
+            raise InputError(
+                f"{self._path or 'The picture'}: {error.message}",
+                remedy="Give a whole PNG, JPEG or WebP file.",
+            ) from error
 
 
 @lru_cache(maxsize=_KEPT_SCREENSHOTS)

@@ -9,29 +9,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from uiproof.benchmark import Case
-from uiproof.benchmarks.grounding.cases import Answer, GroundingCase, Look, cases
-from uiproof.benchmarks.grounding.coordinates import (
-    WHOLE,
-    Contract,
-    Space,
-    parse_contract,
-)
-from uiproof.benchmarks.grounding.data import (
-    AnnotatedElement,
-    ElementType,
-    Point,
-    unused_name,
-)
+from uiproof.benchmark import BrokenCase, Case
+from uiproof.benchmarks.grounding.cases import Answer, GroundingCase, Look, Question, Truth, cases
+from uiproof.benchmarks.grounding.coordinates import WHOLE, Contract, Space, parse_contract
+from uiproof.benchmarks.grounding.data import AnnotatedElement, ElementType, unused_name
 from uiproof.benchmarks.grounding.judge import is_hit
 from uiproof.benchmarks.grounding.parsing import locate
 from uiproof.benchmarks.grounding.prediction_files import (
     ORACLE,
     REMEDY,
+    BoxForm,
     FileContent,
     Numbers,
     RawAnswer,
@@ -44,34 +34,13 @@ from uiproof.geometry import Box
 
 _NOISE = 1e-6
 _MOST = 0.9  # the habit of a file; single answers of models may be anything
-_UNIT, _PIXELS, _THOUSAND = (Contract(s) for s in (Space.UNIT, Space.PIXELS, Space.THOUSAND))
-
-
-class BoxForm(StrEnum):
-    """The meaning of the four numbers of a box."""
-
-    CORNERS = "corners"  # x1, y1, x2, y2
-    SIZE = "size"  # x, y, width, height
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The meaning of the numbers of a file."""
-
-    boxes: BoxForm
-    points: Mapping[str, Contract]  # by method
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One answer with its target."""
+    """One answer with its target; of a `BrokenCase` it is wrong and stays in every denominator."""
 
-    id: str  # `sample/element`
-    sample_id: str
-    image: str  # as the file names it; it need not exist
-    width: int
-    height: int
-    element: AnnotatedElement
+    case: GroundingCase | BrokenCase
     answer: Answer
     tags: Mapping[str, str]
     stored: bool | None  # whether the file calls it correct
@@ -79,29 +48,22 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
-    """An item that cannot be scored; it stays in every denominator."""
-
-    id: str
-    error: InputError
-    tags: Mapping[str, str] = field(default_factory=dict)
-    stored: bool | None = None
-    rescored: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Predictions:
-    """A file of predictions."""
+    """A file of predictions, and the meaning of its numbers."""
 
     path: Path
     format: str
-    methods: Mapping[str, tuple[Prediction | Unreadable, ...]]
-    reading: Reading
-    assisted: frozenset[str] = frozenset()  # methods that chose with the truth in view
-    published: float | None = None  # the accuracy that the file itself states
-    sizes_known: bool = True  # False where pixels are on a canvas that is only large enough
+    methods: Mapping[str, tuple[Prediction, ...]]
+    points: Mapping[str, Contract]  # by method
+    boxes: BoxForm
+    items: tuple[RawItem, ...]  # as they are written
+    assisted: frozenset[str] = frozenset()  # methods that have seen the truth
     in_set: int | None = None  # the number of items of the data set, where it is here
-    items: tuple[RawItem, ...] = ()  # as they are written
+
+    @property
+    def sizes_known(self) -> bool:
+        """Return whether sizes of screenshots are known; else pixels are on a large canvas."""
+        return all(item.size for item in self.items if not item.problem)
 
 
 def read_predictions(
@@ -122,12 +84,11 @@ def read_predictions(
     `points` (a contract such as `pixels`, `thousand` or `resized:28`) and `boxes` (`corners`,
     `size`) overrule what the format says. `annotations` is Showdown's `data.csv`, for files
     without targets; `dataset` is a data set with the targets; `columns` names the columns of a file
-    of no known format. An item that cannot be used becomes an `Unreadable`, so that no denominator
-    gets smaller.
+    of no known format. An item that cannot be used stays in every denominator.
     """
     contract = None if points is None else parse_contract(points)
-    if boxes is not None and boxes not in tuple(BoxForm):
-        raise UsageError(f"boxes cannot be {boxes!r}.", remedy=f"Use {' or '.join(BoxForm)}.")
+    if boxes not in (None, "corners", "size"):
+        raise UsageError(f"boxes cannot be {boxes!r}.", remedy="Use corners or size.")
     content = read_content(path, only=field, targets=annotations, columns=columns)
     in_set = None
     if dataset is not None:
@@ -140,32 +101,40 @@ def read_predictions(
             if dataset is None and "target" in items[0].problem
             else REMEDY,
         )
-    oracle = ORACLE in content.methods and bool(content.oracle_of)
-    own = [method for method in content.methods if not oracle or method != ORACLE]
-    needed = tuple(dict.fromkeys([*own, *(content.oracle_of if oracle else ())]))
-    form = None if boxes is None else BoxForm(boxes)
-    reading = _reading(content, needed, contract or content.contract, form)
-    targets = _targets(items, reading)
-    scored = {method: _score(items, targets, reading, method) for method in needed}
+    oracle = content.oracle_of if ORACLE in content.methods else ()
+    needed = dict.fromkeys([*(m for m in content.methods if not (oracle and m == ORACLE)), *oracle])
+    spaces = {one: contract or content.contract or _contract(content, one) for one in needed}
+    form: BoxForm = "size" if (boxes or content.boxes) == "size" else "corners"
+    targets = _targets(items, form, spaces)
+    scored = {
+        method: tuple(
+            _score(item, target, method, space) for item, target in zip(items, targets, strict=True)
+        )
+        for method, space in spaces.items()
+    }
     if oracle:
         scored[ORACLE] = tuple(
             next((one for one in same if one.rescored), same[0])
-            for same in zip(*(scored[method] for method in content.oracle_of), strict=True)
+            for same in zip(*(scored[method] for method in oracle), strict=True)
         )
     return Predictions(
         path=path,
         format=content.format,
         methods={method: scored[method] for method in content.methods},
-        reading=reading,
-        assisted=frozenset({ORACLE} if oracle else ()),
-        published=content.published,
-        sizes_known=all(item.size for item in items if not item.problem),
-        in_set=in_set,
+        points=spaces,
+        boxes=form,
         items=items,
+        assisted=frozenset({ORACLE} if oracle else ()),
+        in_set=in_set,
     )
 
 
-# --- targets and answers
+def _contract(content: FileContent, method: str) -> Contract:
+    """Return what the format says; numbers within 0-1 are fractions."""
+    places = [place for item in content.items if (place := _given(item, method).place)]
+    if places and sum(map(_is_unit, places)) >= _MOST * len(places):
+        return Contract(Space.UNIT)
+    return Contract(Space.THOUSAND if method in content.thousandths else Space.PIXELS)
 
 
 def _with_targets(content: FileContent, dataset: Path) -> tuple[FileContent, int]:
@@ -185,12 +154,8 @@ def _with_targets(content: FileContent, dataset: Path) -> tuple[FileContent, int
     items = []
     for item in content.items:
         stem = PurePosixPath(item.image.replace("\\", "/") or item.sample).stem
-        names = (
-            f"{item.sample}/{item.name}",
-            (stem, item.instruction),
-            item.instruction,
-            item.name,
-        )
+        whole = f"{item.sample}/{item.name}"
+        names = (whole, (stem, item.instruction), item.instruction, item.name)
         found = next((index[name][0] for name in names if len(index.get(name, ())) == 1), None)
         if found is None or not item.answers:
             items.append(item)
@@ -215,81 +180,73 @@ def _with_targets(content: FileContent, dataset: Path) -> tuple[FileContent, int
     return replace(content, items=tuple(items)), len(known)
 
 
-def other_target(box: Numbers, reading: Reading, size: Size) -> tuple[BoxForm, Box]:
-    """Return the form that the box of a target was not read in, and the box in that form."""
-    other = BoxForm.SIZE if reading.boxes is BoxForm.CORNERS else BoxForm.CORNERS
-    return other, _unit_box(box, other, size)
+# --- targets and answers
 
 
 def _targets(
-    items: Sequence[RawItem], reading: Reading
-) -> list[tuple[str, Size, AnnotatedElement]]:
-    """Return the case id, the size of the screenshot and the element of each item."""
-    canvas = _canvas(items, reading)
+    items: Sequence[RawItem], form: BoxForm, points: Mapping[str, Contract]
+) -> list[GroundingCase]:
+    """Return the cases of all items, also of those with a problem."""
+    canvas = _canvas(items, form, points)
     taken: dict[str, int] = {}
-    targets = []
+    found = []
+    others: dict[str, list[AnnotatedElement]] = defaultdict(list)
     for item in items:
-        name = unused_name(f"{item.sample}/{item.name}", taken)
+        case_id = unused_name(f"{item.sample}/{item.name}", taken)
         size = item.size or canvas
-        kind = item.tags.get("ui_type", "").lower()
-        polygon = tuple((x / size[0], y / size[1]) for x, y in _pairs(item.polygon))
-        box = Box(0.0, 0.0, 0.0, 0.0)
-        if item.box is not None:
-            box = _unit_box(item.box, reading.boxes, size)
-        elif polygon:
-            box = Box.around(polygon)
-        element = item.element or AnnotatedElement(
-            id=name.removeprefix(f"{item.sample}/"),
-            bbox=box,
-            text="",
-            element_type=ElementType(kind) if kind in list(ElementType) else ElementType.UNKNOWN,
-            instruction=item.instruction,
-            polygon=polygon,
-            refusal=item.negative,
-            metadata=dict(item.tags),
+        element = item.element or _element(item, case_id, form, size)
+        found.append((case_id, size, element))
+        if not item.problem:
+            # Cases travel to other processes: leave out what does not tell elements apart.
+            others[item.sample].append(replace(element, instruction="", metadata={}))
+    shared = {sample: tuple(elements) for sample, elements in others.items()}
+    return [
+        Case(
+            case_id,
+            Question(Path(item.image or item.sample), *size, element.instruction),
+            Truth(item.sample, element, shared.get(item.sample, ()), *size, dict(item.tags)),
         )
-        targets.append((name, size, element))
-    return targets
+        for item, (case_id, size, element) in zip(items, found, strict=True)
+    ]
 
 
-def _score(
-    items: Sequence[RawItem],
-    targets: Sequence[tuple[str, Size, AnnotatedElement]],
-    reading: Reading,
-    method: str,
-) -> tuple[Prediction | Unreadable, ...]:
-    contract = reading.points[method]
-    result: list[Prediction | Unreadable] = []
-    for item, (case_id, size, element) in zip(items, targets, strict=True):
-        given = _given(item, method)
-        problem = item.problem
-        if not problem and given.place and not _comparable(item, contract):
-            problem = (
-                f"points in {contract.space} cannot be compared with its box without the image's "
-                "size"
-            )
-        if problem:
-            error = InputError(f"{item.where}: {problem}.", remedy="Correct the file.")
-            result.append(Unreadable(case_id, error, item.tags, given.stored))
-            continue
-        answer = _answer(item, given, contract, size)
+def _element(item: RawItem, case_id: str, form: BoxForm, size: Size) -> AnnotatedElement:
+    pairs = zip(item.polygon[::2], item.polygon[1::2], strict=False)
+    polygon = tuple((x / size[0], y / size[1]) for x, y in pairs)
+    box = Box(0.0, 0.0, 0.0, 0.0)
+    if item.box is not None:
+        box = unit_box(item.box, form, size)
+    elif polygon:
+        box = Box.around(polygon)
+    kind = item.tags.get("ui_type", "").lower()
+    return AnnotatedElement(
+        id=case_id.removeprefix(f"{item.sample}/"),
+        bbox=box,
+        text="",
+        element_type=ElementType(kind) if kind in list(ElementType) else ElementType.UNKNOWN,
+        instruction=item.instruction,
+        polygon=polygon,
+        refusal=item.negative,
+        metadata=dict(item.tags),
+    )
+
+
+def _score(item: RawItem, case: GroundingCase, method: str, contract: Contract) -> Prediction:
+    given, size = _given(item, method), (case.truth.width, case.truth.height)
+    problem = item.problem
+    if not problem and given.place and not _comparable(item, contract):
+        problem = (
+            f"points in {contract.space} cannot be compared with its box without the image's size"
+        )
+    if problem:
+        error = InputError(f"{item.where}: {problem}.", remedy="Correct the file.")
+        return Prediction(BrokenCase(case.id, error), Answer(), item.tags, given.stored, False)
+    answer = _answer(item, given, contract, size)
+    hit = answer.refused
+    if not item.negative:
         click = answer.click
-        hit = click is not None and not answer.refused and is_hit(element, click, *size)
-        result.append(
-            Prediction(
-                id=case_id,
-                sample_id=item.sample,
-                image=item.image,
-                width=size[0],
-                height=size[1],
-                element=element,
-                answer=answer,
-                tags=item.tags,
-                stored=given.stored,
-                rescored=answer.refused if item.negative else hit,
-            )
-        )
-    return tuple(result)
+        hit = not hit and click is not None and is_hit(case.truth.element, click, *size)
+    return Prediction(case, answer, item.tags, given.stored, hit)
 
 
 def _answer(item: RawItem, given: RawAnswer, contract: Contract, size: Size) -> Answer:
@@ -304,8 +261,8 @@ def _answer(item: RawItem, given: RawAnswer, contract: Contract, size: Size) -> 
     point = place.centre if isinstance(place, Box) else place
     looks: tuple[Look, ...] = (Look(WHOLE, size, given.raw, point),)
     if given.crop is not None and item.size is not None:
-        # The second look of a capture; the first one is a method of its own.
-        region = _unit_box(given.crop, BoxForm.CORNERS, item.size)
+        # The second look of a capture; the first one is another method.
+        region = unit_box(given.crop, "corners", item.size)
         looks = (Look(WHOLE, size), Look(region, size, given.raw, point))
     if isinstance(place, Box):
         return Answer(box=place, looks=looks, notes=notes)
@@ -314,45 +271,40 @@ def _answer(item: RawItem, given: RawAnswer, contract: Contract, size: Size) -> 
     return Answer(point=None if refused else point, refused=refused, looks=looks, notes=notes)
 
 
-def _unit_box(box: Numbers, form: BoxForm, size: Size) -> Box:
+def unit_box(box: Numbers, form: BoxForm, size: Size) -> Box:
+    """Return a box of four numbers as fractions of a screenshot of this size."""
     unit = _is_unit(box)
-    if form is BoxForm.SIZE and unit:
+    if form == "size" and unit:
         return Box(*box)  # as it is: sums and differences would only add noise
     left, top, right, bottom = _corners(box, form)
     width, height = (1, 1) if unit else size
     return Box(left / width, top / height, (right - left) / width, (bottom - top) / height)
 
 
-def _canvas(items: Sequence[RawItem], reading: Reading) -> Size:
+def _canvas(items: Sequence[RawItem], form: BoxForm, points: Mapping[str, Contract]) -> Size:
     """Return a size for screenshots of unknown size: large enough for boxes and points."""
     pixels = [item for item in items if item.box is not None and not _is_unit(item.box)]
     if not pixels:
         return 1000, 1000
-    ends = [_corners(item.box, reading.boxes) for item in pixels if item.box]
-    width, height = max(end[2] for end in ends), max(end[3] for end in ends)
-    places = [
-        given.place
-        for item in pixels
-        for method, given in item.answers.items()
-        if given.place and method in reading.points
-        if reading.points[method].space is Space.PIXELS
-    ]
-    # A wild answer must not make the canvas wide: what lies far beyond is outside.
-    right = max((p[0] for p in places if p[0] <= 1.25 * width), default=0)
-    bottom = max((p[1] for p in places if p[1] <= 1.25 * height), default=0)
-    return max(int(max(width, right)) + 1, 1), max(int(max(height, bottom)) + 1, 1)
+    ends = [_corners(item.box, form) for item in pixels if item.box]
+    methods = [method for method, space in points.items() if space.space is Space.PIXELS]
+    answers = (_given(item, method).place for item in pixels for method in methods)
+    places = [place for place in answers if place]
+    sides = []
+    for axis in (0, 1):
+        end = max(one[2 + axis] for one in ends)
+        # A wild answer must not make the canvas wide: what lies far beyond is outside.
+        near = max((one[axis] for one in places if one[axis] <= 1.25 * end), default=0)
+        sides.append(max(int(max(end, near)) + 1, 1))
+    return sides[0], sides[1]
 
 
 def _corners(box: Numbers, form: BoxForm) -> Numbers:
     """Return left, top, right and bottom of a box; some annotators began at another corner."""
     a, b, c, d = box
-    if form is BoxForm.SIZE:
+    if form == "size":
         c, d = a + c, b + d
     return min(a, c), min(b, d), max(a, c), max(b, d)
-
-
-def _pairs(numbers: Numbers) -> list[Point]:
-    return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def _is_unit(numbers: Numbers) -> bool:
@@ -371,18 +323,3 @@ def _comparable(item: RawItem, contract: Contract) -> bool:
 
 def _given(item: RawItem, method: str) -> RawAnswer:
     return item.answers.get(method) or RawAnswer()
-
-
-def _reading(
-    content: FileContent, methods: Sequence[str], contract: Contract | None, form: BoxForm | None
-) -> Reading:
-    """Return what the user says, or what the format says; numbers within 0-1 are fractions."""
-
-    def points(method: str) -> Contract:
-        places = [place for item in content.items if (place := _given(item, method).place)]
-        if places and sum(map(_is_unit, places)) >= _MOST * len(places):
-            return _UNIT
-        return _THOUSAND if method in content.thousandths else _PIXELS
-
-    spaces = {method: contract or points(method) for method in methods}
-    return Reading(form or BoxForm(content.boxes), spaces)

@@ -1,4 +1,4 @@
-"""The known grounding data sets, as they lie on disk.
+"""The known grounding data sets in the layouts in which they are published.
 
     loader = find_loader(Path("ScreenSpot-Pro"))
     for screen in loader.screens(Path("ScreenSpot-Pro")):
@@ -32,9 +32,7 @@ from uiproof.benchmarks.grounding.loaders import (
     SIZE_PIXELS,
     Convention,
     Entry,
-    ImageFolder,
     Loader,
-    ParquetImages,
     PublishedSet,
     Row,
     Screen,
@@ -342,7 +340,7 @@ def _osworld_g(entry: Entry, _number: int, file: Path) -> Row:
         types=types,
         split="refined" if "refined" in file.stem else "original",
         kind=kind,
-        # An item can be of several categories, so each is a tag of its own.
+        # An item can belong to several categories: each is a tag.
         **dict.fromkeys(_categories(file, identifier, kind, types), "yes"),
     )
     return replace(row, kind=kind)
@@ -401,7 +399,7 @@ LOADERS: tuple[Loader, ...] = (
         keys=_SCREENSPOT_KEYS | {"img_filename"},
         read=_screenspot,
         conventions=(SIZE_PIXELS,),
-        images=partial(ImageFolder, levels=1),
+        levels=1,
     ),
     PublishedSet(
         name="screenspot",
@@ -409,7 +407,6 @@ LOADERS: tuple[Loader, ...] = (
         keys=_SCREENSPOT_KEYS | {"image"},
         read=_screenspot,
         conventions=(CORNERS_FRACTIONS,),
-        images=ParquetImages,
     ),
     PublishedSet(
         name="screenspot-pro",
@@ -423,7 +420,7 @@ LOADERS: tuple[Loader, ...] = (
         keys=_PRO_KEYS | {"img_filename"},
         read=_screenspot_pro,
         conventions=(CORNERS_PIXELS,),
-        images=partial(ImageFolder, levels=1),
+        levels=1,
     ),
     PublishedSet(
         name="screenspot-pro",
@@ -431,7 +428,6 @@ LOADERS: tuple[Loader, ...] = (
         keys=_PRO_KEYS | {"image"},
         read=_screenspot_pro,
         conventions=(CORNERS_PIXELS, CORNERS_FRACTIONS),
-        images=ParquetImages,
     ),
     PublishedSet(
         name="osworld-g",
@@ -444,7 +440,7 @@ LOADERS: tuple[Loader, ...] = (
         keys=frozenset({"id", "image_path", "image_size", "box_type", "box_coordinates"}),
         read=_osworld_g,
         conventions=(SIZE_PIXELS,),
-        images=partial(ImageFolder, levels=1),
+        levels=1,
     ),
     PublishedSet(
         name="ui-vision",
@@ -456,7 +452,7 @@ LOADERS: tuple[Loader, ...] = (
         keys=frozenset({"image_path", "image_size", "prompt_to_evaluate", "bbox"}),
         read=_ui_vision,
         conventions=(Convention("corners", "pixels", swapped=True),),
-        images=partial(ImageFolder, levels=2),
+        levels=2,
     ),
     PublishedSet(
         name="mmbench-gui-l2",
@@ -464,7 +460,7 @@ LOADERS: tuple[Loader, ...] = (
         keys=frozenset({"image_path", "platform", "instruction", "bbox", "grounding_type"}),
         read=_mmbench_gui,
         conventions=(Convention("corners", "either"),),
-        images=partial(ImageFolder, shorten=True),
+        shorten=True,
     ),
     PublishedSet(
         name="showdown-clicks",
@@ -480,7 +476,6 @@ LOADERS: tuple[Loader, ...] = (
         read=_webclick,
         # Its card does not say how boxes are written; copies with corners in fractions are known.
         conventions=(CORNERS_FRACTIONS, CORNERS_PIXELS, SIZE_PIXELS, SIZE_FRACTIONS),
-        images=ParquetImages,
     ),
     PublishedSet(
         name="cagui",
@@ -488,7 +483,8 @@ LOADERS: tuple[Loader, ...] = (
         keys=frozenset({"image", "id", "abs_position", "text"}),
         read=_cagui,
         conventions=(CORNERS_PIXELS,),
-        images=partial(ImageFolder, levels=1, shorten=True),
+        levels=1,
+        shorten=True,
     ),
     PublishedSet(
         name="venusbench-gd",
@@ -496,6 +492,6 @@ LOADERS: tuple[Loader, ...] = (
         keys=frozenset({"bbox", "instruction", "img_filename"}),
         read=_venusbench_gd,
         conventions=(CORNERS_PIXELS,),
-        images=partial(ImageFolder, levels=2),
+        levels=2,
     ),
 )

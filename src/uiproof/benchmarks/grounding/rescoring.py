@@ -5,25 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from uiproof.benchmark import BrokenCase, Case, Method
-from uiproof.benchmarks.grounding.cases import Answer
-from uiproof.benchmarks.grounding.data import AnnotatedElement
-from uiproof.benchmarks.grounding.predictions import (
-    Prediction,
-    Predictions,
-    Unreadable,
-)
+from uiproof.benchmarks.grounding.cases import Answer, GroundingCase
+from uiproof.benchmarks.grounding.predictions import Prediction, Predictions
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import MethodError, UsageError
 from uiproof.remote.mirror import name_of
 from uiproof.tables import Table, console
 
 if TYPE_CHECKING:
-    from uiproof.benchmarks.grounding.cases import Question, Truth
+    from uiproof.benchmarks.grounding.cases import Question
     from uiproof.engine.context import Context
 
 
@@ -88,8 +83,10 @@ class Published(Method["Question", Answer]):
                 f"{predictions.path} has no method {method}.", remedy=f"It has: {', '.join(names)}."
             )
         self._file = predictions
+        # An oracle has seen the truth.
+        self.assisted = self._method in predictions.assisted
         self._predictions = predictions.methods[self._method]
-        self._by_id = {one.id: one for one in self._predictions if isinstance(one, Prediction)}
+        self._by_id = {one.case.id: one for one in self._predictions if isinstance(one.case, Case)}
 
     @property
     def name(self) -> str:
@@ -100,13 +97,13 @@ class Published(Method["Question", Answer]):
     @property
     def settings(self) -> Mapping[str, Any]:
         """Return the file, the field and the meaning of its numbers."""
-        contract = self._file.reading.points.get(self._method)
+        contract = self._file.points.get(self._method)
         return {
             "file": name_of(self._file.path),
             "format": self._file.format,
             "field": self._method,
             "points": None if contract is None else str(contract).removesuffix(",xy,point"),
-            "boxes": self._file.reading.boxes.value,
+            "boxes": self._file.boxes,
         }
 
     @property
@@ -114,16 +111,17 @@ class Published(Method["Question", Answer]):
         """Return the rates that the file states beside those of its numbers."""
         return rates(self._predictions)
 
-    def cases(self, path: Path | None = None) -> list[Case[Question, Truth] | BrokenCase]:  # noqa: ARG002 - the engine names the file that was read
+    def cases(self, path: Path | None = None) -> list[GroundingCase | BrokenCase]:  # noqa: ARG002 - the engine names the file that was read
         """Return the targets of the file, as a benchmark's `cases`."""
-        return cases(self._predictions)
+        return [one.case for one in self._predictions]
 
     def key(self, case_id: str) -> str | None:
-        """Return a digest of the prediction, so that a changed one is scored anew."""
+        """Return a digest of the prediction, so that a changed one is scored again."""
         one = self._by_id.get(case_id)
-        if one is None:
+        if one is None or isinstance(one.case, BrokenCase):
             return "unreadable"
-        content = f"{one.answer.point} {one.answer.box} {one.answer.refused} {one.element.bbox}"
+        box = one.case.truth.element.bbox
+        content = f"{one.answer.point} {one.answer.box} {one.answer.refused} {box}"
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     async def answer(self, case_id: str, question: Question, context: Context) -> Answer:  # noqa: ARG002
@@ -136,50 +134,9 @@ class Published(Method["Question", Answer]):
         return one.answer
 
 
-class PublishedBound(Published):
-    """A method of a file that chose with the truth in view, such as an oracle."""
-
-    assisted = True
-
-
 def published_methods(predictions: Predictions) -> list[Published]:
     """Return the methods of a file."""
-    return [
-        (PublishedBound if name in predictions.assisted else Published)(predictions, name)
-        for name in predictions.methods
-    ]
-
-
-def cases(
-    predictions: Sequence[Prediction | Unreadable],
-) -> list[Case[Question, Truth] | BrokenCase]:
-    """Return the targets of one method's predictions, in the order of the file."""
-    from uiproof.benchmarks.grounding.cases import Question, Truth
-
-    elements: dict[str, list[AnnotatedElement]] = defaultdict(list)
-    for one in predictions:
-        if isinstance(one, Prediction):
-            # Cases travel to other processes: leave out what does not tell elements apart.
-            elements[one.sample_id].append(replace(one.element, instruction="", metadata={}))
-    same_screenshot = {sample: tuple(found) for sample, found in elements.items()}
-    made: list[Case[Question, Truth] | BrokenCase] = []
-    for one in predictions:
-        if isinstance(one, Unreadable):
-            made.append(BrokenCase(one.id, one.error))
-            continue
-        question = Question(
-            Path(one.image or one.sample_id), one.width, one.height, one.element.instruction
-        )
-        truth = Truth(
-            sample_id=one.sample_id,
-            element=one.element,
-            others=same_screenshot[one.sample_id],
-            width=one.width,
-            height=one.height,
-            tags=dict(one.tags),
-        )
-        made.append(Case(one.id, question, truth))
-    return made
+    return [Published(predictions, name) for name in predictions.methods]
 
 
 _MACROS: Mapping[str, tuple[str, ...]] = {
@@ -224,16 +181,16 @@ class Rates:
         }
 
 
-def rates(predictions: Sequence[Prediction | Unreadable]) -> Rates:
+def rates(predictions: Sequence[Prediction]) -> Rates:
     """Count one method of a file: `rates(predictions.methods["pred"])`."""
-    readable = [one for one in predictions if isinstance(one, Prediction)]
+    readable = [one for one in predictions if isinstance(one.case, Case)]
     known = [one for one in predictions if one.stored is not None]
     differing = [one for one in readable if one.stored is not None and one.stored != one.rescored]
     return Rates(
         total=len(predictions),
         correct=sum(one.rescored for one in readable),
         stored_correct=sum(bool(one.stored) for one in known) if known else None,
-        differing=tuple(one.id for one in differing),
+        differing=tuple(one.case.id for one in differing),
         unreadable=len(predictions) - len(readable),
         cells=_cells(predictions),
         why=_why(differing, readable),
@@ -241,7 +198,7 @@ def rates(predictions: Sequence[Prediction | Unreadable]) -> Rates:
 
 
 def _cells(
-    predictions: Sequence[Prediction | Unreadable],
+    predictions: Sequence[Prediction],
 ) -> dict[str, dict[str, tuple[int, int]]]:
     cells: dict[str, dict[str, tuple[int, int]]] = {}
     for name, tags in _MACROS.items():
@@ -257,7 +214,7 @@ def _cells(
 def _why(differing: Sequence[Prediction], all_of_them: Sequence[Prediction]) -> str:
     if not differing:
         return ""
-    ids = ", ".join(one.id for one in differing[:_SHOWN])
+    ids = ", ".join(one.case.id for one in differing[:_SHOWN])
     more = ", …" if len(differing) > _SHOWN else ""
     if all(_on_edge(one) for one in differing) and all(_is_whole(one) for one in all_of_them):
         return (
@@ -272,15 +229,19 @@ def _why(differing: Sequence[Prediction], all_of_them: Sequence[Prediction]) -> 
 
 
 def _is_whole(one: Prediction) -> bool:
-    click = one.answer.click or (0.0, 0.0)
-    pixels = click[0] * one.width, click[1] * one.height
-    return all(abs(part - round(part)) < 1e-6 for part in pixels)
+    (x, y), (width, height) = one.answer.click or (0.0, 0.0), _size(one)
+    return all(abs(part - round(part)) < 1e-6 for part in (x * width, y * height))
 
 
 def _on_edge(one: Prediction) -> bool:
-    click, box = one.answer.click, one.element.bbox
-    if click is None:
+    click = one.answer.click
+    if click is None or isinstance(one.case, BrokenCase):
         return False
-    across = min(abs(click[0] - edge) for edge in (box.x, box.x + box.w)) * one.width
-    down = min(abs(click[1] - edge) for edge in (box.y, box.y + box.h)) * one.height
+    box, (width, height) = one.case.truth.element.bbox, _size(one)
+    across = min(abs(click[0] - edge) for edge in (box.x, box.x + box.w)) * width
+    down = min(abs(click[1] - edge) for edge in (box.y, box.y + box.h)) * height
     return min(across, down) < 1e-6
+
+
+def _size(one: Prediction) -> tuple[int, int]:
+    return (one.case.truth.width, one.case.truth.height) if isinstance(one.case, Case) else (0, 0)

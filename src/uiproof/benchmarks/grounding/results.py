@@ -1,4 +1,4 @@
-"""Result files of the described framework: one for each method and data set.
+"""Results as the described framework stores and compares them: a file for each method and set.
 
     <results>/<method>_<dataset>.json
 
@@ -10,8 +10,10 @@ framework's: its methods are `assisted`, and its sizes go by the area.
 from __future__ import annotations
 
 import json
+import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from math import dist, fsum, isfinite
@@ -25,16 +27,24 @@ from uiproof.benchmarks.grounding.judge import (
     AREA_RULE,
     SHORT_SIDE_RULE,
     SIZES,
-    size_by_area,
-    size_by_short_side,
+    sizes,
 )
 from uiproof.benchmarks.grounding.summary import SERVER_ERROR, is_own_fault, latency_seconds
 from uiproof.engine.rundir import RunDirectory
 from uiproof.errors import InputError, UiproofError
 from uiproof.files import access, replacing
 from uiproof.geometry import Box
+from uiproof.settings import CHARTS_DIR, RESULTS_DIR, Settings
+from uiproof.stats.intervals import (
+    Interval,
+    clustered_rate,
+    detectable_paired_difference,
+    mcnemar,
+    paired_difference,
+)
 
 if TYPE_CHECKING:
+    from uiproof.engine.rundir import RunDirectory
     from uiproof.stats.intervals import Interval
 
 COMPARISON = "comparison.json"
@@ -160,7 +170,10 @@ def metrics_of(
         mean_iou=_mean(one.iou for one in results if one.found and one.iou > 0),
         mean_latency_ms=_mean(one.latency_ms for one in results if one.latency_ms is not None),
         mean_attempts=_mean(one.attempts for one in results),
-        **{f"detection_rate_{size}": _rate(by_size, size) for size in SIZES},
+        **{
+            f"detection_rate_{size}": by_size[size].mean if size in by_size else 0.0
+            for size in SIZES
+        },
         detection_rate_by_type={name: one.mean for name, one in by_type.items()},
         total_elements=len(results),
         detected_elements=sum(one.found for one in results),
@@ -245,7 +258,7 @@ def read_results(folder: Path) -> tuple[list[MethodMetrics], list[UiproofError]]
 
 
 def read_result(file: Path) -> MethodMetrics:
-    """Read one result file; raise `InputError` if it is none."""
+    """Read a result file; raise `InputError` for other files."""
     try:
         with access(file, "read"):
             return _metrics_from(json.loads(file.read_bytes()))
@@ -268,8 +281,9 @@ def _metrics_from(content: Any) -> MethodMetrics:
     results = tuple(_result_from(one) for one in content.get("results", ()))
     overall, by_size, by_type = _intervals(results)
     known = {name: content[name] for name in MethodMetrics.__dataclass_fields__ if name in content}
-    if not results:
-        overall = _without_elements(int(content["detected_elements"]), content["total_elements"])
+    if not results and (n := content["total_elements"]):
+        reason = "the file does not list the elements"
+        overall = Interval(int(content["detected_elements"]) / n, None, None, n, no_interval=reason)
     if "assisted" not in content and "size_rule" not in content:
         known |= {"assisted": True, "protocol": OPENADAPT, "size_rule": AREA_RULE}
     return MethodMetrics(
@@ -317,25 +331,13 @@ def _result(record: Record, by_area: bool, protocol: str) -> ElementResult:
         iou=0.0 if rejected else scores.get("iou") or 0.0,
         latency_ms=round(seconds * 1000, 3) if isfinite(seconds) else None,
         attempts=details.get("attempts", 1),
-        size_category=_size(details, by_area),
+        size_category=sizes(details)[by_area] or "none",
         element_type=details.get("element_type", "unknown"),
         distance_from_target=nowhere if click is None else _distance(details, click),
         click_point=tuple(click) if click else None,
         bbox=tuple(box) if box else None,
         method_info=_info(record),
     )
-
-
-def _size(details: Mapping[str, Any], by_area: bool) -> str:
-    truth = details.get("truth")
-    if not truth or truth["refusal"]:
-        return "none"  # absent elements and those that could not be loaded have no size
-    box = Box(*truth["bbox"])
-    if by_area:
-        return size_by_area(box)
-    if not details.get("width") or not details.get("height"):
-        return "none"
-    return size_by_short_side(box, details["width"], details["height"])
 
 
 def _distance(details: Mapping[str, Any], click: Any) -> float | None:
@@ -364,8 +366,6 @@ def _intervals(
     results: Iterable[ElementResult],
 ) -> tuple[Interval | None, dict[str, Interval], dict[str, Interval]]:
     """Return the detection rate over all, by size and by type, with intervals."""
-    from uiproof.stats.intervals import clustered_rate
-
     results = list(results)
 
     def rate(chosen: list[ElementResult]) -> Interval | None:
@@ -381,24 +381,12 @@ def _intervals(
     return rate(results), rates("size_category", SIZES), rates("element_type", types)
 
 
-def _without_elements(found: int, n: int) -> Interval | None:
-    """Return a rate without an interval, which would need the elements."""
-    from uiproof.stats.intervals import Interval
-
-    reason = "the file does not list the elements"
-    return Interval(found / n, None, None, n, no_interval=reason) if n else None
-
-
-def _rate(rates: Mapping[str, Interval], name: str) -> float:
-    return rates[name].mean if name in rates else 0.0
-
-
 def _mean(values: Iterable[float]) -> float:
     values = list(values)
     return fsum(values) / len(values) if values else 0.0
 
 
-# --- comparisons ----------------------------------------------------------------------------------
+# --- comparison.json
 
 
 def compare(metrics: Sequence[MethodMetrics]) -> dict[str, Any]:
@@ -410,7 +398,7 @@ def compare(metrics: Sequence[MethodMetrics]) -> dict[str, Any]:
     by_dataset: dict[str, list[MethodMetrics]] = defaultdict(list)
     for one in metrics:
         by_dataset[one.dataset_name].append(one)
-    by_rate = sorted(metrics, key=_by_rate)
+    by_rate = sorted(metrics, key=_rank)
     by_latency = sorted(metrics, key=lambda one: one.mean_latency_ms)
     return {
         "summary": _summary(by_rate, by_latency, len(by_dataset)),
@@ -435,7 +423,7 @@ def compare(metrics: Sequence[MethodMetrics]) -> dict[str, Any]:
         "pairs": [
             _pair(a, b)
             for group in by_dataset.values()
-            for a, b in combinations(sorted(group, key=_by_rate), 2)
+            for a, b in combinations(sorted(group, key=_rank), 2)
             if a.protocol == b.protocol  # the rates of two protocols are not one measure
         ],
     }
@@ -469,7 +457,7 @@ def _summary(
     }
 
 
-def _by_rate(one: MethodMetrics) -> float:
+def _rank(one: MethodMetrics) -> float:
     return -one.detection_rate
 
 
@@ -480,7 +468,7 @@ def _blind(metrics: Iterable[MethodMetrics]) -> list[MethodMetrics]:
 def _best(group: Sequence[MethodMetrics]) -> dict[str, Any]:
     if not group:
         return {}
-    best = min(group, key=_by_rate)
+    best = min(group, key=_rank)
     return {
         "method": best.method_name,
         "detection_rate": best.detection_rate,
@@ -526,8 +514,6 @@ def _pair(a: MethodMetrics, b: MethodMetrics) -> dict[str, Any]:
     `p` is McNemar's exact test, which takes elements as independent; the interval of the
     difference `a - b` is over screenshots.
     """
-    from uiproof.stats.intervals import detectable_paired_difference, mcnemar, paired_difference
-
     found = {(one.sample_id, one.element_id): one.found for one in b.results}
     shared = [one for one in a.results if (one.sample_id, one.element_id) in found]
     ours = [one.found for one in shared]
@@ -554,3 +540,140 @@ def _pair(a: MethodMetrics, b: MethodMetrics) -> dict[str, Any]:
             detectable_paired_difference(discordant, test.n) if test.n else None
         ),
     }
+
+
+# --- `uiproof compare` and `uiproof run`
+
+_log = logging.getLogger("uiproof")
+_FEW_ENOUGH = 12  # pairs that get a line each; all of them are in comparison.json
+
+
+def compared(runs: Sequence[RunDirectory], charts_dir: Path | None) -> str:
+    """Return the described table and the paired tests of some runs.
+
+    With `charts_dir`, three charts and `comparison.json` are written there.
+    """
+    metrics = [metrics_of_run(run) for run in runs]
+    written = []
+    if charts_dir is not None:
+        written += _draw(metrics, charts_dir)
+        written.append(_write(metrics, charts_dir / COMPARISON))
+    return "\n".join([*_described(metrics), *_paths(written)])
+
+
+def compare_results(
+    results_dir: str | Path | None = None,
+    *,
+    charts_dir: str | Path | None = None,
+    markdown: bool = False,
+    output: str | Path | None = None,
+    json: str | Path | TextIO | None = None,
+) -> str:
+    """Compare the result files of a folder: the described table and paired tests.
+
+        print(uiproof.compare_results("evaluation/results"))
+
+    Draws the charts, and writes the comparison as JSON to `output` and `json`; by default to
+    `evaluation/charts`, and to `comparison.json` beside the results.
+    """
+    from uiproof.benchmarks.grounding.tables import markdown_table
+
+    settings = Settings.from_environment()
+    folder = Path(results_dir or settings.results_dir or RESULTS_DIR)
+    metrics, left_out = read_results(folder) if folder.is_dir() else ([], [])
+    if not metrics:
+        raise InputError(
+            f"There are no results in {folder}." + "".join(f" {one.message}" for one in left_out),
+            remedy="Make some with `uiproof run --method omniparser --dataset synthetic`, name "
+            "another folder with --results-dir, or name run directories.",
+        )
+    notes = [f"Left out: {one.message}" for one in left_out]
+    written = []
+    for target in (output, json):
+        if isinstance(target, str | Path):
+            written.append(_write(metrics, Path(target)))
+        elif target is not None:
+            write_comparison(metrics, target)
+    charts = charts_dir or settings.charts_dir
+    if charts is not None:
+        written += _draw(metrics, Path(charts))
+    # The default places may be read-only: the table is shown all the same.
+    if output is None and json is None:
+        with _noting(notes):
+            written.append(_write(metrics, folder / COMPARISON))
+    if charts is None:
+        with _noting(notes):
+            written += _draw(metrics, CHARTS_DIR)
+    table = [markdown_table(metrics).rstrip("\n")] if markdown else _described(metrics)
+    return "\n".join([*table, *(["", *notes] if notes else []), *_paths(written)])
+
+
+@contextmanager
+def _noting(notes: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except UiproofError as error:
+        notes.append(f"Not written: {error.message}")
+
+
+def described_table(run: RunDirectory) -> str:
+    """Return the described table for one run."""
+    from uiproof.benchmarks.grounding.tables import console_table
+
+    return console_table([metrics_of_run(run)])
+
+
+def store(run: RunDirectory, folder: Path | None) -> None:
+    """Write the results of a run in the described format; not those of a shard."""
+    if folder is None or run.manifest.get("shard") is not None:
+        return
+    metrics = metrics_of_run(run)
+    if problem := loss(result_file(metrics, folder), metrics):
+        _log.warning(
+            "%s It was not replaced; this run is in %s. Name another folder with --output-dir, "
+            "or move that file away and run again.",
+            problem,
+            run.place,
+        )
+    else:
+        write_results(metrics, folder)
+
+
+def _described(metrics: Sequence[MethodMetrics]) -> list[str]:
+    from uiproof.benchmarks.grounding.tables import console_table
+
+    lines = [console_table(metrics)]
+    pairs = compare(metrics)["pairs"]
+    if pairs:
+        lines += ["", "Paired on the same elements (exact McNemar):"]
+        varied = [key for key in ("dataset", "protocol") if len({pair[key] for pair in pairs}) > 1]
+        lines += [_in_words(pair, varied) for pair in pairs[:_FEW_ENOUGH]]
+        if len(pairs) > _FEW_ENOUGH:
+            lines.append(f"… and {len(pairs) - _FEW_ENOUGH} more pairs; --charts-dir writes all")
+    return lines
+
+
+def _draw(metrics: Sequence[MethodMetrics], charts_dir: Path) -> list[Path]:
+    from uiproof.benchmarks.grounding.charts import draw_charts
+
+    with access(charts_dir, "made"):
+        charts_dir.mkdir(parents=True, exist_ok=True)
+    return draw_charts(metrics, charts_dir)
+
+
+def _write(metrics: Sequence[MethodMetrics], file: Path) -> Path:
+    write_comparison(metrics, file)
+    return file
+
+
+def _paths(files: Sequence[Path]) -> list[str]:
+    return ["", *(f"Written: {file}" for file in files)] if files else []
+
+
+def _in_words(pair: Mapping[str, Any], varied: Sequence[str]) -> str:
+    """Return a pair as a line, with those of data set and protocol that differ between pairs."""
+    where = "".join(f" [{pair[key]}]" for key in varied)
+    a, b = (DESCRIBED_NAMES.get(pair[key], pair[key]) for key in "ab")
+    alone = f"{pair['only_a']} against {pair['only_b']} of {pair['n']}"
+    sure = "" if pair["p"] < 0.05 else ", which may be chance"
+    return f"  {a} - {b}{where}: found alone {alone}, p = {pair['p']:.2g}{sure}"

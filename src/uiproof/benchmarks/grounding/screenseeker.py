@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import exp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from uiproof.benchmarks.grounding.cases import Answer
 from uiproof.benchmarks.grounding.coordinates import WHOLE
@@ -64,13 +63,8 @@ class ScreenSeeker(Search):
     """
 
     def __init__(self, planner: ChatModel | None = None) -> None:
-        self.name = "screenseeker" if planner is None else f"screenseeker:{planner.name}"
         self._planner: Planner = WordPlanner() if planner is None else ModelPlanner(planner)
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Return the planner and the numbers of the method."""
-        return {
+        settings = {
             "planner": dict(self._planner.settings),
             "depth": DEPTH,
             "least": [LEAST_WIDTH, LEAST_HEIGHT],
@@ -80,6 +74,8 @@ class ScreenSeeker(Search):
             "most_looks": MOST_LOOKS,
             "enlarged": ENLARGED,
         }
+        name = "screenseeker" if planner is None else f"screenseeker:{planner.name}"
+        super().__init__(name, self._search, settings)
 
     async def _search(self, picture: Picture, looks: Looks) -> Answer:
         hunt = _Recursion(picture, self._planner, looks)
@@ -153,7 +149,7 @@ class _Recursion:
         boxes = [view.box_to_whole(box) for box in plan.areas]
         finds = [self._pixels(place) for sight in sights if (place := _place(sight)) is not None]
         finds += [self._pixels(box) for box in boxes]
-        if not finds:  # nothing to go by
+        if not finds:  # there is no hint
             finds = quarters(area)
         votes = [one.centre for one in finds]
         parts = list(dict.fromkeys(grown for one in finds for grown in dilate(one, area)))
@@ -191,18 +187,10 @@ def dilate(box: PixelBox, bounds: PixelBox) -> list[PixelBox]:
         return [_padded(box, bounds)]
     if max(width, height) <= MOST_ASPECT * min(width, height):
         return [box]
-    if width > height:
-        middle = box.left + box.width // 2
-        halves = (
-            PixelBox(box.left, box.top, middle, box.bottom),
-            PixelBox(middle, box.top, box.right, box.bottom),
-        )
-    else:
-        middle = box.top + box.height // 2
-        halves = (
-            PixelBox(box.left, box.top, box.right, middle),
-            PixelBox(box.left, middle, box.right, box.bottom),
-        )
+    x, y = box.left + box.width // 2, box.top + box.height // 2
+    halves = (replace(box, right=x), replace(box, left=x))
+    if width <= height:
+        halves = (replace(box, bottom=y), replace(box, top=y))
     return [_padded(half, bounds) for half in halves]
 
 
@@ -257,36 +245,13 @@ class Check:
     note: str = ""
 
 
-class Planner(ABC):
-    """Proposes places, and checks what was found there."""
-
-    @property
-    @abstractmethod
-    def settings(self) -> Mapping[str, Any]:
-        """Return all that changes its plans."""
-
-    @abstractmethod
-    async def plan(self, picture: Picture, instruction: str, context: Context) -> SearchPlan:
-        """Return the places of a picture to look at."""
-
-    @abstractmethod
-    async def verify(self, sight: Sight, instruction: str, context: Context) -> Check:
-        """Check whether a sight, which has a point, shows the element."""
-
-    async def close(self) -> None:  # noqa: B027 - not every planner has something to close
-        """Close connections."""
-
-
-class ModelPlanner(Planner):
+class ModelPlanner:
     """A chat model that sees the picture."""
 
     def __init__(self, model: ChatModel) -> None:
         self.model = model
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Return the model and a digest of its prompts."""
-        return {**self.model.settings, "prompt_digest": prompt_digest("plan", "verify")}
+        digest = prompt_digest("plan", "verify")
+        self.settings: Mapping[str, Any] = {**model.settings, "prompt_digest": digest}
 
     async def plan(self, picture: Picture, instruction: str, context: Context) -> SearchPlan:
         """Return what the model tagged, the likeliest first."""
@@ -322,13 +287,10 @@ class ModelPlanner(Planner):
         return (await ask_model(self.model, content, asked, context)).text
 
 
-class WordPlanner(Planner):
+class WordPlanner:
     """Proposes the part of the screenshot that words such as "top left" name; confirms any find."""
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Return the name of the rule."""
-        return {"planner": "words of the instruction"}
+    settings: ClassVar[Mapping[str, Any]] = {"planner": "words of the instruction"}
 
     async def plan(self, picture: Picture, instruction: str, context: Context) -> SearchPlan:  # noqa: ARG002
         """Return the part of the whole screenshot that is named, if any."""
@@ -341,18 +303,23 @@ class WordPlanner(Planner):
         """Confirm it: the words say no more than the grounder knows."""
         return Check(CheckResult.IS_TARGET)
 
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+Planner = ModelPlanner | WordPlanner
+
 
 def area_of(places: frozenset[str]) -> Box:
     """Return the part of a screen that words name: half for a side, a quarter for a corner."""
-    x, w = _extent(places, "left", "right")
-    y, h = _extent(places, "top", "bottom")
+    spans = []
+    for first, last in (("left", "right"), ("top", "bottom")):
+        if (first in places) != (last in places):
+            spans.append((0.0 if first in places else 0.5, 0.5))
+        else:
+            spans.append((0.25, 0.5) if "middle" in places else (0.0, 1.0))
+    (x, w), (y, h) = spans
     return Box(x, y, w, h)
-
-
-def _extent(places: frozenset[str], first: str, last: str) -> tuple[float, float]:
-    if (first in places) != (last in places):
-        return (0.0, 0.5) if first in places else (0.5, 0.5)
-    return (0.25, 0.5) if "middle" in places else (0.0, 1.0)
 
 
 def marked(sight: Sight) -> bytes:

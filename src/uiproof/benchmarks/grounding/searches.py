@@ -7,8 +7,7 @@ A search sees the screenshot and the instruction, never the truth, and works wit
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, dist
 from typing import TYPE_CHECKING, Any
@@ -35,29 +34,6 @@ FEWEST_TILES, MOST_TILES = 2, 4  # across, and down
 ZOOM_NEAR = 50.0  # pixels; a quarter's point that is so near to the direct one replaces it
 ZOOM_DEPTH, ZOOM_SHARE, ZOOM_LEAST_SIDE = 3, 0.5, 768
 AGREEING_SHARE, AGREEING_PIXELS = 0.0125, 16.0  # of the longer side; at least so many pixels
-
-
-class Search(ABC):
-    """A way to look for an element. Where a look gets no answer, the search has none."""
-
-    name: str  # follows the @ in the name of a method
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Return all that changes its answers; written into the run."""
-        return {}
-
-    async def find(
-        self, picture: Picture, instruction: str, grounder: Grounder, context: Context
-    ) -> Answer:
-        """Find the element; raise `ModelError` when a server failed."""
-        return await self._search(picture, Looks(instruction, grounder, context))
-
-    @abstractmethod
-    async def _search(self, picture: Picture, looks: Looks) -> Answer: ...
-
-    async def close(self) -> None:  # noqa: B027 - most have nothing to close
-        """Close connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +69,6 @@ class Sight:
         box = self.guess.box
         return None if box is None else self.picture.box_to_whole(box)
 
-    def as_look(self) -> Look:
-        """Return the record of it for an answer."""
-        sent = self.guess.sent or self.picture.size
-        return Look(self.picture.region, sent, self.guess.raw, self.said)
-
 
 @dataclass(slots=True)
 class Looks:
@@ -110,21 +81,22 @@ class Looks:
 
     async def at(self, picture: Picture, instruction: str | None = None) -> Sight:
         """Look once, for the instruction or for other words."""
-        (sight,) = await self.at_all([picture], [instruction or self.instruction])
-        return sight
+        return (await self.at_all([picture], [instruction or self.instruction]))[0]
 
     async def at_all(
         self, pictures: Sequence[Picture], instructions: Sequence[str] = ()
     ) -> list[Sight]:
         """Look at several pictures at once, each for the instruction or for its own words."""
         asked = zip(pictures, instructions or [self.instruction] * len(pictures), strict=True)
-        tasks = [asyncio.ensure_future(self._see(*one)) for one in asked]
+        ground, context = self.grounder.ground, self.context
+        tasks = [asyncio.ensure_future(ground(*one, context)) for one in asked]
         try:
-            sights = list(await asyncio.gather(*tasks))
+            guesses = await asyncio.gather(*tasks)
         finally:  # one that failed ends the search, and with it the others
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+        sights = [Sight(*one) for one in zip(pictures, guesses, strict=True)]
         self.taken += sights
         return sights
 
@@ -132,7 +104,10 @@ class Looks:
         self, best: Sight | None, *, confidence: float | None = None, notes: Sequence[str] = ()
     ) -> Answer:
         """Return the answer with all looks; without a place, a refusal if every look was one."""
-        looks = tuple(sight.as_look() for sight in self.taken)
+        looks = tuple(
+            Look(one.picture.region, one.guess.sent or one.picture.size, one.guess.raw, one.said)
+            for one in self.taken
+        )
         if best is None or best.said is None:
             refused = bool(self.taken) and all(sight.guess.refused for sight in self.taken)
             return Answer(refused=refused, confidence=confidence, looks=looks, notes=tuple(notes))
@@ -140,147 +115,93 @@ class Looks:
             confidence = best.guess.confidence
         return Answer(best.said, best.box, confidence=confidence, looks=looks, notes=tuple(notes))
 
-    async def _see(self, picture: Picture, instruction: str) -> Sight:
-        return Sight(picture, await self.grounder.ground(picture, instruction, self.context))
+
+async def look_once(picture: Picture, looks: Looks) -> Answer:
+    """Look at the whole screenshot. 1 call."""
+    return looks.answer(await looks.at(picture))
 
 
-class NoSearch(Search):
-    """`none`: one look at the whole screenshot. 1 call."""
-
-    name = "none"
-
-    async def _search(self, picture: Picture, looks: Looks) -> Answer:
-        return looks.answer(await looks.at(picture))
-
-
-class FixedCrops(Search):
-    """`fixed`: squares of 200, 300 and 500 px around the first guess, and a vote. Up to 4 calls."""
-
-    name = "fixed"
-    settings: Mapping[str, Any] = {"sides": list(FIXED_SIDES), "enlarged": ENLARGED}
-
-    async def _search(self, picture: Picture, looks: Looks) -> Answer:
-        first = await looks.at(picture)
-        if first.point is None:
-            return looks.answer(first)
-        bounds = picture.area
-        areas = dict.fromkeys(window(first.pixel, side, side, bounds) for side in FIXED_SIDES)
-        areas.pop(bounds, None)  # of a small screenshot, which has been looked at
-        closer = await looks.at_all([part(picture, area) for area in areas])
-        return looks.answer(most_agreed([first, *closer]))
+async def _fixed(picture: Picture, looks: Looks) -> Answer:
+    """Look at squares around the first guess, and vote. Up to 4 calls."""
+    first = await looks.at(picture)
+    if first.point is None:
+        return looks.answer(first)
+    bounds = picture.area
+    areas = dict.fromkeys(window(first.pixel, side, side, bounds) for side in FIXED_SIDES)
+    areas.pop(bounds, None)  # of a small screenshot, which has been looked at
+    closer = await looks.at_all([part(picture, area) for area in areas])
+    return looks.answer(most_agreed([first, *closer]))
 
 
-class Reground(Search):
-    """`reground`: once more in 1024 x 1024 px around the first guess. Up to 2 calls."""
-
-    name = "reground"
-    settings: Mapping[str, Any] = {"side": REGROUND_SIDE, "enlarged": ENLARGED}
-
-    async def _search(self, picture: Picture, looks: Looks) -> Answer:
-        first = await looks.at(picture)
-        if first.point is None:
-            return looks.answer(first)
-        area = window(first.pixel, REGROUND_SIDE, REGROUND_SIDE, picture.area)
-        if area == picture.area:
-            return looks.answer(first)
-        second = await looks.at(part(picture, area))
-        return looks.answer(first if second.point is None else second)
+async def _reground(picture: Picture, looks: Looks) -> Answer:
+    """Look once more around the first guess. Up to 2 calls."""
+    first = await looks.at(picture)
+    if first.point is None:
+        return looks.answer(first)
+    area = window(first.pixel, REGROUND_SIDE, REGROUND_SIDE, picture.area)
+    if area == picture.area:
+        return looks.answer(first)
+    second = await looks.at(part(picture, area))
+    return looks.answer(first if second.point is None else second)
 
 
-class Narrowing(Search):
-    """`narrow`: three rounds, each in half the sides around the last guess. Up to 3 calls."""
-
-    name = "narrow"
-    settings: Mapping[str, Any] = {
-        "rounds": NARROW_ROUNDS,
-        "share": NARROW_SHARE,
-        "enlarged": ENLARGED,
-    }
-
-    async def _search(self, picture: Picture, looks: Looks) -> Answer:
-        best = await looks.at(picture)
-        area = picture.area
-        for _ in range(NARROW_ROUNDS - 1):
-            if best.point is None:
-                break
-            width, height = area.width * NARROW_SHARE, area.height * NARROW_SHARE
-            area = window(best.pixel, width, height, picture.area)
-            closer = await looks.at(part(picture, area))
-            if closer.point is None:
-                break
-            best = closer
-        return looks.answer(best)
+async def _narrow(picture: Picture, looks: Looks) -> Answer:
+    """Look at half the sides around the last guess, round by round. Up to 3 calls."""
+    best = await looks.at(picture)
+    area = picture.area
+    for _ in range(NARROW_ROUNDS - 1):
+        if best.point is None:
+            break
+        width, height = area.width * NARROW_SHARE, area.height * NARROW_SHARE
+        area = window(best.pixel, width, height, picture.area)
+        closer = await looks.at(part(picture, area))
+        if closer.point is None:
+            break
+        best = closer
+    return looks.answer(best)
 
 
-class Tiles(Search):
-    """`tiles`: the whole and overlapping tiles of about 1024 px, and a vote. 5 to 17 calls.
+async def _tiles(picture: Picture, looks: Looks) -> Answer:
+    """Look at the whole and at overlapping tiles, and vote. 5 to 17 calls.
 
     Tiles that refuse have no vote. A grounder that always points somewhere is outvoted where the
     whole and a tile, or two tiles, agree.
     """
-
-    name = "tiles"
-    settings: Mapping[str, Any] = {
-        "side": TILE_SIDE,
-        "overlap": TILE_OVERLAP,
-        "fewest": FEWEST_TILES,
-        "most": MOST_TILES,
-        "enlarged": ENLARGED,
-    }
-
-    async def _search(self, picture: Picture, looks: Looks) -> Answer:
-        parts = [part(picture, area) for area in tiles(picture.area)]
-        sights = await looks.at_all([picture, *parts])
-        return looks.answer(most_agreed(sights) or sights[0])
+    sights = await looks.at_all([picture, *(part(picture, area) for area in tiles(picture.area))])
+    return looks.answer(most_agreed(sights) or sights[0])
 
 
-class Zoom(Search):
-    """`zoom`: the whole and its quarters, then twice closer. Up to 7 calls.
+async def _zoom(picture: Picture, looks: Looks) -> Answer:
+    """Look at the whole and its quarters, then twice closer. Up to 7 calls.
 
     A quarter's guess that is less than 50 px from that on the whole screenshot replaces it. Then
     windows of half the sides, at least 768 px, around the last guess. If nothing was found on the
     whole, a quarter may still have it. The confidence is that of consistency: 1 where looking
     closer finds the same point, 0 where it finds one at the edge of the window, or none.
     """
-
-    name = "zoom"
-    settings: Mapping[str, Any] = {
-        "near": ZOOM_NEAR,
-        "depth": ZOOM_DEPTH,
-        "share": ZOOM_SHARE,
-        "least_side": ZOOM_LEAST_SIDE,
-        "enlarged": ENLARGED,
-    }
-
-    async def _search(self, picture: Picture, looks: Looks) -> Answer:
-        parts = [part(picture, area) for area in quarters(picture.area)]
-        whole, *patches = await looks.at_all([picture, *parts])
-        best = _first_guess(whole, patches)
-        if best is None:
-            return looks.answer(whole)
-        steadiness: list[float] = []
-        area = picture.area
-        for _ in range(ZOOM_DEPTH - 1):
-            sides = (area.width, area.height)
-            width, height = (min(max(side * ZOOM_SHARE, ZOOM_LEAST_SIDE), side) for side in sides)
-            area = window(best.pixel, width, height, picture.area)
-            if (area.width, area.height) == sides:
-                break
-            sight = await looks.at(part(picture, area))
-            steadiness.append(_steadiness(best, sight))
-            if sight.point is None:
-                break
-            best = sight
-        return looks.answer(best, confidence=min(steadiness, default=None))
-
-
-def _first_guess(whole: Sight, patches: Sequence[Sight]) -> Sight | None:
-    """Return the guess of a quarter if it agrees with the one on the whole, else the latter."""
-    if whole.point is None:
-        return most_agreed(patches)
-    pointing = [sight for sight in patches if sight.point is not None]
-    nearest = min(pointing, key=lambda sight: dist(sight.pixel, whole.pixel), default=whole)
-    return nearest if dist(nearest.pixel, whole.pixel) < ZOOM_NEAR else whole
+    parts = [part(picture, area) for area in quarters(picture.area)]
+    whole, *patches = await looks.at_all([picture, *parts])
+    best = most_agreed(patches) if whole.point is None else whole
+    if best is None:
+        return looks.answer(whole)
+    if best is whole:
+        pointing = [sight for sight in patches if sight.point is not None]
+        nearest = min(pointing, key=lambda one: dist(one.pixel, whole.pixel), default=whole)
+        best = nearest if dist(nearest.pixel, whole.pixel) < ZOOM_NEAR else whole
+    steadiness: list[float] = []
+    area = picture.area
+    for _ in range(ZOOM_DEPTH - 1):
+        sides = (area.width, area.height)
+        width, height = (min(max(side * ZOOM_SHARE, ZOOM_LEAST_SIDE), side) for side in sides)
+        area = window(best.pixel, width, height, picture.area)
+        if (area.width, area.height) == sides:
+            break
+        sight = await looks.at(part(picture, area))
+        steadiness.append(_steadiness(best, sight))
+        if sight.point is None:
+            break
+        best = sight
+    return looks.answer(best, confidence=min(steadiness, default=None))
 
 
 def _steadiness(before: Sight, after: Sight) -> float:
@@ -291,6 +212,48 @@ def _steadiness(before: Sight, after: Sight) -> float:
     across = abs(after.point[0] - before.point[0]) / (region.w / 2)
     down = abs(after.point[1] - before.point[1]) / (region.h / 2)
     return max(0.0, 1.0 - max(across, down))
+
+
+@dataclass(eq=False)
+class Search:
+    """A way to look for an element. Where a look gets no answer, the search has none."""
+
+    name: str  # follows the @ in the name of a method
+    look: Callable[[Picture, Looks], Awaitable[Answer]]
+    settings: Mapping[str, Any] = field(default_factory=dict)  # all that changes its answers
+
+    async def find(
+        self, picture: Picture, instruction: str, grounder: Grounder, context: Context
+    ) -> Answer:
+        """Find the element; raise `ModelError` when a server failed."""
+        return await self.look(picture, Looks(instruction, grounder, context))
+
+    async def close(self) -> None:
+        """Close connections."""
+
+
+_TILING = {"side": TILE_SIDE, "overlap": TILE_OVERLAP, "fewest": FEWEST_TILES, "most": MOST_TILES}
+_ZOOMING = {
+    "near": ZOOM_NEAR,
+    "depth": ZOOM_DEPTH,
+    "share": ZOOM_SHARE,
+    "least_side": ZOOM_LEAST_SIDE,
+}
+BLIND_SEARCHES: Mapping[str, Search] = {
+    one.name: one
+    for one in (
+        Search("none", look_once),
+        Search("fixed", _fixed, {"sides": list(FIXED_SIDES), "enlarged": ENLARGED}),
+        Search("reground", _reground, {"side": REGROUND_SIDE, "enlarged": ENLARGED}),
+        Search(
+            "narrow",
+            _narrow,
+            {"rounds": NARROW_ROUNDS, "share": NARROW_SHARE, "enlarged": ENLARGED},
+        ),
+        Search("tiles", _tiles, {**_TILING, "enlarged": ENLARGED}),
+        Search("zoom", _zoom, {**_ZOOMING, "enlarged": ENLARGED}),
+    )
+}
 
 
 def most_agreed(sights: Sequence[Sight]) -> Sight | None:
@@ -316,16 +279,11 @@ def most_agreed(sights: Sequence[Sight]) -> Sight | None:
 
 def part(picture: Picture, area: PixelBox) -> Picture:
     """Return the part of a screenshot with these pixels, enlarged if it is small."""
-    outer = picture.area
-    inner = PixelBox(
-        area.left - outer.left,
-        area.top - outer.top,
-        area.right - outer.left,
-        area.bottom - outer.top,
-    )
-    short, long = sorted((area.width, area.height))
-    scale = max(min(LEAST_SHORT_SIDE / short, MOST_ENLARGED, MOST_LONG_SIDE / long), 1.0)
-    return picture.crop(inner.normalised(outer.width, outer.height), scale)
+    outer, size = picture.area, (area.width, area.height)
+    left, top = area.left - outer.left, area.top - outer.top
+    inner = PixelBox(left, top, left + area.width, top + area.height)
+    scale = min(LEAST_SHORT_SIDE / min(size), MOST_ENLARGED, MOST_LONG_SIDE / max(size))
+    return picture.crop(inner.normalised(outer.width, outer.height), max(scale, 1.0))
 
 
 def window(centre: Point, width: float, height: float, bounds: PixelBox) -> PixelBox:

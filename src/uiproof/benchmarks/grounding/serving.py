@@ -1,7 +1,8 @@
-"""Grounding for `Scorer`, `uiproof serve` and rewards: a point against a box, without a run."""
+"""Grounding for `Scorer`, `uiproof serve`, rewards and inspect_ai: answers without a run."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -10,9 +11,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from uiproof.benchmark import Case, Completion, Score, Served
+from uiproof.benchmark import Case, ChatTask, Completion, Score, Served
 from uiproof.benchmarks.grounding.cases import Answer, Question, Truth
-from uiproof.benchmarks.grounding.coordinates import parse_contract
+from uiproof.benchmarks.grounding.coordinates import contract_for, parse_contract
 from uiproof.benchmarks.grounding.data import AnnotatedElement, ElementType
 from uiproof.benchmarks.grounding.judge import GroundingJudge
 from uiproof.benchmarks.grounding.parsing import locate, parse
@@ -83,7 +84,7 @@ def answer(generated: Any, coordinates: str = "pixels") -> Answer | WrittenPlace
     if _is_numbers(generated) and len(generated) in (2, 4):
         return WrittenPlace(f"[{', '.join(str(float(value)) for value in generated)}]", coordinates)
     raise UsageError(
-        f"{type(generated).__name__} is no place on a screenshot.",
+        f"{type(generated).__name__} is not a place on a screenshot.",
         remedy="Give a point (x, y), or the text of an answer.",
     )
 
@@ -113,4 +114,46 @@ def _is_numbers(value: Any) -> bool:
     return all(
         isinstance(one, int | float) and not isinstance(one, bool) and isfinite(one)
         for one in value
+    )
+
+
+# --- inspect_ai
+
+
+def chat_task() -> ChatTask:
+    """Return how inspect_ai runs the benchmark: a chat model answers in its own coordinates."""
+    from uiproof.benchmarks.grounding.grounders import PROMPTS, ChatGrounder
+    from uiproof.benchmarks.grounding.methods import Blind
+    from uiproof.benchmarks.grounding.searches import BLIND_SEARCHES
+
+    return ChatTask(
+        prompts=PROMPTS,
+        method=lambda model, prompt: Blind(
+            ChatGrounder(model, contract_for(model.name), prompt), BLIND_SEARCHES["none"]
+        ),
+        scores=lambda: ("accuracy",),
+        read=lambda _: (_written(Answer()), ()),  # only our own solver knows the coordinates
+        write=_written,
+        make=lambda text, _: _made(text),
+    )
+
+
+def _written(answer: Answer) -> str:
+    box = answer.box
+    return json.dumps(
+        {
+            "point": answer.click,
+            "box": None if box is None else [box.x, box.y, box.w, box.h],
+            "refused": answer.refused,
+        }
+    )
+
+
+def _made(text: str) -> Answer:
+    content = json.loads(text)
+    point, box = content["point"], content["box"]
+    return Answer(
+        point=None if point is None else (point[0], point[1]),
+        box=None if box is None else Box(*box),
+        refused=content["refused"],
     )

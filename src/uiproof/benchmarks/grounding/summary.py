@@ -10,32 +10,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from uiproof.benchmark import Metric, Record
+import numpy as np
+from numpy.typing import NDArray
+
+from uiproof.benchmark import Record
 from uiproof.benchmarks.grounding.judge import (
     AREA_RULE,
     NEAR,
     SHORT_SIDE_RULE,
     SIZES,
     ClickVerdict,
-    size_by_area,
-    size_by_short_side,
+    sizes,
 )
-from uiproof.geometry import Box
+from uiproof.stats.intervals import clustered_mean, clustered_rate
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Numbers = np.ndarray[Any, Any]
-
-METRICS = (
-    Metric("accuracy", "Accuracy"),
-    Metric("macro", "Macro"),
-    Metric("detected", "Detected"),
-    Metric("blind_hit", "Blind hit"),
-    Metric("iou", "IoU"),
-)
+Numbers = NDArray[Any]
 
 CELL_TAG = "group"  # the tag with the cells of a data set
 MEMBER = "yes"  # the value of tags that are categories, where a case can have several
@@ -113,8 +104,16 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
             [row.distance for row in distances if row.ending == ClickVerdict.NEAR_MISS], _PIXELS
         ),
         "all_misses": _spread([row.distance for row in distances], _PIXELS),
-        "mean_iou_found": _mean_iou_found(table),
-        "wrong_format": _share(table.chosen(_is_wrong_format), table.screens),
+        # Over found elements with any overlap, as in openadapt-grounding.
+        "mean_iou_found": _mean(
+            [r.iou for r in rows if r.iou > 0 and (r.detected > 0 or r.accuracy > 0)]
+        ),
+        "wrong_format": _share(
+            table.chosen(  # whether or not the case failed for it
+                lambda row: row.ending.startswith((ClickVerdict.UNPARSEABLE, "answer"))
+            ),
+            table.screens,
+        ),
         "attempts": _mean([row.attempts for row in rows if not row.error]),
         "latency": _latency(rows, calls),
         "confidence": _risk_coverage(table),
@@ -149,12 +148,7 @@ def _row(record: Record) -> _Row:
     error = record.error.code if record.error else ""
     truth = details.get("truth")
     refusal = bool(truth and truth["refusal"])
-    size = area = None
-    if truth and not refusal:  # an absent element has neither size nor type
-        box = Box(*truth["bbox"])
-        area = size_by_area(box)
-        if details.get("width") and details.get("height"):
-            size = size_by_short_side(box, details["width"], details["height"])
+    size, area = sizes(details)
     failed_looks = (details.get("assisted") or {}).get("region_errors") or ()
     return _Row(
         screen=details.get("sample") or record.id.rpartition("/")[0] or record.id,
@@ -212,8 +206,6 @@ class _Table:
     """The rows of a run, and rates over some of them."""
 
     def __init__(self, rows: Sequence[_Row]) -> None:
-        import numpy as np
-
         self.rows = rows
         detected = self.column("detected")
         self.assisted = bool(np.isfinite(detected).any())
@@ -223,14 +215,10 @@ class _Table:
 
     def column(self, name: str) -> Numbers:
         """Return a score of each case."""
-        import numpy as np
-
         return np.array([getattr(row, name) for row in self.rows], dtype=float)
 
     def chosen(self, which: Callable[[_Row], bool]) -> Numbers:
         """Return for each case whether it fulfils a condition."""
-        import numpy as np
-
         return np.array([which(row) for row in self.rows], dtype=bool)
 
     def rate(self, which: Callable[[_Row], bool]) -> dict[str, Any] | None:
@@ -244,8 +232,6 @@ class _Table:
 
     def cells(self, labels: Sequence[str | None], order: Iterable[str] = ()) -> dict[str, Any]:
         """Return the share of right answers for each label."""
-        import numpy as np
-
         there = {label for label in labels if label is not None}
         names = [name for name in order if name in there] or sorted(there)
         chosen = {name: np.array([label == name for label in labels]) for name in names}
@@ -256,10 +242,6 @@ class _Table:
 
         `codes` has the cell of each case, or of those in `rows`, where a case may be repeated.
         """
-        import numpy as np
-
-        from uiproof.stats.intervals import clustered_mean
-
         rows = np.arange(len(self.rows)) if rows is None else rows
         rows, codes = rows[codes >= 0], codes[codes >= 0]
         interval = clustered_mean(
@@ -273,34 +255,29 @@ class _Table:
 
 def _codes(labels: Sequence[str | None]) -> Numbers:
     """Return a number for each label, counted as they appear; -1 for none."""
-    import numpy as np
-
     numbers: dict[str, int] = {}
     found = [-1 if one is None else numbers.setdefault(one, len(numbers)) for one in labels]
     return np.array(found, dtype=np.int32)
 
 
 def _scores(table: _Table, macro: dict[str, Any] | None) -> dict[str, Any]:
-    import numpy as np
-
     main = _share(table.right, table.screens)
     blind = np.nan_to_num(table.column("blind_hit")) if table.assisted else None
     iou, there = table.column("iou"), table.chosen(lambda row: not row.refusal)
     # A missing box has overlap 0; if no answer has a box there is no such score.
-    boxes = np.nan_to_num(iou)[there] if np.isfinite(iou).any() else None
+    boxes = np.nan_to_num(iou)[there] if np.isfinite(iou).any() else np.array([])
+    overlap = clustered_mean(boxes, table.screens[there][: len(boxes)], within=(0.0, 1.0))
     return {
         "accuracy": None if table.assisted else main,
         "macro": None if table.assisted else macro,
         "detected": main if table.assisted else None,
         "blind_hit": None if blind is None else _share(blind, table.screens),
-        "iou": None if boxes is None else _overlap(boxes, table.screens[there]),
+        "iou": None if overlap is None else overlap._asdict(),
     }
 
 
 def _macro(table: _Table, tags: Sequence[str]) -> dict[str, Any] | None:
     """Return the macro mean over the cells of the data set, else over element types."""
-    import numpy as np
-
     members = [name for name in tags if set(table.tagged(name)) - {None} == {MEMBER}]
     rows = None
     if CELL_TAG in tags:
@@ -317,17 +294,8 @@ def _macro(table: _Table, tags: Sequence[str]) -> dict[str, Any] | None:
 
 def _share(hits: Numbers, screens: Numbers) -> dict[str, Any] | None:
     """Return the share of hits with its interval over screenshots; None without cases."""
-    from uiproof.stats.intervals import clustered_rate
-
     rate = clustered_rate(hits, screens)
     return None if rate is None else {**rate._asdict(), "hits": int(hits.sum())}
-
-
-def _overlap(boxes: Numbers, screens: Numbers) -> dict[str, Any] | None:
-    from uiproof.stats.intervals import clustered_mean
-
-    interval = clustered_mean(boxes, screens, within=(0.0, 1.0))
-    return None if interval is None else interval._asdict()
 
 
 def _refusals(table: _Table, verdicts: Mapping[str, int]) -> dict[str, Any]:
@@ -343,26 +311,11 @@ def _refusals(table: _Table, verdicts: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def _is_wrong_format(row: _Row) -> bool:
-    """Return whether an answer was unreadable, whether or not the case failed for it."""
-    return row.ending == ClickVerdict.UNPARSEABLE or row.ending.startswith("answer")
-
-
-def _mean_iou_found(table: _Table) -> dict[str, Any] | None:
-    """Return the mean over found elements with any overlap, as openadapt-grounding does."""
-    found = [row for row in table.rows if row.detected > 0 or row.accuracy > 0]
-    return _mean([row.iou for row in found if row.iou > 0])
-
-
 def _mean(values: Any) -> dict[str, Any] | None:
-    import numpy as np
-
     return {"mean": float(np.mean(values)), "n": len(values)} if len(values) else None
 
 
 def _spread(values: Any, percentiles: Mapping[str, float]) -> dict[str, Any]:
-    import numpy as np
-
     found: dict[str, Any] = {"n": len(values)}
     for name, percentile in percentiles.items():
         found[name] = round(float(np.percentile(values, percentile)), 3) if len(values) else None
@@ -370,8 +323,6 @@ def _spread(values: Any, percentiles: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _latency(rows: Sequence[_Row], calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    import numpy as np
-
     def seconds(values: Sequence[float]) -> dict[str, Any] | None:
         if not values:
             return None
@@ -390,8 +341,6 @@ def _latency(rows: Sequence[_Row], calls: Sequence[Mapping[str, Any]]) -> dict[s
 
 def _risk_coverage(table: _Table) -> list[dict[str, Any]] | None:
     """Return accuracy and coverage of the answers above each confidence; None without any."""
-    import numpy as np
-
     confidence = table.column("confidence")
     if not np.isfinite(confidence).any():
         return None

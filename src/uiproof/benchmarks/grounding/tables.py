@@ -36,8 +36,8 @@ INCOMPLETE = (
 def console_table(metrics: Sequence[MethodMetrics]) -> str:
     """Return the results as a table 90 characters wide, and below it the rates by size.
 
-    Each protocol has a table of its own, as has each rule for sizes. Lines of methods that were
-    given the truth end with `assisted`.
+    There is one table for each protocol and size rule. Lines of methods that were given the truth
+    end with `assisted`.
     """
     tables = [_console_table(group) for group in same_rules(metrics)]
     return "\n\n".join(tables) or _EMPTY

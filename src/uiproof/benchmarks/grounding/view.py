@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from uiproof.benchmark import Record
 from uiproof.benchmarks.grounding.charts import draw_charts
-from uiproof.benchmarks.grounding.judge import SIZES, ClickVerdict, size_by_short_side
+from uiproof.benchmarks.grounding.judge import SIZES, ClickVerdict, sizes
 from uiproof.benchmarks.grounding.results import metrics_of_run
 from uiproof.benchmarks.grounding.summary import SERVER_ERROR
 from uiproof.benchmarks.grounding.tables import report_tables
@@ -75,11 +75,7 @@ class ClickCase(ShownCase):
     @property
     def size(self) -> str | None:
         """Return `small`, `medium` or `large`; None without a target."""
-        truth = self.details.get("truth")
-        if not truth or truth["refusal"] or not self.details.get("width"):
-            return None
-        box = Box(*truth["bbox"])
-        return size_by_short_side(box, self.details["width"], self.details["height"])
+        return sizes(self.details)[0]
 
 
 class Gallery(CardView[ClickCase]):
@@ -166,27 +162,20 @@ class Gallery(CardView[ClickCase]):
         scene = Scene.read(case.details)
         if scene is None:
             return tag("li", tag("div", about, class_="about"), _more(case), **attributes)
-        panes = [*_panes(scene), scene.whole]
-        pictures = self._shown(case, scene, panes)
-        missing = pictures[-1] is None
-        if missing and len(panes) > 2:
+        whole = PixelBox(0, 0, scene.width, scene.height)
+        panes = _panes(scene, whole)
+        pictures = self._shown(case, scene, [*panes.values(), whole])
+        if pictures[-1] is None and len(panes) > 1:
             # Two empty pictures would not even say where they are.
-            panes, pictures = [scene.whole, scene.whole], [None, None]
+            panes, pictures = {"": whole}, [None, None]
         figures = []
-        for pane, picture in zip(panes[:-1], pictures[:-1], strict=True):
-            label = f"{pane.label or 'Target and click'}: {_words(case.outcome)}"
-            view = _drawing(scene, pane.region, picture, looks=False, label=label)
-            caption = tag("figcaption", pane.label) if pane.label else ""
-            figures.append(tag("figure", view, caption))
-        whole = _drawing(
-            scene, panes[-1].region, pictures[-1], looks=True, label="The whole screenshot"
-        )
-        overview = tag(
-            "div",
-            whole,
-            tag("span", "no screenshot", class_="quiet") if missing else "",
-            class_="overview",
-        )
+        for (name, region), picture in zip(panes.items(), pictures, strict=False):
+            label = f"{name or 'Target and click'}: {_words(case.outcome)}"
+            caption = tag("figcaption", name) if name else ""
+            figures.append(tag("figure", _drawing(scene, region, picture, label), caption))
+        missing = "" if pictures[-1] else tag("span", "no screenshot", class_="quiet")
+        drawn = _drawing(scene, whole, pictures[-1], "The whole screenshot", looks=True)
+        overview = tag("div", drawn, missing, class_="overview")
         return tag(
             "li",
             tag("div", *figures, class_=f"zoomed of-{len(figures)}"),
@@ -195,19 +184,22 @@ class Gallery(CardView[ClickCase]):
             **attributes,
         )
 
-    def _shown(self, case: ClickCase, scene: Scene, panes: Sequence[Pane]) -> list[Markup | None]:
+    def _shown(
+        self, case: ClickCase, scene: Scene, regions: Sequence[PixelBox]
+    ) -> list[Markup | None]:
         """Return crops of the screenshot, the whole last; None if the file is another picture."""
         path = Path(str(case.details.get("image", "")))
         # Published files name images relative to folders that are not known here.
         if not path.is_absolute() or self._pictures.size(path) != (scene.width, scene.height):
-            return [None] * len(panes)
-        zoomed = _ALONE if len(panes) == 2 else _HALF
-        shown: list[Markup | None] = []
-        for pane in panes:
-            crop = Crop(path, pane.region, _WHOLE if pane is panes[-1] else zoomed)
-            number = self._pictures.add(crop)
-            shown.append(None if number is None else image(number, pane.region))
-        return shown
+            return [None] * len(regions)
+        limits = [*[_ALONE if len(regions) == 2 else _HALF] * (len(regions) - 1), _WHOLE]
+        numbers = [
+            self._pictures.add(Crop(path, *one)) for one in zip(regions, limits, strict=True)
+        ]
+        return [
+            None if number is None else image(number, region)
+            for number, region in zip(numbers, regions, strict=True)
+        ]
 
 
 # Choose the cases that have a card
@@ -237,20 +229,31 @@ def select(
     """
     outcomes: Counter[str] = Counter()
     right = 0
-    worst = {outcome: _Shortlist(most_failures) for outcome in OUTCOMES}
-    sample = _Shortlist(most_right)
-    for record in records:
+    worst: dict[str, list[_Ranked]] = {outcome: [] for outcome in OUTCOMES}
+    sample: list[_Ranked] = []
+    for number, record in enumerate(records):
         case = ClickCase.of(run, record)
         outcomes[case.outcome] += 1
         right += case.right
         if case.right:  # the checksum chooses the same ones in every run of a data set
-            sample.add(zlib.crc32(record.id.encode("utf-8", "replace")), case)
+            checksum = zlib.crc32(record.id.encode("utf-8", "replace"))
+            _push(sample, most_right, (checksum, -number, case))
         else:
-            worst[case.outcome].add(case.badness, case)
-    turns = zip_longest(*(shortlist.best_first() for shortlist in worst.values()))
-    failures = islice((case for case in chain.from_iterable(turns) if case), most_failures)
-    shown = (*_worst_first(failures), *_worst_first(sample.best_first()))
+            _push(worst[case.outcome], most_failures, (case.badness, -number, case))
+    turns = zip_longest(*(sorted(heap, reverse=True) for heap in worst.values()))
+    ranked = islice((one for one in chain.from_iterable(turns) if one), most_failures)
+    shown = (*_worst_first(one[2] for one in ranked), *_worst_first(one[2] for one in sample))
     return Selection(shown, outcomes, outcomes.total() - right, right)
+
+
+_Ranked = tuple[float, int, ClickCase]  # of equal values the first case stays
+
+
+def _push(heap: list[_Ranked], most: int, entry: _Ranked) -> None:
+    if len(heap) < most:
+        heapq.heappush(heap, entry)
+    elif heap:
+        heapq.heappushpop(heap, entry)
 
 
 def _worst_first(cases: Iterable[ClickCase]) -> list[ClickCase]:
@@ -277,26 +280,6 @@ def _badness(record: Record, outcome: str) -> float:
     if distance is None:
         return 0.0
     return float(distance) / hypot(record.details["width"], record.details["height"])
-
-
-class _Shortlist:
-    """The `most` highest of many; of equal ones the first stay."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._heap: list[tuple[float, int, ClickCase]] = []
-        self._added = 0
-
-    def add(self, value: float, case: ClickCase) -> None:
-        self._added += 1
-        entry = (value, -self._added, case)
-        if len(self._heap) < self._most:
-            heapq.heappush(self._heap, entry)
-        elif self._heap:
-            heapq.heappushpop(self._heap, entry)
-
-    def best_first(self) -> list[ClickCase]:
-        return [case for _, _, case in sorted(self._heap, key=lambda e: e[:2], reverse=True)]
 
 
 # Texts of a card
@@ -409,23 +392,16 @@ _MOST_LOOKS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Pane:
-    """A part of the screenshot to show."""
-
-    label: str
-    region: PixelBox
-
-
-@dataclass(frozen=True, slots=True)
 class Scene:
-    """The boxes and points of one case, as fractions of its screenshot."""
+    """The boxes and points of one case, in pixels of its screenshot."""
 
     width: int
     height: int
     target: Box | None  # None where the right answer is to refuse
     polygon: tuple[Point, ...]
     clickable: Box | None
-    click: Point | None
+    click: Point | None  # on the edge if it is outside of the screenshot, where it is not enlarged
+    outside: bool
     said: Box | None  # the box of the answer
     looks: tuple[Box, ...]  # parts of the screenshot that were looked at
 
@@ -435,107 +411,90 @@ class Scene:
         truth, answer = details.get("truth"), details.get("answer") or {}
         if not truth or not details.get("width") or not details.get("height"):
             return None
+        width, height = int(details["width"]), int(details["height"])
+
+        def box(values: Sequence[float | None] | None) -> Box | None:
+            found = _numbers(values, 4)
+            if found is None:
+                return None
+            x, y, w, h = found
+            return Box(x * width, y * height, max(w, 0.0) * width, max(h, 0.0) * height)
+
         there = not truth["refusal"]
         same = truth["clickable"] == truth["bbox"]  # one line is enough
-        looks = [_box(look.get("region")) for look in details.get("looks") or ()]
+        looks = [box(look.get("region")) for look in details.get("looks") or ()]
+        parts = [look for look in looks if look is not None and look.area < width * height]
         click = _numbers(answer.get("click"), 2)
         return cls(
-            width=int(details["width"]),
-            height=int(details["height"]),
-            target=_box(truth["bbox"]) if there else None,
-            polygon=tuple((float(x), float(y)) for x, y in truth["polygon"]) if there else (),
-            clickable=_box(truth["clickable"]) if there and not same else None,
-            click=None if click is None else (click[0], click[1]),
-            said=_box(answer.get("box")),
-            looks=tuple(look for look in looks if look is not None and look.area < 1)[:_MOST_LOOKS],
+            width,
+            height,
+            target=box(truth["bbox"]) if there else None,
+            polygon=tuple((x * width, y * height) for x, y in truth["polygon"] if there),
+            clickable=box(truth["clickable"]) if there and not same else None,
+            click=(_within(click[0], 1) * width, _within(click[1], 1) * height) if click else None,
+            outside=bool(click) and any(not 0 <= part <= 1 for part in click or ()),
+            said=box(answer.get("box")),
+            looks=tuple(parts[:_MOST_LOOKS]),
         )
 
-    @property
-    def clicked(self) -> Point | None:
-        """Return where the click is drawn: at the edge if it is outside of the screenshot."""
-        if self.click is None:
-            return None
-        return min(max(self.click[0], 0.0), 1.0), min(max(self.click[1], 0.0), 1.0)
 
-    @property
-    def whole(self) -> Pane:
-        """Return all of the screenshot."""
-        return Pane("", PixelBox(0, 0, self.width, self.height))
+def _within(number: float, most: float) -> float:
+    return min(max(number, 0), most)
 
 
-def _panes(scene: Scene) -> list[Pane]:
-    """Return target and click in one picture, or in two if they are far apart."""
-    outside = scene.click != scene.clicked
-    click = None if outside or scene.clicked is None else Box(*scene.clicked, 0.0, 0.0)
+def _panes(scene: Scene, whole: PixelBox) -> dict[str, PixelBox]:
+    """Return target and click in one part, or in two with names if they are far apart."""
+    click = None if scene.outside or scene.click is None else Box(*scene.click, 0.0, 0.0)
     target = scene.target
     if target is not None and scene.clickable is not None:
         target = target.union(scene.clickable)
     if target is None or click is None:
         only = target or click
-        return [scene.whole if only is None else Pane("", _around(only, scene, _WIDE))]
+        return {"": whole if only is None else _around(only, scene, _WIDE)}
     both = _around(target.union(click), scene, _WIDE)
     if both.width <= 2 * _around(target, scene, _WIDE).width:
-        return [Pane("", both)]
+        return {"": both}
     wanted = _around(target, scene, _TALL)
-    return [
-        Pane("Target", wanted),
-        Pane("Click", _centred(wanted.width, wanted.height, click, scene)),
-    ]
+    return {"Target": wanted, "Click": _centred(wanted.width, wanted.height, click, scene)}
 
 
 def _drawing(
-    scene: Scene, region: PixelBox, picture: Markup | None, *, looks: bool, label: str
+    scene: Scene, region: PixelBox, picture: Markup | None, label: str, *, looks: bool = False
 ) -> Markup:
     """Draw a part of the screenshot and all marks on it; without a picture on a canvas."""
-    # A cross is as large on every picture: it says where, not how much.
-    arm = 0.028 * max(region.width, region.height)
-    shapes: list[Markup] = [] if picture is None else [picture]
-    if picture is None:
-        shapes.append(tag("rect", **_place(Box(0, 0, 1, 1), scene), class_="canvas"))
+    shapes = [picture or _rect(Box(0, 0, scene.width, scene.height), "canvas")]
     if looks:
-        shapes += [tag("rect", **_place(look, scene), class_="look") for look in scene.looks]
-    for layer in ("halo", "line"):
-        shapes += _marks(scene, arm, layer)
-    box = f"{region.left} {region.top} {region.width} {region.height}"
-    return tag("svg", *shapes, viewBox=box, role="img", aria_label=label)
-
-
-def _marks(scene: Scene, arm: float, layer: str) -> list[Markup]:
-    """Draw target, clickable area, box and click: once as light halos, once as lines on them."""
-    found = []
-    if scene.clickable is not None:
-        found.append(tag("rect", **_place(scene.clickable, scene), class_=f"{layer} clickable"))
+        shapes += [_rect(look, "look") for look in scene.looks]
+    target = None if scene.polygon else scene.target
+    boxes = {"clickable": scene.clickable, "truth": target, "said": scene.said}
+    there = {name: box for name, box in boxes.items() if box is not None}
+    lines = [_rect(box, f"line {name}") for name, box in there.items()]
+    halo = [f"M{b.x:.1f} {b.y:.1f}h{b.w:.1f}v{b.h:.1f}h{-b.w:.1f}z" for b in there.values()]
     if scene.polygon:
-        corners = " ".join(
-            f"{x * scene.width:.1f},{y * scene.height:.1f}" for x, y in scene.polygon
-        )
-        found.append(tag("polygon", points=corners, class_=f"{layer} truth"))
-    elif scene.target is not None:
-        found.append(tag("rect", **_place(scene.target, scene), class_=f"{layer} truth"))
-    if scene.said is not None:
-        found.append(tag("rect", **_place(scene.said, scene), class_=f"{layer} said"))
-    if scene.clicked is not None:
-        x, y = scene.clicked[0] * scene.width, scene.clicked[1] * scene.height
-        slopes = ((-arm, -arm, 2 * arm, 2 * arm), (-arm, arm, 2 * arm, -2 * arm))
-        cross = "".join(f"M{x + a:.1f} {y + b:.1f}l{c:.1f} {d:.1f}" for a, b, c, d in slopes)
-        found.append(tag("path", d=cross, class_=f"{layer} click"))
-    return found
+        corners = [f"{x:.1f},{y:.1f}" for x, y in scene.polygon]
+        lines.append(tag("polygon", points=" ".join(corners), class_="line truth"))
+        halo.append(f"M{'L'.join(corners)}z")
+    if scene.click is not None:
+        # A cross is as large on every picture: it says where, not how much.
+        arm = 0.028 * max(region.width, region.height)
+        (x, y), side = scene.click, f"{2 * arm:.1f}"
+        left, top, bottom = f"{x - arm:.1f}", f"{y - arm:.1f}", f"{y + arm:.1f}"
+        halo.append(f"M{left} {top}l{side} {side}M{left} {bottom}l{side} -{side}")
+        lines.append(tag("path", d=halo[-1], class_="line click"))
+    if halo:  # light, below all lines
+        shapes.append(tag("path", d="".join(halo), class_="halo"))
+    box = f"{region.left} {region.top} {region.width} {region.height}"
+    return tag("svg", *shapes, *lines, viewBox=box, role="img", aria_label=label)
 
 
-def _place(box: Box, scene: Scene) -> dict[str, float]:
-    return {
-        "x": box.x * scene.width,
-        "y": box.y * scene.height,
-        "width": max(box.w, 0.0) * scene.width,
-        "height": max(box.h, 0.0) * scene.height,
-    }
+def _rect(box: Box, class_: str) -> Markup:
+    return tag("rect", x=box.x, y=box.y, width=box.w, height=box.h, class_=class_)
 
 
 def _around(box: Box, scene: Scene, aspect: float) -> PixelBox:
     """Return a part of the screenshot with some room around a box, of this shape if it fits."""
     width, height = (
-        side + 2 * min(max(0.3 * side, _FEWEST_MARGIN), _MOST_MARGIN)
-        for side in (box.w * scene.width, box.h * scene.height)
+        side + 2 * min(max(0.3 * side, _FEWEST_MARGIN), _MOST_MARGIN) for side in (box.w, box.h)
     )
     height = max(height, width / aspect, _LEAST_HEIGHT)
     return _centred(round(height * aspect), round(height), box, scene)
@@ -544,14 +503,9 @@ def _around(box: Box, scene: Scene, aspect: float) -> PixelBox:
 def _centred(width: int, height: int, box: Box, scene: Scene) -> PixelBox:
     width, height = min(width, scene.width), min(height, scene.height)
     x, y = box.centre
-    left = min(max(round(x * scene.width - width / 2), 0), scene.width - width)
-    top = min(max(round(y * scene.height - height / 2), 0), scene.height - height)
+    left = int(_within(round(x - width / 2), scene.width - width))
+    top = int(_within(round(y - height / 2), scene.height - height))
     return PixelBox(left, top, left + width, top + height)
-
-
-def _box(values: Sequence[float | None] | None) -> Box | None:
-    numbers = _numbers(values, 4)
-    return None if numbers is None else Box(*numbers)
 
 
 def _numbers(values: Sequence[float | None] | None, count: int) -> list[float] | None:

@@ -27,6 +27,7 @@ from uiproof.benchmarks.interaction2code.analyses.anchors import (
     recompute,
 )
 from uiproof.benchmarks.interaction2code.analyses.labels import (
+    LETTERS,
     Label,
     LabelFile,
     LabelFolder,
@@ -35,14 +36,11 @@ from uiproof.benchmarks.interaction2code.analyses.labels import (
     order,
     read_comparisons,
     read_failures,
-    write_failures,
 )
 from uiproof.benchmarks.interaction2code.cases import InteractionCase
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
-from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
 from uiproof.benchmarks.interaction2code.summary import UNSURE
-from uiproof.browser.snapshots import Action
-from uiproof.labels import Choice, Judgement, LabelGroup, PlacedLabel
+from uiproof.labels import Choice, Judgement, LabelGroup, LabelValue, PlacedLabel
 from uiproof.tables import Table
 
 _HINTS = {
@@ -57,7 +55,7 @@ _HINTS = {
     "i": "only some of the effect is there",
     "j": "it looks alike and does not do it",
 }
-# The same as in docs/interaction2code-verifier.md, which the verifier follows.
+# As in docs/interaction2code-verifier.md, which the verifier follows.
 _GUIDELINES = (
     ("none, d, e", "usable"),
     ("a, b, h, j", "not usable"),
@@ -71,7 +69,7 @@ _GUIDELINES = (
     (
         "i",
         "usable if a count, dot, arrow, active mark or the way back is missing; not if the list, "
-        "the window, the field or the button is that the user came for",
+        "window, field or button that the user came for is missing",
     ),
 )
 _ACTIONS = {
@@ -146,12 +144,15 @@ class InteractionAnnotation(Annotation):
         categories: Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]],
     ) -> Iterable[Table]:
         """Return Tables 5 and 6 with the categories of the runs."""
-        graphs = [
-            Graph(page, Path(), (_categorised(number, known),))
-            for (page, number), known in categories.items()
-        ]
         kinds: tuple[Literal["tags", "visuals"], ...] = ("tags", "visuals")
-        tables = [label_categories(_folder(groups).failures, graphs, kind) for kind in kinds]
+        tables = [
+            label_categories(
+                _folder(groups).failures,
+                {place: known.get(kind, ()) for place, known in categories.items()},
+                kind,
+            )
+            for kind in kinds
+        ]
         return [table for table in tables if table.rows]
 
     def published_tables(self, groups: Sequence[LabelGroup]) -> Iterable[Table]:
@@ -166,57 +167,40 @@ class InteractionAnnotation(Annotation):
         parts = name_parts(path)
         if parts is None:
             return None
-        file: LabelFile[Any]
-        if parts[0] == "failure":
-            file = read_failures(path)
-            values: list[Any] = [Judgement(one.usable, one.failure) for one in file.labels]
-        else:
-            file = read_comparisons(path)
-            values = [Choice(one.outcome) for one in file.labels]
-        entries: tuple[Any, ...] = file.labels
-        placed = tuple(
-            PlacedLabel(one.page, one.interaction, value)
-            for one, value in zip(entries, values, strict=True)
-        )
-        kind: Literal["judge", "compare"] = "judge" if parts[0] == "failure" else "compare"
-        return LabelGroup(kind, file.model, file.prompt, placed, file.problems)
+        if parts[0] == "compare":
+            votes = read_comparisons(path)
+            placed = [PlacedLabel(o.page, o.interaction, Choice(o.outcome)) for o in votes.labels]
+            return LabelGroup("compare", *votes.name, tuple(placed), votes.problems)
+        file = read_failures(path)
+        placed = [
+            PlacedLabel(one.page, one.interaction, Judgement(one.usable, one.failure))
+            for one in file.labels
+        ]
+        return LabelGroup("judge", *file.name, tuple(placed), file.problems)
 
-    def write_labels(self, group: LabelGroup, folder: Path) -> Path:
-        """Write a label file as published: its codes of failures differ from the letters."""
-        if group.kind == "compare":
-            return super().write_labels(group, folder)
-        return write_failures(_failure_file(group), folder)
+    def label_code(self, value: LabelValue) -> str | int:
+        """Return a label as published: the codes of failures are not in the order of letters."""
+        if isinstance(value, Judgement):
+            return f"{LETTERS.index(value.failure)}/{int(not value.usable)}"
+        return super().label_code(value)
 
 
 def _folder(groups: Sequence[LabelGroup]) -> LabelFolder:
     """Return labels as the analyses of published files take them."""
-    return LabelFolder(
-        tuple(_failure_file(group) for group in groups if group.kind == "judge"),
-        tuple(_comparison_file(group) for group in groups if group.kind == "compare"),
-    )
-
-
-def _failure_file(group: LabelGroup) -> LabelFile[Label]:
-    labels = tuple(
-        Label(one.page, one.interaction, one.value.failure, one.value.usable)
-        for one in group.labels
-        if isinstance(one.value, Judgement)
-    )
-    return LabelFile(group.model, group.prompt, labels)
-
-
-def _comparison_file(group: LabelGroup) -> LabelFile[Vote]:
-    votes = tuple(
-        Vote(one.page, one.interaction, one.value.outcome)
-        for one in group.labels
-        if isinstance(one.value, Choice)
-    )
-    return LabelFile(group.model, group.prompt, votes)
-
-
-def _categorised(number: str, known: Mapping[str, tuple[str, ...]]) -> Interaction:
-    tags, visuals = known.get("tags", ()), known.get("visuals", ())
-    return Interaction(number, "", "", Action("click"), "", tags=tags, visuals=visuals)
+    failures, comparisons = [], []
+    for group in groups:
+        labels, votes = [], []
+        for one in group.labels:
+            if isinstance(one.value, Judgement):
+                failure, usable = one.value.failure, one.value.usable
+                labels.append(Label(one.page, one.interaction, failure, usable))
+            elif isinstance(one.value, Choice):
+                votes.append(Vote(one.page, one.interaction, one.value.outcome))
+        if group.kind == "judge":
+            failures.append(LabelFile(group.model, group.prompt, tuple(labels)))
+        elif group.kind == "compare":
+            comparisons.append(LabelFile(group.model, group.prompt, tuple(votes)))
+    return LabelFolder(tuple(failures), tuple(comparisons))
 
 
 def _pictures(record: Record, side: str) -> tuple[CasePicture, ...]:

@@ -72,26 +72,21 @@ def score_variants(
         uiproof.score_variants("dataset", "dataset", names={"gpt": "GPT-4o"}, out="runs/published")
 
     A variant is what follows the number in `PAGE/result/K-PROMPT_prompt-MODEL.html`, or the folder
-    in `MODEL/PAGE.html`. Each is a run of its own, in a folder of its own below `out`; tables show
+    in `MODEL/PAGE.html`. Each is a separate run in its own folder below `out`; tables show
     them by model and prompt. Where there is only one page for each interaction, there is one run,
     in `out`. The other options are those of `score_interactions`.
     """
     path = dataset_of(dataset)
-    models = _model_folders(path, local(generated))
-    found = tuple(models) or all_variants(local(generated))
+    folders = model_folders(local(generated), _page_names(path))
+    found = tuple(folders) or all_variants(local(generated))
     if out is not None and len(found) > 1 and holds_run(out):
         raise UsageError(
             f"{out} is a run and cannot hold {len(found)} runs.",
             remedy="Give them another folder with --out.",
         )
     methods = replayed(path, local(generated), found, names=names, quiet=quiet)
-    score = partial(
-        score_answers,
-        BENCHMARK,
-        path,
-        how=_execution(path, contours, web, quiet, execution),
-        name=str(dataset),
-    )
+    how = _execution(path, contours, web, quiet, execution)
+    score = partial(score_answers, BENCHMARK, path, how=how, name=str(dataset))
     if len(methods) == 1:
         return Matrix((score(method=methods[0], out=out),), alone=True)
     steps = []
@@ -113,11 +108,8 @@ def replayed(
 
     Raises `InputError` or `UsageError` where pages and data set do not belong together.
     """
-    if not BENCHMARK.recognises(dataset):
-        raise InputError(
-            f"{dataset} is no data set of Interaction2Code.", remedy=f"It is {BENCHMARK.layout}"
-        )
-    if models := _model_folders(dataset, generated):
+    pages = _page_names(dataset)
+    if models := model_folders(generated, pages):
         chosen = list(models) if variants == [None] and len(models) == 1 else variants
         for variant in chosen:
             if variant not in models:
@@ -129,14 +121,16 @@ def replayed(
     else:
         methods = [Replay(generated, variant=variant, names=names) for variant in variants]
     for method in methods if models else methods[:1]:
-        _check_pages(dataset, method, quiet=quiet)
+        _check_pages(dataset, pages, method, quiet=quiet)
     return methods
 
 
-def _model_folders(dataset: Path, generated: Path) -> dict[str, Path]:
+def _page_names(dataset: Path) -> set[str]:
     if not BENCHMARK.recognises(dataset):
-        return {}  # said by `replayed`
-    return model_folders(generated, {page.page for page in read_dataset(dataset)})
+        raise InputError(
+            f"{dataset} is no data set of Interaction2Code.", remedy=f"It is {BENCHMARK.layout}"
+        )
+    return {page.page for page in read_dataset(dataset)}
 
 
 def _execution(
@@ -151,26 +145,22 @@ def _execution(
     return Execution(judge=options, quiet=quiet, **execution)
 
 
-def _check_pages(dataset: Path, generated: Replay, *, quiet: bool) -> None:
-    wanted = {page.page for page in read_dataset(dataset)}
-    given = generated.pages
+def _check_pages(dataset: Path, wanted: set[str], generated: Replay, *, quiet: bool) -> None:
+    given, folder = generated.pages, generated.settings["folder"]
     if "" in given:
         # The folder itself is that of a page, without saying of which.
         if len(wanted) > 1:
             raise UsageError(
-                f"The pages of {generated.settings['folder']} do not say of which page they are.",
+                f"The pages of {folder} do not say of which page they are.",
                 remedy="Put them into a folder for each page, or name one page of the data set.",
             )
         return
     if given and not wanted & given:
         raise UsageError(
-            f"Nothing in {generated.settings['folder']} has the name of a page of {dataset}.",
+            f"Nothing in {folder} has the name of a page of {dataset}.",
             remedy="Predictions are PAGE/K-anything.html for interaction K, or PAGE.html.",
         )
-    if (strangers := sorted(given - wanted)) and not quiet:
-        names = ", ".join(strangers[:5]) + (", …" if len(strangers) > 5 else "")
-        _log.warning(
-            "Generated pages that are not in the data set and not scored (%d): %s",
-            len(strangers),
-            names,
-        )
+    if (unknown := sorted(given - wanted)) and not quiet:
+        names = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
+        text = "Generated pages that are not in the data set and not scored (%d): %s"
+        _log.warning(text, len(unknown), names)

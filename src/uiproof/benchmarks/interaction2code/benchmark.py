@@ -48,31 +48,15 @@ class Interaction2Code(Benchmark):
     claims_references = True
     shows_pages = True
     score_command = f"{_ROOM}.commands:score"
-    commands = (
-        Command(
-            "collect",
-            f"{_ROOM}.commands:collect",
-            "Keep a page's meaningful interactions.",
-            "Make data",
-        ),
-        Command(
-            "graph",
-            f"{_ROOM}.commands:graph",
-            "Draw the interaction graph of a page.",
-            "Make data",
-        ),
-        Command(
-            "stats", f"{_ROOM}.commands:stats", "Describe a data set of interactions.", "Make data"
-        ),
-        Command(
-            "anchors", f"{_ROOM}.commands:anchors", "Recompute published numbers from their data."
-        ),
-        Command(
-            "opinion",
-            f"{_ROOM}.commands:opinion",
-            "Let a chat model judge interactions, too.",
-            "Run models",
-        ),
+    commands = tuple(
+        Command(name, f"{_ROOM}.commands:{name}", *about)
+        for name, *about in (
+            ("collect", "Keep a page's meaningful interactions.", "Make data"),
+            ("graph", "Draw the interaction graph of a page.", "Make data"),
+            ("stats", "Describe a data set of interactions.", "Make data"),
+            ("anchors", "Recompute published numbers from their data."),
+            ("opinion", "Get a second opinion from a chat model.", "Run models"),
+        )
     )
     flags = (
         Flag(
@@ -109,7 +93,7 @@ class Interaction2Code(Benchmark):
     reward_weights: ClassVar[Mapping[str, float]] = {"usable": 7.0}
     case_view = deferred(f"{_ROOM}.view:Interactions")
     annotation = deferred(f"{_ROOM}.annotation:InteractionAnnotation")
-    compared = deferred(f"{_ROOM}.analyses.printing:compared")
+    compared = deferred(f"{_ROOM}.analyses.tables:compared")
 
     def method(
         self,

@@ -1,8 +1,8 @@
 """The built-in method: the traced page, with the pixels of each effect behind its element.
 
 Each element that is acted on is one of the right kind with the pixels of its mark; doing to it what
-the interaction says shows the changed parts of the picture after. No model is asked and nothing is
-understood: it says how far pictures alone go.
+the interaction says shows the changed parts of the picture after. No model is asked: it is a
+baseline for what pixels alone can score.
 """
 
 from __future__ import annotations
@@ -84,7 +84,12 @@ def blueprint(interactions: Sequence[Demonstration], reader: Reader) -> str:
     for number, interaction in enumerate(interactions, start=1):
         effect = _effect(before, _reduced(read(interaction.after), scale), reader)
         trigger = trigger_of(interaction) or effect_of(interaction)
-        box = _scaled(trigger, scale, before) or _first_change(effect, before)
+        # Where only the effect is known, act there.
+        places = (
+            _scaled(trigger, scale, before),
+            *(_scaled(o, 1, before) for o, _ in effect.pieces),
+        )
+        box = next(filter(None, places), PixelBox(0, 0, before.shape[1], before.shape[0]))
         words = " ".join(word.text for word in read_inside(lines, box))
         label = words or named_in(interaction.sentence) or interaction.sentence
         added.append(_element_html(number, interaction, box, label, _data_uri(before, box)))
@@ -168,13 +173,6 @@ def _png_uri(png: bytes) -> str:
 
 def _cut(rgb: Rgb, box: PixelBox) -> Rgb:
     return rgb[box.top : box.bottom, box.left : box.right]
-
-
-def _first_change(effect: _Effect, before: Rgb) -> PixelBox:
-    """Return where to act when only the effect is known."""
-    height, width = before.shape[:2]
-    shown = (_scaled(box, 1, before) for box, _ in effect.pieces)
-    return next(filter(None, shown), PixelBox(0, 0, width, height))
 
 
 def _reduced(rgb: Rgb, scale: int) -> Rgb:

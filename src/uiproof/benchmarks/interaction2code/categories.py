@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from uiproof.benchmarks.interaction2code.graph import TAG_CATEGORIES, VISUAL_CATEGORIES
 from uiproof.benchmarks.interaction2code.visible import (
@@ -57,17 +58,11 @@ _BY_ROLE = {
 # What a person means when they point at something inside it.
 _HOLDERS = frozenset({"button", "link", "summary", "label", "select", "option", "detail"})
 _HOLDERS_REACH = 4  # ancestors; beyond that it is the page's frame, not a control
-# States whose change is the turning of a switch, and those that merely open something.
-_SWITCHING = (
-    "checked",
-    "selected",
-    "aria-checked",
-    "aria-pressed",
-    "aria-selected",
-    "aria-current",
-)
+# States that change when a switch is turned; others merely open something.
+_ARIA_STATES = ("checked", "pressed", "selected", "current")
+_SWITCHING = ("checked", "selected", *(f"aria-{name}" for name in _ARIA_STATES))
 _CONTROLS = frozenset({"button", "input", "textarea", "select", "link", "label", "progress"})
-_FIELDS = frozenset({"input", "textarea", "select"})
+FIELDS = frozenset({"input", "textarea", "select"})
 _CHOICES = frozenset({"menu", "listbox", "option", "menuitem", "tree", "grid"})
 _FLOATING = frozenset({"fixed", "absolute"})
 _WINDOW_AREA = 0.06  # of what the viewport shows: a menu is smaller, a pop-up window larger
@@ -111,7 +106,7 @@ def tag_categories(chain: Sequence[Element], content: Iterable[Element] = ()) ->
     held = {category_of(one) for one in content}
     if "label" in found:
         # A label that shows no field has one that is hidden: the box that it ticks is drawn.
-        found |= held & _FIELDS or {"input"}
+        found |= held & FIELDS or {"input"}
     if "area" in found or first.label == "" or len(held) == 1:
         found |= held & {"image", "video"}
     return tuple(name for name in TAG_CATEGORIES if name in found)
@@ -148,10 +143,15 @@ def visual_categories(
         found.add("new window")
     if fresh:
         found.add("new component")
-    if _switched(changes) or (trigger is not None and _hides_its_box(trigger, before)):
+    restated = ((old, new) for old, new in changes.restated if new.tag != "select")
+    switched = any(
+        old.state.get(k) != new.state.get(k) for old, new in restated for k in _SWITCHING
+    )
+    if switched or (trigger is not None and _hides_its_box(trigger, before)):
         found.add("switch")
     messages = [one for one in fresh if _is_message(one, after)]
-    if _retexted(changes, trigger) or (messages and messages == fresh):
+    retexted = any(not own_value_changed(pair, trigger) for pair in changes.retexted)
+    if retexted or (messages and messages == fresh):
         found.add("text")
     if visible_recolouring(changes, before, after):
         found.add("color")
@@ -196,9 +196,8 @@ def own_value_changed(pair: tuple[Element, Element], trigger: Element | None) ->
     """Return whether a field merely shows what was typed or chosen in it."""
     if trigger is None:
         return False
-    fields = {"input", "textarea", "select"}
-    is_it = pair[1].ref == trigger.ref or pair[1].ref == trigger.parent
-    return is_it and (pair[1].tag in fields or "contenteditable" in pair[1].attributes)
+    is_it = pair[1].ref in (trigger.ref, trigger.parent)
+    return is_it and (pair[1].tag in FIELDS or "contenteditable" in pair[1].attributes)
 
 
 def _looks_like_a_button(link: Element) -> bool:
@@ -230,23 +229,14 @@ def _without_toggled(changes: Changes, before: Snapshot) -> tuple[Changes, bool]
     """
     known = {one.ref for one in before.elements}
 
-    def same(pairs: tuple[tuple[Element, Element], ...]) -> tuple[tuple[Element, Element], ...]:
-        return tuple((old, new) for old, new in pairs if old.ref == new.ref)
-
-    kept = replace(
-        changes,
-        appeared=tuple(
-            one for one in changes.appeared if one.parent is None or one.parent in known
-        ),
-        moved=same(changes.moved),
-        resized=same(changes.resized),
-        recoloured=same(changes.recoloured),
-        retexted=same(changes.retexted),
-        restated=same(changes.restated),
-        restyled=same(changes.restyled),
-    )
-    toggled = len(kept.retexted) < len(changes.retexted) or len(kept.resized) < len(changes.resized)
-    return (kept, True) if toggled else (changes, False)
+    same: dict[str, Any] = {
+        name: tuple((old, new) for old, new in getattr(changes, name) if old.ref == new.ref)
+        for name in ("moved", "resized", "recoloured", "retexted", "restated", "restyled")
+    }
+    if all(len(same[name]) == len(getattr(changes, name)) for name in ("retexted", "resized")):
+        return changes, False
+    appeared = (one for one in changes.appeared if one.parent is None or one.parent in known)
+    return replace(changes, appeared=tuple(appeared), **same), True
 
 
 def _remade(old: Element, new: Element, before: Snapshot, after: Snapshot) -> set[str]:
@@ -263,25 +253,12 @@ def _remade(old: Element, new: Element, before: Snapshot, after: Snapshot) -> se
     return found
 
 
-def _switched(changes: Changes) -> bool:
-    return any(
-        before.state.get(name) != after.state.get(name)
-        for before, after in changes.restated
-        if after.tag != "select"
-        for name in _SWITCHING
-    )
-
-
 def _hides_its_box(trigger: Element, before: Snapshot) -> bool:
     """Return whether a label has no field: the box that it ticks is drawn otherwise."""
     held = {category_of(one) for one in before.inside(trigger)}
     named = trigger.attributes.get("for")
     elsewhere = named and any(one.id == named for one in before.elements)
-    return trigger.tag == "label" and not held & _FIELDS and not elsewhere
-
-
-def _retexted(changes: Changes, trigger: Element | None) -> bool:
-    return any(not own_value_changed(pair, trigger) for pair in changes.retexted)
+    return trigger.tag == "label" and not held & FIELDS and not elsewhere
 
 
 def _moved(changes: Changes) -> bool:

@@ -35,9 +35,7 @@ from uiproof.cli.results import check_json, exit_for, print_matrix, print_result
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from uiproof.benchmarks.interaction2code.analyses.labels import LabelFolder
     from uiproof.benchmarks.interaction2code.collect import Outcome
-    from uiproof.tables import Table
 
 Charts = Annotated[Path | None, typer.Option(help="Draw charts into this folder.")]
 
@@ -117,14 +115,14 @@ def score(
         (finished,) = matrix.runs
     else:
         finished = uiproof.score_interactions(dataset, generated, variant=variant, **options)
-    if json != "-":
-        from uiproof.benchmarks.interaction2code.analyses.printing import score_table
+    if json == "-":
+        print_result(finished, json)
+    else:
+        from uiproof.benchmarks.interaction2code.analyses.tables import score_table
 
         if json is not None:
             uiproof.write_json(finished, json)
         typer.echo(score_table(finished.summary))
-    else:
-        print_result(finished, json)
     exit_for([finished], quiet=quiet or json == "-", kept=out is not None)
 
 
@@ -172,7 +170,7 @@ def collect(
 ) -> None:
     """Explore pages and keep their meaningful interactions.
 
-    Every action that fits an element is tried, also inside what an interaction opens; trivial
+    Every action that fits an element is tried, also in dialogs and menus that open; trivial
     effects, duplicates and links that leave the page are dropped. The result is a page of an
     Interaction2Code data set: screenshots before and after, marks, crops, action.json, and the page
     itself. Many pages can be interrupted and continued.
@@ -222,11 +220,8 @@ def collect(
         typer.echo(f"Dropped of {found.tried} actions: {said}.", err=True)
     if found.missing:
         names = ", ".join(found.missing[:3]) + (", …" if len(found.missing) > 3 else "")
-        typer.echo(
-            f"Missing files ({len(found.missing)}): {names}. Name a folder that holds them with "
-            "--root.",
-            err=True,
-        )
+        text = f"Missing files ({len(found.missing)}): {names}."
+        typer.echo(f"{text} Name a folder that holds them with --root.", err=True)
     typer.echo(str(out))
 
 
@@ -234,19 +229,13 @@ def _outcomes_table(outcomes: Sequence[Outcome]) -> str:
     from uiproof.tables import Table, console
 
     reasons = sorted({reason for one in outcomes for reason in one.dropped})
-    rows = tuple(
-        (
-            one.page,
-            *(str(number) for number in (one.kept, one.tried)),
-            *(str(one.dropped.get(reason, 0)) for reason in reasons),
-            str(one.missing),
-            one.error,
-        )
-        for one in outcomes
-    )
+    rows = []
+    for one in outcomes:
+        dropped = [one.dropped.get(reason, 0) for reason in reasons]
+        rows.append((one.page, *map(str, (one.kept, one.tried, *dropped, one.missing)), one.error))
     header = ("page", "kept", "tried", *reasons, "missing files", "left out because")
     good = sum(not one.error for one in outcomes)
-    return console([Table(f"{good} of {len(outcomes)} pages collected", header, rows)])
+    return console([Table(f"{good} of {len(outcomes)} pages collected", header, tuple(rows))])
 
 
 def graph(
@@ -286,7 +275,7 @@ def _window_size(text: str) -> tuple[int, int]:
 def opinion(
     runs: Runs,
     model: Annotated[
-        str, typer.Option(metavar="MODEL", help="Who is asked, such as openai/gpt-4o.")
+        str, typer.Option(metavar="MODEL", help="The chat model, such as openai/gpt-4o.")
     ],
     max_cost: MaxCost = None,
     max_requests: MaxRequests = None,
@@ -294,7 +283,7 @@ def opinion(
     timeout: Timeout = None,
     quiet: Quiet = False,
 ) -> None:
-    """Let a chat model judge the interactions of runs, too, and say how far both agree.
+    """Ask a chat model for a second opinion on runs, and print how far it agrees.
 
     It sees the pictures before and after, not the verdicts. Its opinions are kept in the run, in
     opinions.json; they change no score.
@@ -355,10 +344,12 @@ def anchors(
         agree,
         anchor_tables,
         as_json,
+        label_categories,
         recompute,
         verdict,
     )
     from uiproof.benchmarks.interaction2code.analyses.labels import read_label_folder
+    from uiproof.benchmarks.interaction2code.graph import Graph, read_dataset
     from uiproof.tables import console
 
     check_json(json)
@@ -370,7 +361,12 @@ def anchors(
         _write(json, as_json(found, labels))
     tables = anchor_tables(found, labels)
     if dataset is not None:
-        tables += _by_category(labels, _dataset(dataset))
+        pages = [page for page in read_dataset(_dataset(dataset)) if isinstance(page, Graph)]
+        edges = [(page.page, one) for page in pages for one in page.interactions]
+        tags = {(page, one.id): one.tags for page, one in edges}
+        visuals = {(page, one.id): one.visuals for page, one in edges}
+        tables.append(label_categories(labels.failures, tags, "tags"))
+        tables.append(label_categories(labels.failures, visuals, "visuals"))
     if json != "-":
         typer.echo(console(tables))
         typer.echo(f"\n{verdict(found)}")
@@ -419,8 +415,8 @@ def stats(
 ) -> None:
     """Describe an Interaction2Code data set: topics, tags, effects, pages, visual saliency.
 
-    Pages whose source is there are rendered to count what can be acted on. Exit code 1 when
-    something of it could not be read.
+    Pages with their HTML are rendered to count interactive elements. Exit code 1 when something
+    could not be read.
 
     \b
     Examples:
@@ -447,17 +443,6 @@ def stats(
         typer.echo(f"not read: {name}: {error}", err=True)
     if found.broken:
         raise typer.Exit(EXIT_FAILED_CASES)
-
-
-def _by_category(labels: LabelFolder, dataset: Path) -> list[Table]:
-    from uiproof.benchmarks.interaction2code.analyses.anchors import label_categories
-    from uiproof.benchmarks.interaction2code.graph import Graph, read_dataset
-
-    graphs = [page for page in read_dataset(dataset) if isinstance(page, Graph)]
-    return [
-        label_categories(labels.failures, graphs, "tags"),
-        label_categories(labels.failures, graphs, "visuals"),
-    ]
 
 
 def _dataset(name: str) -> Path:

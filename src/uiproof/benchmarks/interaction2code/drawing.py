@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -73,17 +72,8 @@ def graph_svg(graph: Graph, thumbnail: Thumbnail, *, style: str = "", name: str 
         bottom = max(bottom, y)
     width = _MARGIN * 2 + len(columns) * _WIDTH + (len(columns) - 1) * _GAP
     shape = tag("path", class_="head", d="M0 0 8 4 0 8z")
-    marker = tag(
-        "marker",
-        shape,
-        id=name,
-        viewBox="0 0 8 8",
-        refX=7,
-        refY=4,
-        markerWidth=7,
-        markerHeight=7,
-        orient="auto",
-    )
+    head: dict[str, str | float] = {"viewBox": "0 0 8 8", "refX": 7, "refY": 4}
+    marker = tag("marker", shape, id=name, **head, markerWidth=7, markerHeight=7, orient="auto")
     title = f"{graph.page}: {len(graph.interactions)} interactions"
     parts = [
         tag("style", Markup(style)) if style else Markup(""),
@@ -117,10 +107,10 @@ def _columns(graph: Graph) -> list[list[str]]:
         depth = len(graph.way_to(one))
         depths.setdefault(one.source, depth)
         depths.setdefault(one.target, depth + 1)
-    columns: dict[int, list[str]] = defaultdict(list)
-    for node, depth in depths.items():
-        columns[depth].append(node)
-    return [columns[depth] for depth in sorted(columns)]
+    return [
+        [node for node, its in depths.items() if its == depth]
+        for depth in sorted(set(depths.values()))
+    ]
 
 
 def _edge(

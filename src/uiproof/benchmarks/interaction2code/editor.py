@@ -157,7 +157,10 @@ class InteractionEditor(DatasetEditor):
         """Return the interactions of a page."""
         graph = self._page(name)
         sizes = self._sizes(graph)
-        page = _current(graph, sizes, state)
+        known = state is not None
+        page = read_page(state, graph, sizes) if known else collected_page(graph, sizes)
+        tags = (name for one in page.interactions for name in one.tags)
+        visuals = (name for one in page.interactions for name in one.visuals)
         topics = {page.topic for page in self.pages.values() if isinstance(page, Graph)}
         return {
             "state": {
@@ -169,8 +172,9 @@ class InteractionEditor(DatasetEditor):
             "link": graph.link,
             "broken": [f"{id}: {error.message}" for id, error in graph.broken.items()],
             "kinds": ACTION_KINDS,
-            "tags": _known_first(TAG_CATEGORIES, [one.tags for one in page.interactions]),
-            "visuals": _known_first(VISUAL_CATEGORIES, [one.visuals for one in page.interactions]),
+            # The categories of the paper, then others that a page has.
+            "tags": list(dict.fromkeys((*TAG_CATEGORIES, *tags))),
+            "visuals": list(dict.fromkeys((*VISUAL_CATEGORIES, *visuals))),
             "topics": sorted(topics - {""}),
         }
 
@@ -185,17 +189,15 @@ class InteractionEditor(DatasetEditor):
         """Yield the data set in the published layout; pages without corrections are copied."""
         for name, page in self.pages.items():
             state = states.get(name)
-            if only_done and not is_done(state):
+            if not isinstance(page, Graph) or (only_done and not is_done(state)):
                 continue
-            if not isinstance(page, Graph):
-                continue  # it could not be used before either
             if state is None:
                 yield from _files(page.folder, name)
                 continue
             sizes = self._sizes(page)
             with TemporaryDirectory() as draft:
                 folder = Path(draft) / "page"
-                if _write_edited(page, _current(page, sizes, state), sizes, folder):
+                if _write_edited(page, read_page(state, page, sizes), sizes, folder):
                     yield from _files(folder, name)
 
     def _page(self, name: str) -> Graph:
@@ -214,18 +216,6 @@ class InteractionEditor(DatasetEditor):
             except InputError:
                 continue
         return sizes
-
-
-def _current(
-    graph: Graph, sizes: Mapping[str, Size], state: Mapping[str, Any] | None
-) -> EditedPage:
-    """Return the newest correction, or what the data set has."""
-    return collected_page(graph, sizes) if state is None else read_page(state, graph, sizes)
-
-
-def _known_first(known: tuple[str, ...], used: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the categories of the paper, then others that a page has."""
-    return list(dict.fromkeys([*known, *(name for names in used for name in names)]))
 
 
 def _collected(graph: Graph, one: Interaction, sizes: Mapping[str, Size]) -> EditedInteraction:
@@ -270,9 +260,16 @@ def _find_mark(plain: Path, _changed: int, marked: Path, _changed_too: int) -> P
 
 def _write_edited(graph: Graph, page: EditedPage, sizes: Mapping[str, Size], folder: Path) -> bool:
     """Write a page with its corrections; return False where no interaction of it is left."""
-    redrawn = _nodes_to_redraw(graph, page, sizes)
+    pairs = list(zip(graph.interactions, page.interactions, strict=True))
+    redrawn = set()  # screenshots on which a mark was moved, added or removed
+    for one, edited in pairs:
+        before = _collected(graph, one, sizes)
+        if edited.removed or edited.trigger != before.trigger:
+            redrawn.add(one.source)
+        if edited.removed or edited.effect != before.effect:
+            redrawn.add(one.target)
     kept = []
-    for one, edited in zip(graph.interactions, page.interactions, strict=True):
+    for one, edited in pairs:
         if edited.removed or not {one.source, one.target} <= set(sizes):
             continue
         kept.append(
@@ -293,47 +290,22 @@ def _write_edited(graph: Graph, page: EditedPage, sizes: Mapping[str, Size], fol
     pictures = {node: graph.screenshot(node).read_bytes() for node in nodes}
     written = replace(graph, folder=folder, interactions=tuple(kept), topic=page.topic)
     write_graph(written, pictures)
-    # What is drawn by hand is better than what we would draw in the same place.
-    for node in nodes - redrawn:
-        _copy(graph.marked(node), written.marked(node))
-    for one in kept:
-        if one.target not in redrawn:
-            _copy(graph.crop(one.id), written.crop(one.id))
-    _copy_others(graph, folder)
+    all_nodes = {node for one in graph.interactions for node in (one.source, one.target)}
+    drawn = {path(node).name for node in all_nodes for path in (graph.screenshot, graph.marked)}
+    drawn |= {FILE, *(graph.crop(one.id).name for one in graph.interactions)}
+    # Marks drawn by hand are better than ours in the same place.
+    drawn -= {graph.marked(node).name for node in nodes - redrawn}
+    drawn -= {graph.crop(one.id).name for one in kept if one.target not in redrawn}
+    for file in _files(graph.folder, ""):  # also the page that was explored
+        if file.name not in drawn:
+            target = folder / file.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file.source, target)
     return True
-
-
-def _nodes_to_redraw(graph: Graph, page: EditedPage, sizes: Mapping[str, Size]) -> set[str]:
-    """Return the screenshots on which a mark was moved, added or removed."""
-    redrawn = set()
-    for one, edited in zip(graph.interactions, page.interactions, strict=True):
-        before = _collected(graph, one, sizes)
-        if edited.removed or edited.trigger != before.trigger:
-            redrawn.add(one.source)
-        if edited.removed or edited.effect != before.effect:
-            redrawn.add(one.target)
-    return redrawn
 
 
 def _box(edges: Edges | None) -> PixelBox | None:
     return None if edges is None else PixelBox(*edges)
-
-
-def _copy(source: Path, target: Path) -> None:
-    if source.is_file():
-        shutil.copyfile(source, target)
-
-
-def _copy_others(graph: Graph, folder: Path) -> None:
-    """Copy everything else in the folder of a page, such as the page that was explored."""
-    nodes = {node for one in graph.interactions for node in (one.source, one.target)}
-    ours = {FILE, *(f"{node}.png" for node in nodes), *(f"{n}_mark.png" for n in nodes)}
-    ours |= {graph.crop(one.id).name for one in graph.interactions}
-    for file in _files(graph.folder, ""):
-        if file.name not in ours:
-            target = folder / file.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file.source, target)
 
 
 def _files(folder: Path, name: str) -> Iterator[ExportFile]:

@@ -8,9 +8,9 @@ and written without them:
                /0_mark.png …         the same with a red frame around the trigger or the effect
                /interaction_1.png …  what an interaction changed, cut out by hand
 
-An interaction may also carry fields of our own: `kind`, `value`, `trigger` and `effect` (boxes as
-`[left, top, right, bottom]` in pixels), and `steps`, what is done before its own action, each with
-`kind`, `value` and `action`; a page may carry `viewport`. Other fields are kept in `extra` and
+An interaction may also have fields that we added: `kind`, `value`, `trigger` and `effect` (boxes as
+`[left, top, right, bottom]` in pixels), and `steps` before the action itself, each with
+`kind`, `value` and `action`; a page may have `viewport`. Other fields are kept in `extra` and
 written again. Pages of WebVIA are read as well (`webvia.py`).
 """
 
@@ -51,7 +51,7 @@ _MARKED = "0_mark.png"
 _PICTURES = r"\d+(?:_mark)?|interaction_\d+"  # stems of the pictures of a page folder
 _PREDICTION = re.compile(r"\d+(?:[-_].+)?", re.DOTALL)  # stems of pages for one interaction
 _DEPTH = 3  # how far below a folder its pages may lie
-_REMEDY = "docs/interaction2code.md says how a page lies on disk."
+_REMEDY = "docs/interaction2code.md describes the layout of a page folder."
 # Our names for the fields of an interaction, and how files spell them.
 _FIELDS = {
     **{"src": "src", "source": "src", "dst": "dst", "target": "dst", "action": "action"},
@@ -154,10 +154,10 @@ def recognises(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TruthFiles:
-    """The files that show a generated page the truth: `path in files` tells.
+    """The files that would show a generated page the truth; test with `path in files`.
 
     They are files of page folders: that of the case, and any other that the page may lie in or
-    above. What may be loaded from such a folder is said in `uiproof.benchmarks.withholding`.
+    above. `uiproof.benchmarks.withholding` lists what may be loaded from such a folder.
     """
 
     folder: Path  # of the case's page
@@ -189,7 +189,7 @@ class TruthFiles:
 
 def _is_page_folder(folder: Path) -> bool:
     own = (folder / FILE).is_file() or (folder / _MARKED).is_file()
-    return own or webvia().is_page(folder)
+    return own or bool(webvia().is_page(folder))
 
 
 def webvia() -> ModuleType:
@@ -213,7 +213,7 @@ def read_dataset(path: Path) -> tuple[Graph | BrokenPage, ...]:
     names = [folder.resolve().name for folder in folders]
     pages: list[Graph | BrokenPage] = []
     for folder, name in zip(folders, names, strict=True):
-        # Folders of one name in different places are told apart by where they are.
+        # Folders of the same name are distinguished by their paths.
         page = name if names.count(name) == 1 else "-".join(folder.relative_to(path).parts)
         try:
             pages.append(read_graph(folder, page=page))
@@ -318,19 +318,15 @@ def write_graph(graph: Graph, pictures: Mapping[str, Rgb | bytes]) -> None:
             content = json.dumps(_json(graph), indent=4, ensure_ascii=False) + "\n"
             # Half a surrogate pair is no UTF-8; as an escape it is JSON all the same.
             (draft / FILE).write_bytes(content.encode("utf-8", "backslashreplace"))
-            _move(draft, graph.folder)
+            graph.folder.mkdir(exist_ok=True)
+            (graph.folder / FILE).unlink(missing_ok=True)
+            for old in graph.folder.glob("*.png"):
+                if re.fullmatch(_PICTURES, old.stem):
+                    old.unlink()
+            for new in sorted(draft.iterdir(), key=lambda path: path.name == FILE):
+                new.replace(graph.folder / new.name)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-
-
-def _move(draft: Path, folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
-    (folder / FILE).unlink(missing_ok=True)
-    for old in folder.glob("*.png"):
-        if re.fullmatch(_PICTURES, old.stem):
-            old.unlink()
-    for new in sorted(draft.iterdir(), key=lambda path: path.name == FILE):
-        new.replace(folder / new.name)
 
 
 def _json(graph: Graph) -> dict[str, Any]:
@@ -376,12 +372,12 @@ def _pages_below(folder: Path, depth: int) -> Iterator[Path]:
         below = [entry for entry in folder.iterdir() if entry.is_dir()]
     except OSError:
         return  # a folder that cannot be looked into has no pages that could be read
-    below = [entry for entry in below if not entry.name.startswith((".", "__"))]
     for entry in below:
-        if _is_page_folder(entry):
-            yield entry
-        elif depth > 1:
-            yield from _pages_below(entry, depth - 1)
+        if not entry.name.startswith((".", "__")):
+            if _is_page_folder(entry):
+                yield entry
+            elif depth > 1:
+                yield from _pages_below(entry, depth - 1)
 
 
 def _content(file: Path) -> dict[str, Any]:
@@ -413,7 +409,10 @@ def _interaction(id_: str, entry: Any) -> Interaction:
         else:
             known[name] = value
     tags, visuals = _categories(known.get("tags")), _categories(known.get("visuals"))
-    sentence = _text(known.get("action"))
+    sentence, steps = _text(known.get("action")), known.get("steps")
+    steps = [] if steps is None else steps
+    if not isinstance(steps, list) or not all(isinstance(one, dict) for one in steps):
+        raise InputError(f"Interaction {id_}: `steps` is not a list of actions: {steps!r}.")
     return Interaction(
         id=id_,
         source=_node(id_, "src", known.get("src")),
@@ -425,17 +424,9 @@ def _interaction(id_: str, entry: Any) -> Interaction:
         visuals=visuals,
         trigger=_box(id_, "trigger", known.get("trigger")),
         effect=_box(id_, "effect", known.get("effect")),
-        steps=_steps(id_, known.get("steps")),
+        steps=tuple(Step(read_action(one), _text(one.get("action"))) for one in steps),
         extra=extra,
     )
-
-
-def _steps(id_: str, value: Any) -> tuple[Step, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        raise InputError(f"Interaction {id_}: `steps` is not a list of actions: {value!r}.")
-    return tuple(Step(read_action(one), _text(one.get("action"))) for one in value)
 
 
 def _node(id_: str, field: str, value: Any) -> str:

@@ -7,8 +7,6 @@ all of them: together they say where the effect is.
 
 from __future__ import annotations
 
-from typing import Any
-
 import cv2
 import numpy as np
 import numpy.typing as npt
@@ -84,47 +82,42 @@ def published_contour(marked: Rgb) -> tuple[float, float] | None:
 
 
 def _difference(plain: Rgb, marked: Rgb) -> PixelBox | None:
-    changed = _strongest(cv2.absdiff(plain, marked))
+    one, two, three = cv2.split(cv2.absdiff(plain, marked))
+    changed = np.asarray(cv2.max(cv2.max(one, two), three), np.uint8)
     x, y, w, h = cv2.boundingRect(changed)
     if w == 0 or h == 0:
         return None
     inside = slice(y, y + h), slice(x, x + w)
     differs = changed[inside] > 0
     red = _redness(marked[inside]) >= _REDNESS
-    drawn = differs & red
+    drawn = (differs & red).astype(np.uint8)
     # Softened edges lie along the strokes; anything else that differs is noise.
-    near = cv2.dilate(drawn.astype(np.uint8), np.ones((5, 5), np.uint8))
+    near = cv2.dilate(drawn, np.ones((5, 5), np.uint8))
     if bool((differs & ~red & (near == 0)).any()):
-        found = _reddened(plain, marked)
-        return found if found is not None else _frame_alone(marked)
-    return _box_of(drawn, x, y)
+        return _reddened(plain, marked) or _frame_alone(marked)
+    left, top, w, h = cv2.boundingRect(drawn)
+    return PixelBox(x + left, y + top, x + left + w, y + top + h) if w and h else None
 
 
 def _reddened(plain: Rgb, marked: Rgb) -> PixelBox | None:
     """Return the mark on pictures that differ in other ways as well."""
     redness = _redness(marked)
     drawn = (redness >= _REDNESS) & (redness - _redness(plain) >= _REDDENED)
-    pieces = _pieces(drawn)
-    frames = [box for box, shape in pieces if _is_frame(shape, box, drawn.shape)]
-    if frames:
-        return _around(frames)
+    if frames := _frames(drawn):
+        return around(frames)
     # Open or crossed-out marks: everything of about the size of the largest stroke.
-    longest = max((max(box.width, box.height) for box, _ in pieces), default=0)
-    least = max(longest / 4, 8)
-    return _around([box for box, _ in pieces if max(box.width, box.height) >= least])
+    pieces = [box for box, _ in _pieces(drawn)]
+    least = max((max(box.width, box.height) / 4 for box in pieces), default=0)
+    large = [box for box in pieces if max(box.width, box.height) >= max(least, 8)]
+    return around(large) if large else None
 
 
 def _frame_alone(marked: Rgb) -> PixelBox | None:
     """Return the frames of pure red, else the largest of about that colour."""
-    pure = cv2.inRange(marked, np.array(RED), np.array(RED)) > 0
-    frames = _frames(pure)
-    if frames:
-        return _around(frames)
-    for softness in (60, 120):
+    for softness in (0, 60, 120):
         low, high = np.array((255 - softness, 0, 0)), np.array((255, softness, softness))
-        frames = _frames(cv2.inRange(marked, low, high) > 0)
-        if frames:
-            return max(frames, key=lambda box: box.area)
+        if frames := _frames(cv2.inRange(marked, low, high) > 0):
+            return max(frames, key=lambda box: box.area) if softness else around(frames)
     return None
 
 
@@ -154,39 +147,19 @@ def _is_frame(shape: Mask, box: PixelBox, size: tuple[int, ...]) -> bool:
         return False
     # Strokes made by hand wander.
     down, across = max(2, height // 8), max(2, width // 8)
-    sides = {
-        "top": float(shape[:down].any(axis=0).mean()),
-        "bottom": float(shape[-down:].any(axis=0).mean()),
-        "left": float(shape[:, :across].any(axis=1).mean()),
-        "right": float(shape[:, -across:].any(axis=1).mean()),
-    }
-    outside = {
-        *(["top"] if box.top == 0 else []),
-        *(["left"] if box.left == 0 else []),
-        *(["bottom"] if box.bottom == size[0] else []),
-        *(["right"] if box.right == size[1] else []),
-    }
-    open_sides = {side for side, covered in sides.items() if covered < _SIDE_COVERED}
-    if open_sides - outside or len(open_sides) > 2:
+    sides = (  # how much of each is covered, and whether it is at the border
+        (shape[:down].any(axis=0).mean(), box.top == 0),
+        (shape[-down:].any(axis=0).mean(), box.bottom == size[0]),
+        (shape[:, :across].any(axis=1).mean(), box.left == 0),
+        (shape[:, -across:].any(axis=1).mean(), box.right == size[1]),
+    )
+    open_sides = [at_border for covered, at_border in sides if covered < _SIDE_COVERED]
+    if not all(open_sides) or len(open_sides) > 2:
         return False
     middle = shape[height // 4 : -(height // 4), width // 4 : -(width // 4)]
     return float(middle.mean()) < 0.3
 
 
-def _around(boxes: list[PixelBox]) -> PixelBox | None:
-    return around(boxes) if boxes else None
-
-
-def _box_of(mask: Mask, left: int, top: int) -> PixelBox | None:
-    x, y, w, h = cv2.boundingRect(mask.astype(np.uint8))
-    return PixelBox(left + x, top + y, left + x + w, top + y + h) if w and h else None
-
-
 def _redness(rgb: Rgb) -> npt.NDArray[np.int16]:
     red, green, blue = cv2.split(rgb)
     return np.asarray(cv2.subtract(red, cv2.max(green, blue)), np.int16)
-
-
-def _strongest(difference: Any) -> npt.NDArray[np.uint8]:
-    first, second, third = cv2.split(difference)
-    return np.asarray(cv2.max(cv2.max(first, second), third), np.uint8)

@@ -1,4 +1,4 @@
-"""Methods without a model: a tracing, and pages that exist already, found by their names.
+"""Methods without a model: a tracing, and existing pages, found by their names.
 
     GENERATED/101/3-direct_prompt-gpt.html          for interaction 3 of page 101
     GENERATED/101/result/3-direct_prompt-gpt.html   the same, as published
@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -61,7 +61,7 @@ def method(name: str) -> Method[Question, Answer]:
 class Blueprint(Method[Question, Answer]):
     """Traces the page before and plays back the pixels of the effect."""
 
-    concurrency = 2  # it is bound by the processor; OCR lets other threads work meanwhile
+    concurrency = 2  # CPU-bound, but OCR releases the GIL
 
     def __init__(self, form: Form = "single") -> None:
         self.form = form
@@ -83,16 +83,13 @@ class Blueprint(Method[Question, Answer]):
         context: Context,  # noqa: ARG002
     ) -> Answer:
         """Return HTML with text, rectangles and pieces of the picture after."""
-        return Answer(await asyncio.to_thread(_traced, question, self.form), self.form)
+        from uiproof.benchmarks.interaction2code.blueprint import blueprint
+        from uiproof.benchmarks.interaction2code.judging.text import Reader
 
-
-def _traced(question: Question, form: Form) -> PageSource:
-    from uiproof.benchmarks.interaction2code.blueprint import blueprint
-    from uiproof.benchmarks.interaction2code.judging.text import Reader
-
-    interactions = question.interactions if form == "all" else (question.interaction,)
-    reader = Reader(Settings.from_environment().cache_dir / "readings")
-    return PageSource.from_html(blueprint(interactions, reader))
+        interactions = question.interactions if self.form == "all" else (question.interaction,)
+        reader = Reader(Settings.from_environment().cache_dir / "readings")
+        page = await asyncio.to_thread(blueprint, interactions, reader)
+        return Answer(PageSource.from_html(page), self.form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +101,14 @@ class _Prediction:
 
 @dataclass(frozen=True, slots=True)
 class _Predictions:
-    """The generated pages of a folder."""
+    """The generated pages of a folder; none for a single file."""
 
     single: dict[tuple[str, str], list[_Prediction]]  # by page and interaction
     whole: dict[str, _Prediction]  # by page
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Return the variants that there are, by model and prompt."""
+        """Return the variants, ordered by model and prompt."""
         found = {one.variant for many in self.single.values() for one in many}
         return tuple(sorted(found, key=_order))
 
@@ -135,9 +132,8 @@ class Replay(Method[Question, Answer]):
         if not path.exists():
             raise InputError(f"There is no file or folder {path}.", remedy=path_suggestion(path))
         self._path, self._variant, self._names = path, variant, names or {}
-        self._found = _find(path) if path.is_dir() else _Predictions({}, {})
-        if path.is_dir():
-            self._check()
+        self._found = _find(path)
+        self._check()
 
     @property
     def name(self) -> str:
@@ -163,7 +159,7 @@ class Replay(Method[Question, Answer]):
     @property
     def pages(self) -> frozenset[str]:
         """Return the pages that have some prediction; none for a single file."""
-        return frozenset([page for page, _ in self._found.single] + list(self._found.whole))
+        return frozenset({page for page, _ in self._found.single} | self._found.whole.keys())
 
     @property
     def _prompt_and_model(self) -> tuple[str, str] | None:
@@ -171,7 +167,7 @@ class Replay(Method[Question, Answer]):
         return _prompt_and_model(taken[0]) if len(taken) == 1 else None
 
     def key(self, case_id: str) -> str | None:
-        """Return a digest of the prediction, so that a changed or added one is scored anew."""
+        """Return a digest of the prediction, so that a changed or added one is scored again."""
         prediction = self._prediction(case_id)
         if prediction is None:
             return "missing"
@@ -207,21 +203,20 @@ class Replay(Method[Question, Answer]):
         return self._found.whole.get(page) or self._found.whole.get("")
 
     def _check(self) -> None:
-        variants = self._found.variants
-        if self._variant is not None:
-            if self._variant not in variants:
-                raise UsageError(
-                    f"{shown(self._path)} has no variant {self._variant!r}.",
-                    remedy=_choice(variants),
-                )
-            return
+        variants, folder = self._found.variants, shown(self._path)
+        named = ", ".join(filter(None, variants))
+        choice = "Its files have no variants in their names."
+        if named:
+            choice = (
+                "Choose one with --variant, or score all with `uiproof score interaction2code`: "
+                f"{named}."
+            )
+        if self._variant is not None and self._path.is_dir() and self._variant not in variants:
+            raise UsageError(f"{folder} has no variant {self._variant!r}.", remedy=choice)
         for (page, interaction), many in self._found.single.items():
-            if len(many) > 1:
-                raise UsageError(
-                    f"{shown(self._path)} has {len(many)} pages for interaction {interaction} of "
-                    f"{page or self._path.name}.",
-                    remedy=_choice(variants),
-                )
+            if self._variant is None and len(many) > 1:
+                where = f"interaction {interaction} of {page or self._path.name}"
+                raise UsageError(f"{folder} has {len(many)} pages for {where}.", remedy=choice)
 
 
 def model_folders(path: Path, pages: Collection[str]) -> dict[str, Path]:
@@ -246,7 +241,7 @@ def all_variants(path: Path) -> tuple[str | None, ...]:
 
     `(None,)` where there is at most one prediction for each interaction.
     """
-    found = _find(path) if path.is_dir() else _Predictions({}, {})
+    found = _find(path)
     several = any(len(many) > 1 for many in found.single.values())
     return found.variants if several else (None,)
 
@@ -265,6 +260,8 @@ def _order(variant: str) -> tuple[str, int, str]:
 def _find(root: Path) -> _Predictions:
     """Return the predictions below a folder; raise `InputError` where there are none."""
     found = _Predictions({}, {})
+    if not root.is_dir():
+        return found  # one page for everything
 
     def add(page: str, file: Path, match: re.Match[str]) -> None:
         many = found.single.setdefault((page, _number(match[1])), [])
@@ -305,16 +302,6 @@ def _read_page(file: Path) -> PageSource:
     if not source.html.strip():
         raise EmptyAnswerError(f"{file} is empty.")
     return source
-
-
-def _choice(variants: Iterable[str]) -> str:
-    named = [variant for variant in variants if variant]
-    if not named:
-        return "Its files have no variants in their names."
-    return (
-        "Choose one with --variant, or score all with `uiproof score interaction2code`: "
-        f"{', '.join(named)}."
-    )
 
 
 def _pages(folder: Path) -> list[Path]:

@@ -33,7 +33,10 @@ PARAMETERS = Parameters(max_tokens=2048)  # room for models that think first
 
 _PICTURES = ("reference_before", "reference_after", "generated_before", "generated_after")
 _ANSWER = '{"usable": true, "failure": "none", "reason": "one sentence"}'
-_YES, _NO = ("true", "yes", "usable"), ("false", "no", "unusable")
+_ANSWERS = {
+    **dict.fromkeys(("true", "yes", "usable"), True),
+    **dict.fromkeys(("false", "no", "unusable"), False),
+}
 _MOST_OBJECTS = 1_000  # that are looked at, from the end
 _LETTER = re.compile(r"\W*(?:type\s+)?([a-j])(?:\W*$|[).:])")
 
@@ -99,7 +102,7 @@ def second_opinion(
 
 
 def opinion_in(text: str) -> Opinion:
-    """Return the last JSON object of an answer that says something about the interaction.
+    """Return the opinion in the last JSON object of an answer that holds one.
 
     Raises `AnswerError` where there is none.
     """
@@ -110,7 +113,8 @@ def opinion_in(text: str) -> Opinion:
             said, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
-        failure, usable = _failure(said.get("failure")), _truth(said.get("usable"))
+        failure = _failure(said.get("failure"))
+        usable = _ANSWERS.get(str(said.get("usable")).strip().lower())
         if failure is None and usable is None:
             continue
         if usable is None:
@@ -131,10 +135,10 @@ async def _ask_all(
         async with turns:
             try:
                 reply = await model.ask(await asyncio.to_thread(_request, run, record))
-                if reply.finish is Finish.REFUSAL:
-                    opinion = Opinion(error="The model declined.")
-                else:
-                    opinion = opinion_in(reply.text)
+                refused = reply.finish is Finish.REFUSAL
+                opinion = (
+                    Opinion(error="The model declined.") if refused else opinion_in(reply.text)
+                )
             except UiproofError as error:
                 errors.append(error)
                 opinion = Opinion(error=error.message)
@@ -182,13 +186,9 @@ def _agreement(verdicts: Sequence[Any], opinions: Sequence[Any]) -> dict[str, An
     if not pairs:
         return {"n": 0, "accuracy": None, "kappa": None, "low": None, "high": None}
     kappa = cohen_kappa([a for a, _ in pairs], [b for _, b in pairs])
-    return {
-        "n": len(pairs),
-        "accuracy": sum(a == b for a, b in pairs) / len(pairs),
-        "kappa": kappa.value,
-        "low": kappa.low,
-        "high": kappa.high,
-    }
+    accuracy = sum(a == b for a, b in pairs) / len(pairs)
+    bounds = {"kappa": kappa.value, "low": kappa.low, "high": kappa.high}
+    return {"n": len(pairs), "accuracy": accuracy, **bounds}
 
 
 def _write(run: RunDirectory, model: ChatModel, found: Opinions) -> None:
@@ -215,8 +215,3 @@ def _failure(said: Any) -> str | None:
     if letter := _LETTER.match(text):
         return letter[1]
     return next((letter for letter, name in FAILURES.items() if name in text), None)
-
-
-def _truth(said: Any) -> bool | None:
-    text = str(said).strip().lower()
-    return True if text in _YES else False if text in _NO else None

@@ -54,7 +54,7 @@ OPTIONS: Mapping[str, str] = {
     "all": "all interactions of a page at once; else one at a time",
     "rounds": "all of them, one per request, added to the page so far",
     "V, T or V+T": "pictures (default), words with the picture before, or both",
-    "1x … 3x": "pictures cropped till the interaction takes so much more of them",
+    "1x … 3x": "pictures cropped so that the interaction fills more of them",
 }
 
 SLOTS: Mapping[str, Slot] = {
@@ -248,13 +248,12 @@ class Prompted(Method[Question, Answer]):
     def _request(self, question: Question, facts: dict[str, float] | None = None) -> Request:
         """Return the request for one or all interactions; `facts` gets facts of the pictures."""
         if self.prompt.form == "all":
-            count = len(question.interactions)
-            shown, window = self._all_shown(question), question.interactions[0].before
-            task = fill("parts/task-all", count=count, ids=_ids(count))
-        else:
-            shown, window = self._shown(question.interaction, facts), question.interaction.before
-            task = fill("parts/task-single", ids=_id(1))
-        return self._filled(shown, task, window)
+            ids, every = _ids(len(question.interactions)), question.interactions
+            task = fill("parts/task-all", count=len(every), ids=ids)
+            return self._filled(self._all_shown(question), task, every[0].before)
+        task = fill("parts/task-single", ids=_id(1))
+        one = question.interaction
+        return self._filled(self._shown(one, facts), task, one.before)
 
     def _round(self, question: Question, number: int, html: str) -> Request:
         """Return the request that adds one interaction to the page so far."""
@@ -265,7 +264,10 @@ class Prompted(Method[Question, Answer]):
         return self._filled(self._shown(one), task, one.before)
 
     def _filled(self, shown: Parts, task: Parts, window: Path) -> Request:
-        rules = fill("parts/rules", window=_page_width(window))
+        from uiproof.vision.images import size as image_size
+
+        width = image_size(window)[0]
+        rules = fill("parts/rules", window=width // density(width))
         words = self.prompt.file.text if self.prompt.file else _text(self.prompt.recipe)
         content = _filled(words, shown=shown, task=task, rules=rules)
         return Request((Message("user", content),), self.model.parameters)
@@ -276,18 +278,9 @@ class Prompted(Method[Question, Answer]):
         after: Image | Parts = ()
         note: Parts = ()
         if times > 1:
-            before, after, crop = _cropped(one, times, marked=marked)
+            before, after, note, magnified = _cropped(one, times, marked=marked)
             if facts is not None:
-                facts["magnified"] = crop.magnified
-            note = fill(
-                "parts/crop",
-                page_width=crop.page[0],
-                page_height=crop.page[1],
-                left=crop.box.left,
-                top=crop.box.top,
-                width=crop.box.width,
-                height=crop.box.height,
-            )
+                facts["magnified"] = magnified
         else:
             before = _picture_before(one, marked=marked)
             if self.prompt.inputs != "T":
@@ -305,7 +298,7 @@ class Prompted(Method[Question, Answer]):
         for number, one in enumerate(every, start=1):
             start: Parts = ()
             after: Image | Parts = ()
-            # What is acted on is not marked on the picture after an earlier interaction.
+            # The picture after an earlier interaction does not mark this element.
             if one not in here and (marked or one.follows is None):
                 picture = _picture_before(one, marked=marked)
                 start = fill("parts/start", id=_id(number), before=picture)
@@ -335,15 +328,6 @@ class Prompted(Method[Question, Answer]):
 # --- pictures
 
 
-@dataclass(frozen=True, slots=True)
-class _Crop:
-    """A part of a picture that stands for all of it, in CSS pixels."""
-
-    box: PixelBox
-    page: tuple[int, int]  # the size of all of it
-    magnified: float  # how many times as much of it the interaction takes; may be less than asked
-
-
 def density(width: int) -> int:
     """Return the pixels per CSS pixel of a screenshot of this width."""
     return ceil(width / _WIDEST_WINDOW)
@@ -359,27 +343,16 @@ def effect_of(one: Demonstration) -> PixelBox | None:
     return one.effect or _box_on(one.after, one.marked_after)
 
 
-def _page_width(screenshot: Path) -> int:
-    """Return the width of the window of a screenshot, in CSS pixels."""
-    from PIL import Image as Picture
-
-    try:
-        with Picture.open(screenshot) as picture:
-            return picture.width // density(picture.width)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{screenshot} cannot be read as a picture: {error}.") from error
-
-
 def _picture_before(one: Demonstration, *, marked: bool) -> Image:
-    return _picture(one.before, one.marked_before, one.trigger, marked=marked)
+    if marked:
+        return _marked(one.before, one.marked_before, [one.trigger])
+    return Image(_existing(one.before))
 
 
 def _picture_after(one: Demonstration, *, marked: bool) -> Image:
-    return _picture(one.after, one.marked_after, one.effect, marked=marked)
-
-
-def _picture(plain: Path, published: Path, box: PixelBox | None, *, marked: bool) -> Image:
-    return _marked(plain, published, [box]) if marked else Image(_existing(plain))
+    if marked:
+        return _marked(one.after, one.marked_after, [one.effect])
+    return Image(_existing(one.after))
 
 
 def _marked(plain: Path, published: Path, boxes: Sequence[PixelBox | None]) -> Image:
@@ -409,40 +382,45 @@ def _box_on(plain: Path, published: Path) -> PixelBox | None:
     return find_mark(read(plain), read(published)) if published.is_file() else None
 
 
-def _cropped(one: Demonstration, times: float, *, marked: bool) -> tuple[Image, Image, _Crop]:
-    """Crop both pictures so that the interaction takes `times` as much of them, or all it can."""
+def _cropped(
+    one: Demonstration, times: float, *, marked: bool
+) -> tuple[Image, Image, Parts, float]:
+    """Crop both pictures so that the interaction takes `times` as much of them, or all it can.
+
+    Return them with a note about the crop, and how many times as much it takes. "Cropped to one
+    half, the interaction takes twice as much": the paper counts areas.
+    """
     from uiproof.benchmarks.interaction2code.region import region
     from uiproof.vision.images import decode, encode_png, read
 
     plain = [read(one.before), read(one.after)]
-    sizes = [(picture.shape[1], picture.shape[0]) for picture in plain]
-    canvas = max(width for width, _ in sizes), max(height for _, height in sizes)
+    high, wide = (max(picture.shape[side] for picture in plain) for side in (0, 1))
     boxes = [box for box in (trigger_of(one), region(*plain).box) if box]
-    box = _window(canvas, boxes or [PixelBox(0, 0, *canvas)], times)
+    boxes = boxes or [PixelBox(0, 0, wide, high)]
+    left, right = _span([(box.left, box.right) for box in boxes], wide, times)
+    top, bottom = _span([(box.top, box.bottom) for box in boxes], high, times)
     shown = plain
     if marked:
         made = (_picture_before(one, marked=True), _picture_after(one, marked=True))
         shown = [decode(picture.read()) for picture in made]
     pieces = []
     for picture in shown:
-        piece = picture[box.top : box.bottom, box.left : box.right]
+        piece = picture[top:bottom, left:right]
         # A page may have become smaller.
         pieces.append(Image(encode_png(piece if piece.size else picture)))
-    scale = density(sizes[0][0])
-    small = PixelBox(*(edge // scale for edge in (box.left, box.top, box.right, box.bottom)))
-    page = sizes[0][0] // scale, sizes[0][1] // scale
-    magnified = canvas[0] * canvas[1] / max(box.area, 1)
-    return pieces[0], pieces[1], _Crop(small, page, round(magnified, 4))
-
-
-def _window(canvas: tuple[int, int], boxes: Sequence[PixelBox], times: float) -> PixelBox:
-    """Return the part around some boxes with 1/`times` of the area, or more if it must.
-
-    "Cropped to one half, the interaction takes twice as much": the paper counts areas.
-    """
-    left, right = _span([(one.left, one.right) for one in boxes], canvas[0], times)
-    top, bottom = _span([(one.top, one.bottom) for one in boxes], canvas[1], times)
-    return PixelBox(left, top, right, bottom)
+    height, width = plain[0].shape[:2]
+    scale = density(width)
+    note = fill(
+        "parts/crop",
+        page_width=width // scale,
+        page_height=height // scale,
+        left=left // scale,
+        top=top // scale,
+        width=right // scale - left // scale,
+        height=bottom // scale - top // scale,
+    )
+    magnified = wide * high / max((right - left) * (bottom - top), 1)
+    return pieces[0], pieces[1], note, round(magnified, 4)
 
 
 def _span(spans: Sequence[tuple[int, int]], length: int, times: float) -> tuple[int, int]:
@@ -486,7 +464,7 @@ def fill(template: str, /, **fillings: str | int | Image | Parts) -> Parts:
 
 
 def _filled(words: str, /, **fillings: str | int | Image | Parts) -> Parts:
-    """Fill the slots of a text; fillings have no slots, so a page may hold braces of its own."""
+    """Fill the slots of a text; fillings have no slots, so a page may contain braces."""
     parts: list[str | Image] = []
     for number, piece in enumerate(SLOT.split(words)):
         filling = fillings[piece] if number % 2 else piece

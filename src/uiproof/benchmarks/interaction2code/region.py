@@ -40,7 +40,7 @@ _SCROLL_BAR_SHARE = 80  # a scroll bar is at most 1 / 80 of the width
 _SMALL_SHARE = 0.02  # of the picture: what is pushed away is more
 _CLEARLY_BETTER = 0.5  # another explanation must leave at most so much of the area
 _MOST_STRIPS = 6
-_NEARLY_ALL = 0.95  # of the width: nothing is won by looking at the rest on its own
+_NEARLY_ALL = 0.95  # of the width: not worth aligning the rest separately
 _MOVED_ROWS = 16  # that have been found again before something counts as pushed
 _DIFF_CONTEXT = 3  # lines that `git diff` shows around a change
 
@@ -68,7 +68,7 @@ def region(
     rows or columns are matched by their content first: the region is what came in or changed and
     not everything behind it. Where something went and nothing came, the region is its place.
     """
-    before, after = _without(_noise_mask(before, noise), before, after)
+    before, after = _without(noise, before, after)
     plain = difference(before, after, tolerance=tolerance)
     found = _parts(plain)
     same_size = before.shape == after.shape
@@ -107,13 +107,11 @@ def paper_region(before: Rgb, after: Rgb) -> Region:
     if height != high and width != wide:
         whole = PixelBox(0, 0, wide, high)
         return Region(whole, (whole,))
-    if height != high:
-        first, last = _diff_lines(row_hashes(before), row_hashes(after))
-        box = PixelBox(0, first, wide, last)
-        return Region(box, (box,), "rows")
-    first, last = _diff_lines(row_hashes(_turned(before)), row_hashes(_turned(after)))
-    box = PixelBox(first, 0, last, high)
-    return Region(box, (box,), "columns")
+    by_rows = height != high
+    pictures = (before, after) if by_rows else (_turned(before), _turned(after))
+    first, last = _diff_lines(*map(row_hashes, pictures))
+    box = PixelBox(0, first, wide, last) if by_rows else PixelBox(first, 0, last, high)
+    return Region(box, (box,), "rows" if by_rows else "columns")
 
 
 def saliency(box: PixelBox | None, size: tuple[int, int]) -> float:
@@ -166,7 +164,8 @@ def _by_rows(before: Rgb, after: Rgb, plain: Mask, tolerance: int) -> Iterator[M
         yield from _strip_by_strip(before, after, plain, [(0, width)], 0, tolerance)
         if any(right - left > _NEARLY_ALL * width for left, right in strips):
             return
-        strips = _filled_up(strips, width)
+        # With those between them they cover the whole width.
+        strips = list(pairwise(sorted({0, width, *(edge for strip in strips for edge in strip)})))
     yield from _strip_by_strip(before, after, plain, strips, least_moved, tolerance)
 
 
@@ -195,7 +194,7 @@ def _strip_by_strip(
 
 
 def _strips(plain: Mask) -> Iterator[tuple[int, int]]:
-    """Yield the runs of columns that differ; a scroll bar is a strip of its own."""
+    """Yield the runs of columns that differ; a scroll bar is a separate strip."""
     width = plain.shape[1]
     columns = np.asarray(plain.any(axis=0))
     bar = width - ceil(width / _SCROLL_BAR_SHARE)
@@ -206,17 +205,11 @@ def _strips(plain: Mask) -> Iterator[tuple[int, int]]:
     yield from ((left + bar, right + bar) for left, right in runs(columns[bar:], gap=gap))
 
 
-def _filled_up(strips: list[tuple[int, int]], width: int) -> list[tuple[int, int]]:
-    """Return the strips with those between them, so that they cover the whole width."""
-    edges = sorted({0, width, *(edge for strip in strips for edge in strip)})
-    return list(pairwise(edges))
-
-
 def _parts(mask: Mask) -> tuple[PixelBox, ...]:
     width = mask.shape[1]
     found = parts(mask, gap=_gap(width))
     bar = width - ceil(width / _SCROLL_BAR_SHARE)
-    # A scroll bar belongs to the window and says nothing that the page does not say.
+    # A scroll bar belongs to the window and adds no information.
     return tuple(part for part in found if part.left < bar) or found
 
 
@@ -226,7 +219,7 @@ def _gap(width: int) -> int:
 
 def _is_better(new: tuple[PixelBox, ...], old: tuple[PixelBox, ...], enough: float) -> bool:
     """Return whether parts cover so much less than others, singly or with all between them."""
-    singly, together = _area(new) / _area(old), _area((around(new),)) / _area((around(old),))
+    singly, together = _area(new) / _area(old), around(new).area / around(old).area
     return singly < 1 and min(singly, together) <= enough
 
 
@@ -247,23 +240,17 @@ def _turned(picture: Rgb) -> Rgb:
     return picture.transpose(1, 0, 2)
 
 
-def _noise_mask(before: Rgb, noise: Mask | Rgb | None) -> Mask | None:
-    if noise is None or noise.ndim == 2:
-        return noise  # type: ignore[return-value]  # two dimensions: a mask
-    height = min(len(before), len(noise))
-    width = min(before.shape[1], noise.shape[1])
-    unstable = difference(before[:height, :width], noise[:height, :width])  # type: ignore[arg-type]
-    # What flickers reaches a little further than was seen in one try.
-    grown = cv2.dilate(unstable.view(np.uint8), np.ones((3, 3), np.uint8))
-    return np.asarray(grown > 0)
-
-
-def _without(noise: Mask | None, before: Rgb, after: Rgb) -> tuple[Rgb, Rgb]:
-    """Return both pictures with the noisy pixels blackened."""
+def _without(noise: Mask | Rgb | None, before: Rgb, after: Rgb) -> tuple[Rgb, Rgb]:
+    """Return both pictures with the pixels blackened that change by themselves."""
+    if noise is not None and noise.ndim == 3:
+        height, width = min(len(before), len(noise)), min(before.shape[1], noise.shape[1])
+        unstable = difference(before[:height, :width], np.asarray(noise[:height, :width], np.uint8))
+        # What flickers reaches a little further than was seen in one try.
+        noise = cv2.dilate(unstable.view(np.uint8), np.ones((3, 3), np.uint8)) > 0
     if noise is None or not noise.any():
         return before, after
     before, after = before.copy(), after.copy()
     for picture in (before, after):
         height, width = min(len(picture), len(noise)), min(picture.shape[1], noise.shape[1])
-        picture[:height, :width][noise[:height, :width]] = 0
+        picture[:height, :width][noise[:height, :width] > 0] = 0
     return before, after

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ from uiproof.benchmarks.interaction2code.graph import FILE, Graph, check_picture
 from uiproof.benchmarks.interaction2code.judge import Interaction2CodeJudge
 from uiproof.benchmarks.interaction2code.methods import MAX_BYTES
 from uiproof.benchmarks.interaction2code.prompting import Prompt, Prompted
+from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES, RATES
 from uiproof.browser.snapshots import ActionKind
 from uiproof.browser.source import PageSource
 from uiproof.errors import EmptyAnswerError, InputError, MethodError, UsageError
@@ -68,15 +70,17 @@ class InteractionReference:
 
     def as_json(self) -> dict[str, Any]:
         """Return what `action.json` says about it."""
-        entry: dict[str, Any] = {"src": "0", "dst": "1", "action": self.action}
-        entry |= {"description": self.description}
-        entry |= {"tag type": list(self.tags), "visual type": list(self.visuals)}
-        given = {"kind": self.kind, "value": self.value}
-        boxes = {"trigger": self.trigger, "effect": self.effect}
-        entry |= {name: value for name, value in given.items() if value is not None}
-        entry |= {name: list(box) for name, box in boxes.items() if box is not None}
+        words = {"action": self.action, "description": self.description}
+        kinds = {"tag type": list(self.tags), "visual type": list(self.visuals)}
+        given = {
+            "kind": self.kind,
+            "value": self.value,
+            "trigger": self.trigger and list(self.trigger),
+            "effect": self.effect and list(self.effect),
+        }
+        known = {name: value for name, value in given.items() if value is not None}
         window = {} if self.viewport is None else {"viewport": list(self.viewport)}
-        return {**window, "1": entry}
+        return {**window, "1": {"src": "0", "dst": "1", **words, **kinds, **known}}
 
 
 # --- requests -----------------------------------------------------------------------------------
@@ -180,9 +184,10 @@ def reference_case(reference: Any, case_id: str) -> Case[Any, Any] | None:
         reference = InteractionReference(**fields)
     if isinstance(reference, InteractionReference):
         return Case(case_id, None, reference)
-    if isinstance(reference, Path) and _names_interaction(reference):
-        return interaction_case(read_graph(reference.parent), reference.name)
-    return None
+    if not isinstance(reference, Path) or not reference.name.isdecimal() or reference.is_file():
+        return None
+    is_page = (reference.parent / FILE).is_file()
+    return interaction_case(read_graph(reference.parent), reference.name) if is_page else None
 
 
 def answer(generated: str | Path | PageSource | Completion, form: Form = "single") -> Answer:
@@ -271,27 +276,22 @@ class ReferenceFolders:
 
 
 def make_judge(folder: Path, renderer: Callable[[], Renderer], *, contours: bool) -> PictureJudge:
-    """Make the judge of one worker, in a folder of its own."""
-    import os
-
+    """Make the judge of one worker, with its own folder."""
     return PictureJudge(folder / f"interactions-{os.getpid()}", renderer(), contours=contours)
-
-
-def _names_interaction(path: Path) -> bool:
-    return path.name.isdecimal() and (path.parent / FILE).is_file() and not path.is_file()
 
 
 def chat_task(benchmark: Benchmark) -> ChatTask:
     """Return how inspect_ai runs the benchmark; scores that need CLIP only with its weights."""
 
     def scores() -> tuple[str, ...]:
-        kinds = ("clip", "ssim", "text") if find_weights() is not None else ("ssim", "text")
-        part = (*kinds, "position_before", "position_after")
-        return (
-            *("implemented", "usable"),
-            *(f"{profile}.full.{kind}" for profile in ("paper", "strict") for kind in kinds),
-            *(f"{profile}.part.{kind}" for profile in ("paper", "strict") for kind in part),
-        )
+        measured = [
+            f"{profile}.{part}.{kind}"
+            for part, kinds in (("full", FULL), ("part", PART))
+            for profile in PROFILES
+            for kind in kinds
+            if kind != "clip" or find_weights() is not None
+        ]
+        return (*RATES, *measured)
 
     return ChatTask(
         prompts=benchmark.prompts,

@@ -3,8 +3,7 @@
 Interactions of one page are alike, so intervals are over pages. A failed case is in every mean
 with 0. What a page does not implement counts 0 in the interaction part, and the same means without
 these interactions are in `implemented_only`; rates without verdicts that are unsure are in
-`sure_only`. Positions that a data set does not tell are left out,
-as their `n` says.
+`sure_only`. Positions that a data set does not give are left out; their `n` is smaller.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import compress
+from typing import TYPE_CHECKING, Any, Literal
 
 from uiproof.benchmark import Metric, Record, look_up
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
@@ -20,10 +20,17 @@ from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 if TYPE_CHECKING:
     import numpy as np
 
-PROFILES = ("paper", "strict")
+Profile = Literal["paper", "strict"]
+PROFILES: tuple[Profile, ...] = ("paper", "strict")
 FULL = ("clip", "ssim", "text")
 PART = ("clip", "ssim", "text", "position_before", "position_after")
 RATES = ("implemented", "usable")
+_KEYS = tuple(
+    f"{profile}.{part}.{name}"
+    for profile in PROFILES
+    for part, names in (("full", FULL), ("part", PART))
+    for name in names
+)
 UNSURE = "unsure"  # the flag of verdicts that a person should look at first
 _SIMILARITY = (-1.0, 1.0)  # CLIP and SSIM can say that two pictures are opposites
 
@@ -60,7 +67,7 @@ class _Columns:
     paths: list[Mapping[str, Any]] = field(default_factory=list)
 
     def add(self, record: Record) -> None:
-        for key in (*_keys(), *RATES):
+        for key in (*_KEYS, *RATES):
             value = look_up(record.scores, key)
             self.scores.setdefault(key, []).append(float("nan") if value is None else float(value))
         self.pages.append(str(record.details.get("page") or page_of(record.id)))
@@ -102,8 +109,10 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
         flags.update(record.flags)
         if record.error is not None:
             errors[record.error.code] += 1
-        for stage, taken in _seconds(record).items():
+        for stage, taken in record.seconds.items():
             seconds[stage] += taken
+        for step, taken in (record.details.get("seconds") or {}).items():
+            seconds[f"judge.{step}"] += float(taken)
     n = len(columns.pages)
     return {
         "benchmark": "interaction2code",
@@ -128,20 +137,8 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
     }
 
 
-def _keys() -> Iterable[str]:
-    for profile in PROFILES:
-        yield from (f"{profile}.full.{name}" for name in FULL)
-        yield from (f"{profile}.part.{name}" for name in PART)
-
-
-def _seconds(record: Record) -> dict[str, float]:
-    """Return the engine's measurements and the judge's own steps."""
-    steps = record.details.get("seconds") or {}
-    return {**record.seconds, **{f"judge.{step}": float(taken) for step, taken in steps.items()}}
-
-
 def _scores(columns: _Columns) -> dict[str, Any]:
-    import numpy as np  # not above: naming a benchmark must not cost what summing it up does
+    import numpy as np  # imported late: listing benchmarks must stay fast
 
     everything = np.ones(len(columns.pages), dtype=bool)
     made: dict[str, Any] = {
@@ -170,13 +167,12 @@ def _implemented_only(columns: _Columns) -> dict[str, Any]:
 
 def _sure_only(columns: _Columns) -> dict[str, Any]:
     """Return the rates without the verdicts that a person should look at."""
-    pages = [page for page, sure in zip(columns.pages, columns.sure, strict=True) if sure]
-    rates: dict[str, Any] = {"n": len(pages)}
-    for name in RATES:
-        values = columns.scores.get(name, [])
-        chosen = [one for one, sure in zip(values, columns.sure, strict=True) if sure]
-        rates[name] = _rate(chosen, pages)
-    return rates
+    pages = list(compress(columns.pages, columns.sure))
+    rates = {
+        name: _rate(list(compress(columns.scores.get(name, []), columns.sure)), pages)
+        for name in RATES
+    }
+    return {"n": len(pages), **rates}
 
 
 def _mean(columns: _Columns, key: str, chosen: np.ndarray[Any, Any]) -> dict[str, Any] | None:
@@ -185,13 +181,13 @@ def _mean(columns: _Columns, key: str, chosen: np.ndarray[Any, Any]) -> dict[str
     from uiproof.stats.intervals import clustered_mean
 
     if "position" in key:
-        # Some interactions have no mark to measure from; that is no matter of the generated page.
+        # Some interactions have no mark to measure from, whatever was generated.
         chosen = chosen & ~np.isnan(np.array(columns.scores.get(key, [])))
     values = np.array(columns.scores.get(key, []))[chosen]
     failed = np.array(columns.failed, dtype=bool)[chosen]
     implemented = np.array(columns.scores.get("implemented", []))[chosen] == 1
     missing = np.isnan(values)
-    # What is 0 because nothing is there was not looked at: it does not make a score measured.
+    # A 0 for something that is missing is not a measurement.
     looked_at = implemented if ".part." in key else ~failed
     if missing.all() or (looked_at.any() and missing[looked_at].all()):
         return None

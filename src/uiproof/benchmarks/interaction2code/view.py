@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,17 +19,15 @@ from uiproof.benchmarks.interaction2code.drawing import (
 )
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
-from uiproof.benchmarks.interaction2code.summary import UNSURE
+from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES, UNSURE
 from uiproof.browser.snapshots import Action
 from uiproof.engine.rundir import RunDirectory
 from uiproof.geometry import PixelBox
 from uiproof.markup import Markup, tag
 from uiproof.views.base import Analyses, Leaderboard, safe_json, shortened
 from uiproof.views.cards import CardView, Filter, Group, ShownCase
-from uiproof.views.differences import shown_differences
+from uiproof.views.details import longest_source, requests_of, shown_differences, source_texts
 from uiproof.views.pictures import Crop, Limits, Pictures, image
-from uiproof.views.requests import requests_of
-from uiproof.views.sources import longest_source, source_texts
 
 FAILED = "failed"  # there was nothing to judge
 OUTCOMES = (NONE, *FAILURES, FAILED)
@@ -54,10 +52,6 @@ _STATE = Limits(pixels=130_000, bytes=8_000)
 _MOST_GRAPHS = 200
 _MARGIN = 24  # pixels around what changed
 _LONGEST = 400
-_SCORES = (
-    *(("full", name) for name in ("clip", "ssim", "text")),
-    *(("part", name) for name in ("clip", "ssim", "text", "position_before", "position_after")),
-)
 
 LabelledBox = tuple[str, PixelBox]  # class of its line, and where it is
 
@@ -168,22 +162,12 @@ class Interactions(CardView[InteractionCase]):
         yield '<section aria-labelledby="graphs-title">'
         yield tag("h2", "Interaction graphs", id="graphs-title")
         for page, drawn in self._graphs.items():
-            count = f"{len(drawn.graph.interactions)} interactions"
-            label = f"Interaction graph of {page}"
-            yield tag(
-                "details",
-                tag("summary", page, " ", tag("span", count, class_="quiet")),
-                tag(
-                    "div",
-                    graph_svg(drawn.graph, partial(self._thumbnail, drawn), name=f"{drawn.id}-to"),
-                    class_="scroll",
-                    tabindex=0,
-                    role="region",
-                    aria_label=label,
-                ),
-                id=drawn.id,
-                class_="page-graph",
-            )
+            count = tag("span", f"{len(drawn.graph.interactions)} interactions", class_="quiet")
+            drawing = graph_svg(drawn.graph, partial(self._thumbnail, drawn), name=f"{drawn.id}-to")
+            label = {"role": "region", "aria_label": f"Interaction graph of {page}"}
+            summary = tag("summary", page, " ", count)
+            shown = tag("div", drawing, class_="scroll", tabindex=0, **label)
+            yield tag("details", summary, shown, id=drawn.id, class_="page-graph")
         yield "</section>"
 
     def _thumbnail(self, drawn: _DrawnGraph, node: str) -> tuple[Mapping[str, str | int], int]:
@@ -280,8 +264,7 @@ class Interactions(CardView[InteractionCase]):
         badge = tag("span", "usable" if case.usable else "not usable", class_=f"badge {colour}")
         unsure = tag("span", "unsure", class_="badge warn") if case.unsure else ""
         lines = [tag("p", badge, unsure, self.label(case.failure), class_="verdict")]
-        sentence = details.get("sentence") or (details.get("action") or {}).get("kind") or ""
-        lines.append(tag("p", _short(sentence), class_="instruction", dir="auto"))
+        lines.append(tag("p", _sentence(record), class_="instruction", dir="auto"))
         if run is not None:
             lines.append(tag("p", run, class_="small"))
         tags, effects = (", ".join(details.get(key) or ()) for key in ("tags", "visuals"))
@@ -307,40 +290,34 @@ class _DrawnGraph:
 
 def _graphs(runs: Sequence[RunDirectory]) -> dict[str, _DrawnGraph]:
     """Return the graphs of all pages with several interactions, by page."""
-    edges: dict[str, dict[str, Interaction]] = {}
-    states: dict[str, dict[str, Path]] = {}
+    edges: dict[str, dict[str, Interaction]] = defaultdict(dict)
+    states: dict[str, dict[str, Path]] = defaultdict(dict)
     for run in runs:
         for record in run.records():
-            details, places = record.details, record.artifacts
-            paths = [places.get(f"reference_{moment}", "") for moment in ("before", "after")]
+            details = record.details
+            files = [record.artifacts.get(f"reference_{when}", "") for when in ("before", "after")]
             page, number = details.get("page"), str(details.get("interaction"))
-            kept = all(path.startswith("references/") for path in paths)
-            if not kept or not isinstance(page, str):
+            if not isinstance(page, str) or not all(f.startswith("references/") for f in files):
                 continue
-            ends = [run.artifact(path) for path in paths]
-            for end in ends:
-                states.setdefault(page, {}).setdefault(end.stem, end)
-            edges.setdefault(page, {})[number] = Interaction(
-                number,
-                ends[0].stem,
-                ends[1].stem,
-                Action("click"),
-                _short(details.get("sentence") or (details.get("action") or {}).get("kind") or ""),
-                visuals=tuple(map(_short, details.get("visuals") or ())),
-            )
+            before, after = (run.artifact(file) for file in files)
+            for end in (before, after):
+                states[page].setdefault(end.stem, end)
+            ends, sentence = (before.stem, after.stem), _sentence(record)
+            visuals = tuple(map(_short, details.get("visuals") or ()))
+            act = Action("click")
+            edges[page][number] = Interaction(number, *ends, act, sentence, visuals=visuals)
     several = [page for page, found in edges.items() if len(found) > 1]
-    return {
-        page: _DrawnGraph(
-            f"graph-{place}",
-            Graph(page, Path(), tuple(sorted(edges[page].values(), key=_number))),
-            states[page],
-        )
-        for place, page in enumerate(several[:_MOST_GRAPHS])
-    }
+    graphs = {}
+    for place, page in enumerate(several[:_MOST_GRAPHS]):
+        ordered = sorted(edges[page].values(), key=lambda one: (len(one.id), one.id))
+        graph = Graph(page, Path(), tuple(ordered))
+        graphs[page] = _DrawnGraph(f"graph-{place}", graph, states[page])
+    return graphs
 
 
-def _number(one: Interaction) -> tuple[int, str]:
-    return len(one.id), one.id
+def _sentence(record: Record) -> str:
+    details = record.details
+    return _short(details.get("sentence") or (details.get("action") or {}).get("kind") or "")
 
 
 def _chosen(cases: Sequence[InteractionCase], most: int) -> list[InteractionCase]:
@@ -353,14 +330,13 @@ def _chosen(cases: Sequence[InteractionCase], most: int) -> list[InteractionCase
 def _scores(record: Record) -> Markup:
     """Return a table of the scores in both profiles, closed at first."""
     rows = []
-    for part, name in _SCORES:
-        values = [
-            look_up(record.scores, f"{profile}.{part}.{name}") for profile in ("paper", "strict")
-        ]
-        cells = [tag("td", "–" if value is None else f"{value:.3f}") for value in values]
-        label = f"{'Full page' if part == 'full' else 'Part'} {name.replace('_', ' ')}"
-        rows.append(tag("tr", tag("th", label, scope="row"), *cells))
-    head = tag("tr", tag("td"), *(tag("th", name, scope="col") for name in ("paper", "strict")))
+    for part, names in (("full", FULL), ("part", PART)):
+        for name in names:
+            found = [look_up(record.scores, f"{profile}.{part}.{name}") for profile in PROFILES]
+            cells = [tag("td", "–" if value is None else f"{value:.3f}") for value in found]
+            label = f"{'Full page' if part == 'full' else 'Part'} {name.replace('_', ' ')}"
+            rows.append(tag("tr", tag("th", label, scope="row"), *cells))
+    head = tag("tr", tag("td"), *(tag("th", name, scope="col") for name in PROFILES))
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="numbers")
     return tag("details", tag("summary", "Scores"), table)
 
@@ -384,19 +360,10 @@ def _requests(record: Record) -> Iterator[Markup]:
 def _drawing(pane: Pane) -> Markup:
     if pane.picture is None or pane.region is None:
         return tag("p", "no picture", class_="missing quiet")
-    boxes = [
-        tag(
-            "rect",
-            x=box.left,
-            y=box.top,
-            width=box.width,
-            height=box.height,
-            class_=f"{layer} {kind}",
-        )
-        for kind, box in pane.boxes
-        for layer in ("halo", "line")
-    ]
-    region = pane.region
+    region, boxes = pane.region, []
+    for kind, box in pane.boxes:
+        place = {"x": box.left, "y": box.top, "width": box.width, "height": box.height}
+        boxes += [tag("rect", **place, class_=f"{layer} {kind}") for layer in ("halo", "line")]
     return tag(
         "svg",
         image(pane.picture, region),
@@ -408,22 +375,6 @@ def _drawing(pane: Pane) -> Markup:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Screenshot:
-    path: Path
-    whole: PixelBox
-
-    @classmethod
-    def of(
-        cls, run: RunDirectory, record: Record, name: str, pictures: Pictures
-    ) -> _Screenshot | None:
-        if name not in record.artifacts:
-            return None
-        path = run.artifact(record.artifacts[name])
-        size = pictures.size(path)
-        return None if size is None else cls(path, PixelBox(0, 0, *size))
-
-
 def _panes(run: RunDirectory, record: Record, pictures: Pictures) -> Iterator[Pane]:
     """Yield before, after and the difference, of the reference and of the generated page."""
     for side in SIDES:
@@ -431,54 +382,49 @@ def _panes(run: RunDirectory, record: Record, pictures: Pictures) -> Iterator[Pa
         if not facts:
             continue
         width = (facts.get("size") or [None])[0]
-        before = _Screenshot.of(run, record, f"{side}_before", pictures)
-        after = _Screenshot.of(run, record, f"{side}_after", pictures)
-        trigger = _boxes("truth", [facts.get("trigger")], before, width)
-        parts = _boxes("said", facts.get("parts") or [facts.get("region")], after, width)
-        for moment, picture, boxes in (("before", before, trigger), ("after", after, parts)):
-            label = f"{side} {moment}"
-            if picture is None:
-                yield Pane(label)
-            else:
-                number = pictures.add(Crop(picture.path, picture.whole, _WHOLE))
-                yield Pane(label, number, picture.whole, boxes)
-        label = f"{side} difference"
-        if before is None or after is None:
-            yield Pane(label)
+        found: dict[str, tuple[Path, PixelBox]] = {}
+        boxes = {
+            "before": ("truth", [facts.get("trigger")]),
+            "after": ("said", facts.get("parts") or [facts.get("region")]),
+        }
+        for moment, drawn in boxes.items():
+            file = record.artifacts.get(f"{side}_{moment}")
+            path = None if file is None else run.artifact(file)
+            size = None if path is None else pictures.size(path)
+            if path is None or size is None:
+                yield Pane(f"{side} {moment}")
+                continue
+            whole = PixelBox(0, 0, *size)
+            found[moment] = path, whole
+            number = pictures.add(Crop(path, whole, _WHOLE))
+            yield Pane(f"{side} {moment}", number, whole, _boxes(*drawn, whole, width))
+        if len(found) < 2:
+            yield Pane(f"{side} difference")
             continue
-        region = _boxes("said", [facts.get("region")], after, width)
-        around = _around(region[0][1], after.whole) if region else after.whole
-        yield Pane(label, pictures.add(Crop(after.path, around, _CHANGE, before.path)), around)
+        path, whole = found["after"]
+        region = _boxes("said", [facts.get("region")], whole, width)
+        around = _around(region[0][1], whole) if region else whole
+        number = pictures.add(Crop(path, around, _CHANGE, found["before"][0]))
+        yield Pane(f"{side} difference", number, around)
 
 
 def _around(box: PixelBox, whole: PixelBox) -> PixelBox:
-    return PixelBox(
-        max(box.left - _MARGIN, 0),
-        max(box.top - _MARGIN, 0),
-        min(box.right + _MARGIN, whole.right),
-        min(box.bottom + _MARGIN, whole.bottom),
-    )
+    left, top, right, bottom = box.left, box.top, box.right, box.bottom
+    wide = PixelBox(left - _MARGIN, top - _MARGIN, right + _MARGIN, bottom + _MARGIN)
+    return wide.intersection(whole) or whole
 
 
 def _boxes(
-    kind: str, found: Sequence[Any], picture: _Screenshot | None, width: int | None
+    kind: str, found: Sequence[Any], whole: PixelBox, width: int | None
 ) -> tuple[LabelledBox, ...]:
     """Return boxes that lie on a picture, given for a page that is `width` wide."""
-    boxes: list[LabelledBox] = []
-    if picture is None:
-        return ()
-    whole = picture.whole
     scale = whole.width / width if width else 1.0
-    for corners in found:
-        if not isinstance(corners, Sequence) or len(corners) != 4:
-            continue
-        left, top, right, bottom = (round(scale * float(value)) for value in corners)
-        box = PixelBox(
-            max(left, 0), max(top, 0), min(right, whole.right), min(bottom, whole.bottom)
-        )
-        if box.width > 0 and box.height > 0:
-            boxes.append((kind, box))
-    return tuple(boxes)
+    given = [
+        PixelBox(*(round(scale * float(value)) for value in corners))
+        for corners in found
+        if isinstance(corners, Sequence) and len(corners) == 4
+    ]
+    return tuple((kind, seen) for box in given if (seen := box.intersection(whole)) is not None)
 
 
 def _short(text: object) -> str:

@@ -18,7 +18,7 @@ MOVE_STEP = 4  # pixels
 _SIZE_STEP = 0.05  # of its length, and at least `MOVE_STEP` pixels
 _SAME_PLACE = 0.3  # share of the smaller box from which two boxes are at one place
 _PART_HEIGHT, _PART_STEP = 100, 24  # pixels: of a part of the page, and of its change
-_CONTRAST = 12  # of 255, in any channel: letters that differ by less from their ground are not seen
+_CONTRAST = 12  # of 255, in any channel: letters with less contrast are invisible
 _STROKE = 0.4  # thin letters have at least so much of their colour somewhere
 _VEILED = 0.25  # share of the contrast of letters that a dark veil leaves
 
@@ -66,7 +66,7 @@ def shows(picture: Rgb, ink: Ink, ground: Colour | None = None) -> bool:
     if ink.covered:
         return False
     if not part.size:
-        return True  # beyond what is in the picture
+        return True  # outside the picture
     pixels = part.reshape(-1, 3).astype(np.float64)
     if ink.opacity == 0:
         return float(np.ptp(pixels, axis=0).max()) >= _CONTRAST
@@ -113,7 +113,7 @@ def colour_step(old: Element, new: Element, before: Snapshot, after: Snapshot) -
     """Return by how much an element's text or background changed its colour, in steps of 255."""
     steps = [_channels(ground(old, before), ground(new, after))]
     if old.background == new.background:
-        steps = [0.0]  # the element behind it is told by itself
+        steps = [0.0]  # the element behind it is reported separately
     if new.text or new.tag in {"svg", "path", "i"}:
         steps.append(_channels(old.color, new.color))
     for name, step in (("background-image", 255.0), ("fill", 255.0), ("filter", 100.0)):
@@ -183,24 +183,19 @@ def kept_an_end(before: PixelBox, after: PixelBox) -> bool:
 def widened(before: Snapshot, after: Snapshot) -> bool:
     """Return whether a part of the page was made wider or narrower."""
     old = {one.ref: one for one in before.elements}
+    now = {one.ref: one for one in after.elements}
     for new in after.elements:
         was = old.get(new.ref)
         if was is None or new.box.height < _PART_HEIGHT or not has_edges(new):
             continue
-        parents = (
-            old.get(was.parent or 0),
-            next((one for one in after.elements if one.ref == new.parent), None),
-        )
-        if None in parents or new.tag in {"html", "body"}:
+        around, around_now = old.get(was.parent or 0), now.get(new.parent or 0)
+        if around is None or around_now is None or new.tag in {"html", "body"}:
             continue
         changed = abs(new.box.width - was.box.width)
-        if changed >= max(_PART_STEP, 0.1 * was.box.width) and _same_width(*parents):
+        same_frame = abs(around.box.width - around_now.box.width) <= 1
+        if same_frame and changed >= max(_PART_STEP, 0.1 * was.box.width):
             return True
     return False
-
-
-def _same_width(old: Element | None, new: Element | None) -> bool:
-    return old is not None and new is not None and abs(old.box.width - new.box.width) <= 1
 
 
 def moved_house(before: Snapshot, after: Snapshot) -> bool:

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from uiproof.benchmark import Recomputed
 from uiproof.benchmarks.interaction2code.graph import BrokenPage, Graph, Interaction, Step
@@ -32,14 +33,14 @@ PAGE_FILE = "graph.json"
 SET_FILE = "data.jsonl"
 WINDOW = (1920, 1080)  # in which the pages were shown; their pictures were scaled down after that
 _MOST_STEPS = 50
-_REMEDY = "docs/interaction2code.md describes how WebVIA lies on disk."
+_REMEDY = "docs/interaction2code.md describes the files of WebVIA."
 # What a page calls its images and operations in its own file, and in the file of all pages.
 _IMAGES = ("images", "image_list")
 _OPERATIONS = ("operations", "operation_info")
 _ORDER = re.compile(r"操作内部顺序是“(.*?)”\s*(?:；|;|$)", re.DOTALL)
 _TYPED, _CHOSEN = "输入-", "选择-"
 _TAGS = {"a": "link", "img": "image"}
-_KINDS = {"button": "button", "a": "link", "select": "list", "input": "field", "textarea": "field"}
+_NOUNS = {"button": "button", "a": "link", "select": "list", "input": "field", "textarea": "field"}
 
 
 def is_page(folder: Path) -> bool:
@@ -112,11 +113,11 @@ def _folder(file: Path, content: Mapping[str, Any]) -> Path:
     images = [one for one in _listed(content, _IMAGES) if isinstance(one, str)]
     first = PurePosixPath(images[0] if images else "")
     if not images or ".." in first.parts or first.is_absolute():
-        raise InputError(f"{file}: page {content.get('id')} has no pictures of its own.")
+        raise InputError(f"{file}: page {content.get('id')} has no pictures.")
     for root in (file.parent, file.parent.parent):
         if (root / first).is_file():
             return (root / first).parent
-    return (file.parent / first).parent  # what is missing is said of each interaction
+    return (file.parent / first).parent  # missing files are reported for each interaction
 
 
 def _graph(content: Mapping[str, Any], page: str, folder: Path) -> Graph:
@@ -144,7 +145,7 @@ def _interaction(id_: str, operation: Any, order: str) -> Interaction:
     listed = operation.get("dom_info_list") or [operation.get("dom_info")]
     elements = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     if not elements or len(elements) != len(listed) or len(elements) > _MOST_STEPS:
-        raise InputError(f"operation {id_} does not say what is acted on.")
+        raise InputError(f"operation {id_} does not name its element.")
     said = order.split("， ") if len(elements) > 1 else [order]
     if len(said) != len(elements):
         said = [""] * len(elements)  # a comma in a text: values fall back to defaults
@@ -169,32 +170,31 @@ def _node(id_: str, path: Any) -> str:
 
 
 def _step(element: Mapping[str, Any], said: str) -> Step:
-    """Return what is done with an element, as a sentence in English with its own name in quotes."""
-    attributes = element.get("attrs")
-    attributes = attributes if isinstance(attributes, dict) else {}
-    tag = str(element.get("tag") or "").lower()
-    shown = str(element.get("visible_text") or "").strip()
-    label = str(attributes.get("text") or "").strip()
-    hint = str(attributes.get("placeholder") or "").strip()
-    kind = _KINDS.get(tag, "element")
+    """Return the action on an element, and an English sentence that quotes its name."""
+    given = element.get("attrs")
+    attributes = given if isinstance(given, dict) else {}
+    tag, kind = str(element.get("tag") or "").lower(), attributes.get("type")
+    texts = (element.get("visible_text"), attributes.get("text"), attributes.get("placeholder"))
+    shown, label, hint = (str(text or "").strip() for text in texts)
+    noun = _NOUNS.get(tag, "element")
     if said.startswith(_TYPED):
         name = hint or label or shown
         value = _typed(said.removeprefix(_TYPED), (hint, shown, ""))
-        if attributes.get("type") == "range":
+        if kind == "range":
             action = Action("key", _arrows(shown, value))
             return Step(action, f"press {action.value} on the {_quoted(name)} slider")
-        return Step(Action("type", value), f"type {_quoted(value)} into the {_quoted(name)} {kind}")
+        return Step(Action("type", value), f"type {_quoted(value)} into the {_quoted(name)} {noun}")
     if said.startswith(_CHOSEN) or tag == "select":
         value = said.removeprefix(_CHOSEN).strip() if said.startswith(_CHOSEN) else ""
-        name, action = label or shown, Action("select", value or None)
-        return Step(action, f"select {_quoted(value)} in the {_quoted(name)} {kind}")
-    if tag in ("input", "textarea") and attributes.get("type") not in ("checkbox", "radio"):
-        return Step(Action("type"), f"type into the {_quoted(hint or label or shown)} {kind}")
-    if attributes.get("type") in ("checkbox", "radio"):
-        shown = ""  # the value `on`, which nobody sees
+        sentence = f"select {_quoted(value)} in the {_quoted(label or shown)} {noun}"
+        return Step(Action("select", value or None), sentence)
+    if kind in ("checkbox", "radio"):
+        shown = ""  # the value `on`, which is not on the page
+    elif tag in ("input", "textarea"):
+        return Step(Action("type"), f"type into the {_quoted(hint or label or shown)} {noun}")
     # An icon is not called by its name, which can be read only where the page happens to say it.
-    named = _quoted(shown) if shown else f"{label} icon".strip()
-    return Step(Action("click"), f"click the {named}" + (f" {kind}" if shown else ""))
+    named = f"{_quoted(shown)} {noun}" if shown else f"{label} icon".strip()
+    return Step(Action("click"), f"click the {named}")
 
 
 def _typed(said: str, before: Sequence[str]) -> str:
@@ -240,7 +240,7 @@ class PublishedVerdicts:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Return the models that there are verdicts about."""
+        """Return the models with verdicts."""
         return tuple(dict.fromkeys(one.model for one in self.found))
 
 
@@ -250,28 +250,26 @@ def read_verdicts(pages: Sequence[Graph | BrokenPage], folder: Path) -> Publishe
     found: list[PublishedVerdict] = []
     unmapped = 0
     for model, page, tasks in (*_beside(graphs), *_results(folder, graphs)):
-        operations = _tasks_of(graphs[page])
-        for name, works in tasks:
-            interaction = operations.get(_plain(name))
-            if interaction is None or works is None:
-                unmapped += 1
-            else:
-                found.append(PublishedVerdict(model, page, interaction, works))
+        operations = _operations(graphs[page])
+        for one in tasks if isinstance(tasks, list) else ():
+            if isinstance(one, dict):
+                interaction, works = operations.get(_plain(str(one.get("task")))), one.get("pass")
+                if interaction is None or not isinstance(works, bool):
+                    unmapped += 1
+                else:
+                    found.append(PublishedVerdict(model, page, interaction, works))
     return PublishedVerdicts(tuple(found), unmapped)
 
 
-_Tasks = list[tuple[str, bool | None]]
-
-
-def _beside(graphs: Mapping[str, Graph]) -> Iterator[tuple[str, str, _Tasks]]:
+def _beside(graphs: Mapping[str, Graph]) -> Iterator[tuple[str, str, Any]]:
     for page, graph in graphs.items():
         if is_page(graph.folder):
             said = _parsed(_text(graph.folder / PAGE_FILE), page).get("llm_verdicts")
             for model, tasks in said.items() if isinstance(said, dict) else ():
-                yield str(model), page, _judged(tasks)
+                yield str(model), page, tasks
 
 
-def _results(folder: Path, graphs: Mapping[str, Graph]) -> Iterator[tuple[str, str, _Tasks]]:
+def _results(folder: Path, graphs: Mapping[str, Graph]) -> Iterator[tuple[str, str, Any]]:
     """Yield what the authors' program writes: `Verify_MODEL_html/1065__tasks.json`."""
     for file in sorted(folder.glob("**/Verify_*/*__tasks.json")) if folder.is_dir() else ():
         page = file.name.removesuffix("__tasks.json")
@@ -281,39 +279,27 @@ def _results(folder: Path, graphs: Mapping[str, Graph]) -> Iterator[tuple[str, s
                 said = json.loads(_text(file)).get("results_per_task")
             except (ValueError, AttributeError, RecursionError) as error:
                 raise InputError(f"{file} has no verdicts: {error}.", remedy=_REMEDY) from error
-            yield model, page, _judged(list(said.values()) if isinstance(said, dict) else said)
+            yield model, page, list(said.values()) if isinstance(said, dict) else said
 
 
-def _judged(tasks: Any) -> _Tasks:
-    return [
-        (str(one.get("task")), one["pass"] if isinstance(one.get("pass"), bool) else None)
-        for one in (tasks if isinstance(tasks, list) else ())
-        if isinstance(one, dict)
-    ]
-
-
-def _tasks_of(graph: Graph) -> dict[str, str]:
+def _operations(graph: Graph) -> dict[str, str]:
     """Return the number of each operation by the name of its task: that of its last picture.
 
-    Names that belong to several operations are left out.
+    Names that belong to several operations are left out. Numbered pictures have the authors' names
+    in `graph.json`.
     """
-    names = _file_names(graph)
+    names: dict[str, str] = {}
+    if is_page(graph.folder):
+        content = _parsed(_text(graph.folder / PAGE_FILE), graph.page)
+        for ours, theirs in zip(
+            _listed(content, _IMAGES), _listed(content, ("image_names",)), strict=False
+        ):
+            names[str(ours).removesuffix(".png")] = str(theirs).removesuffix(".png")
     tasks = [
         (_plain(_task(names.get(one.target, one.target))), one.id) for one in graph.interactions
     ]
-    taken = [name for name, _ in tasks]
-    return {name: id_ for name, id_ in tasks if taken.count(name) == 1}
-
-
-def _file_names(graph: Graph) -> dict[str, str]:
-    """Return the authors' names of pictures that are numbered here."""
-    if not is_page(graph.folder):
-        return {}
-    content = _parsed(_text(graph.folder / PAGE_FILE), graph.page)
-    pairs = zip(_listed(content, _IMAGES), _listed(content, ("image_names",)), strict=False)
-    return {
-        str(ours).removesuffix(".png"): str(theirs).removesuffix(".png") for ours, theirs in pairs
-    }
+    taken = Counter(name for name, _ in tasks)
+    return {name: id_ for name, id_ in tasks if taken[name] == 1}
 
 
 def _task(stem: str) -> str:
@@ -340,60 +326,57 @@ def recompute(folder: Path, runs: Sequence[RunDirectory]) -> Recomputed | None:
     published = read_verdicts(pages, folder)
     if not published.found and not published.unmapped:
         return None
-    tables = [_rates(published)]
-    compared = [_comparison(published, run) for run in runs]
-    if compared:
-        tables.append(_agreement(compared))
-    unmapped = f"{published.unmapped} tasks belong to no operation"
-    said = f"{len(published.found)} published verdicts about {len(published.models)} models; "
+    by_model = {
+        model: [one for one in published.found if one.model == model] for model in published.models
+    }
+    compared = [_compared(published, run) for run in runs]
+    mapped = published.unmapped == 0
     content = {
-        "agrees": published.unmapped == 0,
+        "agrees": mapped,
         "rates": {
-            model: sum(one.works for one in some) / len(some)
-            for model, some in _by_model(published).items()
+            model: sum(o.works for o in some) / len(some) for model, some in by_model.items()
         },
         "unmapped": published.unmapped,
         "runs": [
-            {"model": one.model, "case": case, "published": theirs, "ours": ours, "unsure": unsure}
-            for one in compared
-            for case, theirs, ours, unsure, _ in one.rows
+            {
+                "model": model,
+                "case": o.case,
+                "published": o.published,
+                "ours": o.ours,
+                "unsure": o.unsure,
+            }
+            for model, cases in compared
+            for o in cases
         ],
     }
-    return Recomputed(tuple(tables), published.unmapped == 0, content, f"{said}{unmapped}.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """A run beside the published verdicts.
-
-    Of each case: theirs, ours, whether ours is unsure, and whether the element shows a text.
-    """
-
-    model: str
-    rows: tuple[tuple[str, bool, bool, bool, bool], ...]
-
-
-def _by_model(published: PublishedVerdicts) -> dict[str, list[PublishedVerdict]]:
-    return {
-        model: [one for one in published.found if one.model == model] for model in published.models
-    }
-
-
-def _rates(published: PublishedVerdicts) -> Table:
     rows = []
-    for model, some in _by_model(published).items():
+    for model, some in by_model.items():
         rate = clustered_rate([one.works for one in some], [one.page for one in some])
         rows.append((model, f"{len(some)}", percent(rate), bounds(rate)))
-    note = "By their language model, which saw the generated page and the name of the task only."
-    return Table(
+    title, header = (
         "WebVIA, published verdicts: operations that work",
         ("Model", "n", "works %", "95 %"),
-        tuple(rows),
-        (note,),
     )
+    note = "By their language model, which saw the generated page and the name of the task only."
+    tables = [Table(title, header, tuple(rows), (note,))]
+    if compared:
+        tables.append(_agreement(compared))
+    said = f"{len(published.found)} published verdicts about {len(by_model)} models; "
+    said += f"{published.unmapped} tasks belong to no operation."
+    return Recomputed(tuple(tables), mapped, content, said)
 
 
-def _comparison(published: PublishedVerdicts, run: RunDirectory) -> _Comparison:
+class _Compared(NamedTuple):
+    """A case of a run beside the published verdict."""
+
+    case: str
+    published: bool
+    ours: bool
+    unsure: bool
+    named: bool  # whether the element shows a text
+
+
+def _compared(published: PublishedVerdicts, run: RunDirectory) -> tuple[str, list[_Compared]]:
     folder = str((run.manifest.get("settings") or {}).get("folder", ""))
     model = PurePosixPath(folder.replace("\\", "/")).name.removesuffix("_html")
     theirs = {
@@ -404,35 +387,36 @@ def _comparison(published: PublishedVerdicts, run: RunDirectory) -> _Comparison:
             f"There are no published verdicts about {model or run.place}.",
             remedy=f"Name runs on the pages of: {', '.join(published.models)}.",
         )
-    rows = []
+    cases = []
     for record in run.records():
         if record.id in theirs:
             verdict = record.details.get("verdict") or {}
             works = record.status == "scored" and bool(verdict.get("usable"))
-            named = '"' in str(record.details.get("sentence"))
-            unsure = bool(verdict.get("unsure"))
-            rows.append((record.id, theirs[record.id], works, unsure, named))
-    return _Comparison(model, tuple(rows))
+            unsure, named = bool(verdict.get("unsure")), '"' in str(record.details.get("sentence"))
+            cases.append(_Compared(record.id, theirs[record.id], works, unsure, named))
+    return model, cases
 
 
-def _agreement(compared: Sequence[_Comparison]) -> Table:
-    together = _Comparison("all", tuple(row for one in compared for row in one.rows))
-    sure = _Comparison("all, ours sure", tuple(row for row in together.rows if not row[3]))
-    named = _Comparison("all, not icons", tuple(row for row in together.rows if row[4]))
+def _agreement(runs: Sequence[tuple[str, list[_Compared]]]) -> Table:
+    everything = [one for _, cases in runs for one in cases]
+    groups = [
+        *runs,
+        *([("all", everything)] if len(runs) > 1 else []),
+        ("all, ours sure", [one for one in everything if not one.unsure]),
+        ("all, not icons", [one for one in everything if one.named]),
+    ]
     rows = []
-    for one in (*compared, *((together,) if len(compared) > 1 else ()), sure, named):
-        theirs, ours = [row[1] for row in one.rows], [row[2] for row in one.rows]
-        same = [a == b for a, b in zip(theirs, ours, strict=True)]
-        pages = [row[0].rpartition("/")[0] for row in one.rows]
-        rate = clustered_rate(same, pages)
-        kappa = cohen_kappa(theirs, ours).value if one.rows else None
+    for name, some in groups:
+        pairs = [(one.published, one.ours) for one in some]
+        pages = [one.case.rpartition("/")[0] for one in some]
+        rate = clustered_rate([a == b for a, b in pairs], pages)
+        kappa = cohen_kappa(*zip(*pairs, strict=True)).value if pairs else None
+        shown = MISSING if kappa is None else f"{kappa:.2f}"
         counts = [
-            sum((a, b) == pair for a, b in zip(theirs, ours, strict=True))
+            f"{pairs.count(pair)}"
             for pair in ((True, True), (False, False), (True, False), (False, True))
         ]
-        shown = MISSING if kappa is None else f"{kappa:.2f}"
-        cells = (f"{len(same)}", percent(rate), bounds(rate), shown, *map(str, counts))
-        rows.append((one.model, *cells))
+        rows.append((name, f"{len(some)}", percent(rate), bounds(rate), shown, *counts))
     header = (
         *("Model", "n", "agree %", "95 %", "kappa"),
         *("both: works", "both: not", "theirs only", "ours only"),

@@ -1,9 +1,9 @@
-// Tells about elements of a staged page what a snapshot does not: a CSS selector, the accessible name,
-// and whether their font is the one that the browser takes for pages that name none. Also returns how
-// wide the page is as far as it can be scrolled to, and the element that covers everything else, or 0.
+// Returns facts about elements of a staged page that a snapshot lacks: a CSS selector, the accessible
+// name, and whether their font is the browser's default. Also returns the scrollable width of the page
+// and the number of the element that covers everything else, or 0.
 //
 // refs      the numbers of the elements
-// standard  the name of that font
+// standard  the name of the default font
 ({ refs, standard }) => {
   const DEEPEST = 12; // elements in a selector
   const ours = globalThis.uiproof;

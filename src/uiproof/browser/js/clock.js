@@ -1,5 +1,5 @@
-// Runs in our own world before any script of the page, in every frame: the other end of the clock
-// that steady.js gives to the page. The page can neither see nor reach it.
+// Runs in our isolated world before any script of the page, in every frame: controls the clock that
+// steady.js installs in the page. The page can neither see nor reach it.
 (() => {
   const MOST_FRAMES = 50; // of one page, at each level
   let clock = null; // shared with steady.js, and with nothing else
@@ -29,7 +29,7 @@
     { capture: true, once: true },
   );
 
-  // Move the time of this frame; resolve to the milliseconds until the next one-time timer.
+  // Advance the clock of this frame; resolve to the milliseconds until the next one-time timer.
   const move = (milliseconds) =>
     new Promise((resolve) => {
       if (clock === null) return resolve(Infinity); // a frame without scripts
@@ -56,7 +56,7 @@
     });
 
   // Wait until the browser has drawn the page and all IntersectionObservers have fired. They fire
-  // some time after a frame, all at once: when ours has fired, the page's have, too.
+  // together some time after a frame, so when ours has fired, the page's have, too.
   const drawn = () =>
     new Promise((resolve) => {
       const observe = () => {
@@ -72,14 +72,14 @@
       setTimeout(resolve, 4000); // some pages are never drawn
     });
 
-  // Move the time of the page and its frames; resolve to the milliseconds until the next one-time
+  // Advance the clock of the page and its frames; resolve to the milliseconds until the next one-time
   // timer, or null.
   const advance = async (milliseconds) => {
     const due = Math.min(...(await Promise.all(clocks(window).map((one) => one.move(milliseconds)))));
     return Number.isFinite(due) ? due : null;
   };
-  // Wait until everything that needs no time is done, then until it is drawn; resolve to whether the
-  // page has changed when it was drawn.
+  // Wait until all pending work that needs no time is done and drawn; resolve to whether drawing
+  // changed the page.
   const rest = async () => {
     let changed = false;
     const observer = new MutationObserver(() => (changed = true));

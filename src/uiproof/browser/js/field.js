@@ -1,7 +1,7 @@
-// Work on form fields that pointer and keys cannot do.
+// Operations on form fields that pointer and keys cannot do.
 //
 // ref    the number of the element
-// work   what to do; see below
+// work   the operation; see below
 // value  the text or option
 ({ ref, work, value }) => {
   const ours = globalThis.uiproof;
@@ -34,7 +34,7 @@
     Object.getOwnPropertyDescriptor(kind.prototype, name).set.call(one, to);
   };
 
-  // The part of the page that a wheel over an element moves, if it is not the page itself.
+  // The scrollable container of an element, if it is not the page itself.
   const moving = (start) => {
     const can = (overflow, more) => more > 1 && (overflow === "auto" || overflow === "scroll");
     for (let at = start; at; at = ours.plain(at).parentElement) {
@@ -74,7 +74,7 @@
       const filled = one.select ? one.value !== "" : one.textContent !== "";
       return { ref: ours.refOf(one), typed: !SEGMENTS.has(one.type), filled };
     },
-    // For fields whose parts cannot be typed one after the other: dates, times, colours.
+    // For fields that cannot be typed into key by key: dates, times, colours.
     put: () => {
       element.focus({ preventScroll: true });
       set(element, "value", value);
@@ -120,7 +120,7 @@
       say(element, ["input", "change"]);
       return {};
     },
-    // The visible elements that could be options, before and after a list of the page's own opens.
+    // The visible elements that could be options, before and after a custom list opens.
     options: () => {
       const shown = (one) => {
         const rect = one.getBoundingClientRect();
@@ -136,7 +136,7 @@
       );
       return { refs: fits.filter((one) => shown(one) && !one.contains(node) && one !== node).map(ours.refOf).slice(0, 200) };
     },
-    // Focuses the element, or the first element in it that can have the focus.
+    // Focuses the element, or the first focusable element in it.
     focus: () => {
       if (element.matches(":disabled")) return { problem: "it is disabled" };
       const tries = [node, ...element.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex], [contenteditable]")];
@@ -157,10 +157,10 @@
       const leftwards = style.direction === "rtl";
       return { range: { share: leftwards && !upright ? 1 - share : share, upright } };
     },
-    // The visible size of the part that a wheel over the element moves.
+    // The visible size of the scrollable container of the element.
     scroller: () => {
       if (element.localName === "html" || element.localName === "body") {
-        // A point of the window where a wheel moves the page and not a part of it.
+        // A point of the window where the wheel scrolls the page and not a container.
         const shares = [0.5, 0.9, 0.1, 0.7, 0.3, 0.98, 0.02];
         const points = shares.flatMap((fy) => shares.map((fx) => [innerWidth * fx, innerHeight * fy]));
         const free = points.find(([x, y]) => {

@@ -1,4 +1,4 @@
-// Waits for fonts and pictures, then ends all movement: finite animations jump to their end, endless
+// Waits for fonts and pictures, then stops all movement: finite animations jump to their end, endless
 // ones stop at their most visible moment, scroll-driven ones where the element is in view.
 async () => {
   const MOST_PICTURES = 1000; // that are waited for
@@ -7,14 +7,14 @@ async () => {
   const LATER_MS = [5000, 10000]; // when it must still be as it is at that moment
   const MOMENTS = 8; // of an endless animation; the most visible one is shown
   const MOST_ANIMATIONS = 300; // whose moments are tried
-  // An element named like a property hides that property of its form or of the document. Elements
-  // that hide a property that these scripts use lose their name.
+  // An element named like a property shadows that property of its form or of the document. Elements
+  // that shadow a property used by these scripts lose their name.
   const NEEDED = [
     ...["style", "localName", "childNodes", "getAttribute", "getBoundingClientRect", "shadowRoot"],
     ...["textContent", "nodeType", "querySelector", "querySelectorAll", "body", "documentElement"],
     ...["fonts", "createElement", "createRange", "getAnimations", "ownerDocument", "activeElement"],
   ];
-  // Only these elements hide anything; `id="body"` on a <div> does not, and style sheets may use it.
+  // Only these elements shadow anything; `id="body"` on a <div> does not, and style sheets may use it.
   const HIDING = "form,iframe,embed,object,img,input,button,fieldset,output,select,textarea";
   const names = NEEDED.flatMap((name) => [`[name="${name}"]`, `[id="${name}"]`]).join(",");
   const named = `:is(${HIDING}):is(${names})`;
@@ -43,8 +43,8 @@ async () => {
     const style = getComputedStyle(target, pseudoElement);
     return style.visibility === "visible" ? parseFloat(style.opacity) : 0;
   };
-  // Leave an element as an animation shows it now. A paused animation would keep its own layer, which
-  // is not always drawn in the same way.
+  // Leave an element in its current animated state. A paused animation would keep its own layer,
+  // which is not drawn deterministically.
   const hold = (animation) => {
     try {
       animation.commitStyles();
@@ -53,7 +53,7 @@ async () => {
     }
     animation.cancel();
   };
-  // Whether an animated element is somewhere on the page and can be seen there.
+  // Whether an animated element is visible somewhere on the page.
   const isOnPage = ({ target, pseudoElement }) => {
     if (pseudoElement) return true; // its place cannot be measured
     const { right, bottom, width, height } = target.getBoundingClientRect();
@@ -65,8 +65,8 @@ async () => {
     if (!effect.target) return { shown: 1, there: true };
     return { shown: opacity(effect), there: isOnPage(effect) };
   };
-  // Whether what an animation shows at a moment is there for more than an instant: it also is at one
-  // of some other moments close by.
+  // Whether what an animation shows at a moment lasts for more than an instant: it is also shown at
+  // another moment close by.
   const lasts = (animation, { shown, there }, others) =>
     others.some((moment) => {
       const other = look(animation, moment);

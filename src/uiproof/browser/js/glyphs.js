@@ -17,7 +17,7 @@
     return drawn(character, font) === boxes.get(font);
   };
 
-  // The browser looks for a glyph in every font of the machine, so any font serves as a test.
+  // The browser looks for a glyph in every installed font, so any font will do for the test.
   const missing = new Set([...characters].filter((one) => isBox(one, "32px sans-serif")));
   if (!missing.size) return { machine: [], page: [] };
 

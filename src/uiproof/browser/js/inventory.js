@@ -1,8 +1,8 @@
-// Lists what is visible on the page, from the DOM: texts with their colours, pictures, controls and
-// painted surfaces, as boxes [x, y, width, height] in page pixels. `reach` is how much of the page can
-// be scrolled to, `veiled` whether something may be in front of it all the time. `elements` are
-// [parent, tag, selector or what leads to it from the parent, box, font, paint] with the numbers of a font
-// and a paint in `fonts` and `paints`; `text_elements` has the element of each text.
+// Lists the visible content of the page, from the DOM: texts with their colours, pictures, controls and
+// painted surfaces, as boxes [x, y, width, height] in page pixels. `reach` is the scrollable part of the
+// page, `veiled` whether something may cover it all the time. `elements` are [parent, tag, selector or
+// selector relative to the parent, box, font, paint], where font and paint are indices in `fonts` and
+// `paints`; `text_elements` has the element of each text.
 ({ width, height, most }) => {
   const found = { texts: [], images: [], controls: [], surfaces: [] };
   const listed = { elements: [], fonts: [], paints: [], text_elements: [] };
@@ -47,9 +47,9 @@
     return uses.get(selector);
   };
   const NAME = /^[a-z_][\w-]*$/i;
-  // What leads to each child of an element: its tag, with its place where there are several such.
+  // The relative selector of each child of an element: its tag, with its position if not unique.
   const lead = (parent, between) => {
-    // Not `parent.children`, which is a control of a form that has one of that name.
+    // Not `parent.children`, which a form control of that name shadows.
     const children = Reflect.get((parent.nodeType === 1 ? Element : DocumentFragment).prototype, "children", parent);
     const alike = new Map();
     for (const child of children) {
@@ -118,8 +118,8 @@
         !["none", "hidden"].includes(style[`border${side}Style`]) &&
         seen.rgba(style[`border${side}Color`])[3] >= seen.UNSEEN,
     );
-  // The colour of a surface that shows nothing else, null where it shows something else as well, and
-  // undefined where it shows nothing.
+  // The colour of a flat surface, null if it shows something else as well, and undefined if it shows
+  // nothing.
   const paint = (style) => {
     const [r, g, b, alpha] = seen.rgba(style.backgroundColor);
     if (style.backgroundImage.includes("gradient(") || hasBorder(style)) return null;

@@ -1,30 +1,38 @@
-// Lets the page's clock run on and scrolls through the page, as a reader does, and returns which of
-// the texts that `inventory` has listed were never visible in all that time, the places on the page of
-// the elements that went with them, and how many other texts were visible.
+// Called twice. The first call (`begins`) records the positions of the texts that `inventory` has listed.
+// The second advances the page's clock and scrolls through the page, as a reader does, and returns the
+// texts that were never visible, the boxes of the elements that disappeared with them, and the number
+// of other texts that were visible.
 // The page's scripts run.
-async () => {
+async ({ begins }) => {
   const LATER_MS = 9000; // the moment of the first look
   const BETWEEN_MS = 300; // from one look to the next
   const MOST_WINDOWS = 15; // that are looked at, from the top
-  // As the page was before `recolor`.
-  for (const [element, style] of globalThis.uiproofStyles ?? []) {
-    if (style === null) element.removeAttribute("style");
-    else element.setAttribute("style", style);
-  }
-  const owners = globalThis.uiproofTexts ?? [];
   const plain = (text) => text.replace(/\s+/g, " ").trim();
-  const [places, parents] = [new Map(), new Map()]; // of elements, as they are now
-  const listed = owners.map(({ node }) => {
-    if (!node) return null;
-    const range = document.createRange();
-    range.selectNodeContents(node);
-    for (let up = node.parentElement; up && !places.has(up); up = up.parentElement) {
-      const { left, top, width, height } = up.getBoundingClientRect();
-      places.set(up, [left + scrollX, top + scrollY, width, height]);
-      parents.set(up, up.parentElement);
+  if (begins) {
+    // As the page was before `recolor`.
+    for (const [element, style] of globalThis.uiproofStyles ?? []) {
+      if (style === null) element.removeAttribute("style");
+      else element.setAttribute("style", style);
     }
-    return { node, parent: node.parentElement, text: plain(node.data), top: range.getBoundingClientRect().top + scrollY };
-  });
+    const owners = globalThis.uiproofTexts ?? [];
+    const [places, parents] = [new Map(), new Map()]; // of elements, as they are now
+    const listed = owners.map(({ node }) => {
+      if (!node) return null;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      for (let up = node.parentElement; up && !places.has(up); up = up.parentElement) {
+        const { left, top, width, height } = up.getBoundingClientRect();
+        places.set(up, [left + scrollX, top + scrollY, width, height]);
+        parents.set(up, up.parentElement);
+      }
+      return { node, parent: node.parentElement, text: plain(node.data), top: range.getBoundingClientRect().top + scrollY };
+    });
+    const height = document.scrollingElement?.scrollHeight ?? 0;
+    const end = Math.min(height, MOST_WINDOWS * innerHeight);
+    globalThis.uiproofPlaces = { places, parents, listed, end };
+    return null;
+  }
+  const { places, parents, listed, end } = globalThis.uiproofPlaces;
   const found = new Set();
   const look = (root) => {
     const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
@@ -44,8 +52,6 @@ async () => {
       if (parent?.checkVisibility({ opacityProperty: true, visibilityProperty: true })) found.add(text);
     }
   };
-  const height = document.scrollingElement?.scrollHeight ?? 0;
-  const end = Math.min(height, MOST_WINDOWS * innerHeight);
   for (let top = 0; top < end; top += innerHeight - 40) {
     window.scrollTo({ top, behavior: "instant" });
     await uiproofClock.rest();

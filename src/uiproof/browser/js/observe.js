@@ -1,7 +1,7 @@
-// Runs in a world of our own before any script of a staged page, in every frame: numbers elements,
+// Runs in our isolated world before any script of a staged page, in every frame: numbers elements,
 // counts mutations, and sends records of invisible events. The page can neither see nor stop it.
 //
-// records  the address that records are sent to; it is intercepted as every request is
+// records  the URL that records are sent to, which is intercepted
 ({ records }) => {
   const MOST_KINDS = 100;
 
@@ -17,7 +17,7 @@
   // The window of a stage never changes its size, but a screenshot reports that it did.
   addEventListener("resize", (event) => event.isTrusted && event.stopImmediatePropagation(), true);
 
-  // A drag of the page's own begins with an event whose default was not prevented.
+  // A drag operation begins with an event whose default was not prevented.
   let dragged = null;
   addEventListener("dragstart", (event) => (dragged = event), true);
   const drags = () => {
@@ -76,7 +76,7 @@
   };
   watch(document);
 
-  // A form or a document whose properties are not hidden by elements with the same names.
+  // A form or a document whose properties are not shadowed by elements with the same names.
   const plain = (node) => {
     const kind = Object.getPrototypeOf(node);
     const get = (_, name) => {
@@ -131,7 +131,7 @@
   globalThis.uiproof = {
     watch,
     record,
-    // Whether the page began a drag of its own since the last call, in any frame.
+    // Whether a drag operation began since the last call, in any frame.
     drags: (frame = window) => {
       let found = false;
       try {

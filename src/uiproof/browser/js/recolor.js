@@ -1,9 +1,9 @@
-// Gives every text element a colour of its own, the same in every call, and (in the first call)
-// returns which text has which colour. Backgrounds become transparent.
+// Gives every text element a unique colour, the same in every call, and (in the first call) returns
+// the colour of each text. Backgrounds become transparent.
 //
 // offset  added to every channel, modulo 256: two calls with different offsets make text the only
 //         thing that changes by that much
-// group   which 4096 elements get colours; 4096 is how many there are
+// group   which 4096 elements get colours; there are 4096 colours
 // list    whether to return the text nodes
 //
 // Text that this does not reach (of other elements, in another fill colour, in pseudo-elements and
@@ -115,7 +115,7 @@
   };
   for (const element of listed) element.style.setProperty("color", colorOf(element), "important");
 
-  // The nearest element with a colour of its own, and whether an ancestor changes that colour.
+  // The nearest element with a unique colour, and whether an ancestor changes that colour.
   const surroundings = new Map();
   const around = (element) => {
     if (!element) return { painter: null, isVeiled: false };

@@ -137,7 +137,7 @@
     /transform|filter|perspective/.test(style.willChange) ||
     /paint|layout|strict|content/.test(style.contain);
 
-  // What transforms and filters of elements make of letters: `matrix` is null where nothing turns them.
+  // The effect of transforms and filters on letters: `matrix` is null without a transform.
   const turnedBy = (style, outer) => {
     const { transform, rotate = "none", scale = "none" } = style;
     let matrix = outer;
@@ -157,8 +157,8 @@
   const axis = (rotate) =>
     ({ x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] })[rotate[0]] ?? rotate.split(" ").map(parseFloat);
   const blurOf = (filter) => Math.max(0, ...[...filter.matchAll(/\bblur\(([\d.]+)px\)/g)].map(([, px]) => +px));
-  // Whether letters can be read as far as they are not mirrored, upside down, squeezed, blurred or
-  // redrawn by a filter of the page's own.
+  // Whether letters are legible: not mirrored, upside down, squeezed, blurred or redrawn by a custom
+  // filter.
   const isUpright = ({ matrix, blur, redrawn }, size) => {
     if (redrawn || blur > BLURRED * size) return false;
     if (!matrix) return true;
@@ -218,7 +218,7 @@
     };
   };
 
-  // The children that are drawn: all, but a closed <details> shows only its summary.
+  // The children that are drawn: all, except that a closed <details> shows only its summary.
   const drawnIn = (element) => {
     if (element.localName !== "details" || element.open) return [...element.childNodes];
     return [...element.children].filter((child) => child.localName === "summary").slice(0, 1);
@@ -226,8 +226,8 @@
 
   // --- letters
 
-  // The colour of letters with its opacity, null where they are invisible. `plain` is true where they
-  // have that colour alone: no background clipped to them, no shadow.
+  // The colour of letters with its opacity, or null if they are invisible. `plain` is true if they
+  // have only that colour: no background clipped to them, no shadow.
   const letters = (style, inSvg = false) => {
     const size = parseFloat(style.fontSize);
     if (!inSvg && size < SMALLEST) return null; // drawings are scaled
@@ -245,7 +245,7 @@
     return { color: [r, g, b], alpha, plain: !more && shadows === "none" };
   };
 
-  // All letters as they are drawn in a font, side by side: to read one picture is quicker.
+  // All letters of a font, drawn side by side, because reading one picture is faster.
   const ALPHABET = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"];
   const SIDE = 64;
   const sheets = new Map();
@@ -313,7 +313,7 @@
     return shapes - 0.3 * Math.min(1, Math.abs(a.ratio - b.ratio));
   };
 
-  // Letters that a font of the page draws as other letters. Fonts of the machine are trusted.
+  // Letters that a font of the page draws as other letters. Installed fonts are trusted.
   const MACHINE = ["32px sans-serif", "32px serif", "32px monospace"];
   const MUCH_MORE = 0.25; // how much more a letter must look like another one than like itself
   const falseLetters = new Map();
@@ -346,8 +346,8 @@
     return wrong.length > MOST_FALSE * different.length;
   };
 
-  // The text that a person reads where its style shows something else: nothing where an ellipsis leaves
-  // less than a share of it.
+  // The text that a person reads if the style shows something else: nothing if an ellipsis leaves less
+  // than a share of it.
   const readAs = (node, least) => {
     const parent = node.parentElement ?? node.getRootNode().host;
     const style = getComputedStyle(parent);
@@ -460,7 +460,7 @@
   const MOST_OUTER = 100; // elements whose pseudo-elements are looked at
   // The element that is in front of the page everywhere and for which `over` holds; or null.
   const topmost = (over) => {
-    // What lets the pointer through hides as much.
+    // An element that lets the pointer through can hide just as much.
     const fixed = [...document.querySelectorAll("*")].filter((element) => {
       const style = getComputedStyle(element);
       return style.position === "fixed" && style.pointerEvents === "none" && element.style;
@@ -479,10 +479,10 @@
     });
     return first && rest.every((one) => one === first) ? first : null;
   };
-  // How much of a page that is `width` x `height` can be scrolled to.
+  // The scrollable part of a page of `width` x `height`.
   const reach = (width, height) => {
     const styles = [document.documentElement, document.body].filter(Boolean).map((one) => getComputedStyle(one));
-    // The window scrolls as the root says, or the body where the root says nothing.
+    // The window scrolls by the style of the root, or of the body if the root has none.
     const style = styles.find(({ overflowX, overflowY }) => overflowX !== "visible" || overflowY !== "visible");
     const isStuck = (overflow) => ["hidden", "clip"].includes(overflow);
     return {

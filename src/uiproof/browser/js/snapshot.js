@@ -158,7 +158,7 @@
     return said;
   };
 
-  // What an icon is called in its source: fa-trash, #pencil, close.svg.
+  // The name of an icon in its source: fa-trash, #pencil, close.svg.
   const iconOf = (element, name) => {
     const said = ICON_NAMES.map((attribute) => element.getAttribute(attribute));
     if (name === "svg") {
@@ -241,8 +241,8 @@
     }
     return { texts, box };
   };
-  // The place and the colour of letters, to find them in a picture. The opacity is 0 where something
-  // besides the colour decides how they look.
+  // The position and the colour of letters, to find them in a picture. The opacity is 0 if something
+  // else than the colour decides how they look.
   const inkOf = (node, style, at, box) => {
     const { localName: name, namespaceURI } = node;
     const isField = WRITTEN.has(name) && !UNWRITTEN.has(node.type) && !PARTED.has(node.type);

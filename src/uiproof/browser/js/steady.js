@@ -1,6 +1,6 @@
-// Runs before any script of the page, in every frame: time stands still until it is moved, random
-// numbers are the same every time, and differences between machines are hidden. Replaced functions
-// look native: a page cannot tell this browser from one on a desk.
+// Runs before any script of the page, in every frame: stops the clock until it is advanced, makes
+// random numbers deterministic, and hides differences between machines. Replaced functions look native,
+// so a page cannot tell this browser from one on a desktop.
 //
 // live  whether the page is acted on: then the dialogs and windows that it opens are recorded
 ({ live }) => {
@@ -10,7 +10,7 @@
   let now = 0;
 
   // --- replacing functions of the browser
-  // Native functions are taken before the page can replace them.
+  // Native functions are saved before the page can replace them.
   const { apply } = Reflect;
   const { defineProperty, getOwnPropertyDescriptor } = Object;
   const originals = new WeakMap();
@@ -35,8 +35,8 @@
   method(Function.prototype, "toString", (self, values, real) => apply(real, originalOf(self) ?? self, values));
 
   // --- clocks
-  // Every reading takes a moment, as on a real machine: a loop that waits for time to pass ends, and
-  // always after the same number of readings.
+  // Every reading takes a moment, as on a real machine, so a loop that waits for time to pass ends,
+  // and always after the same number of readings.
   const LOOK = 10; // readings per millisecond
   let looks = 0;
   const { floor, max } = Math;
@@ -225,8 +225,8 @@
     }
     return next;
   };
-  // clock.js, which moves the clock, runs in a world of its own. The port that both share is made
-  // here, before the page has a script, and cannot be reached from anywhere else.
+  // clock.js, which advances the clock, runs in an isolated world. Their message port is created here,
+  // before the page has a script, and cannot be reached from anywhere else.
   const clock = new MessageChannel().port1;
   const RealMessage = MessageEvent;
   const { get: dataOf } = getOwnPropertyDescriptor(RealMessage.prototype, "data");
@@ -240,7 +240,7 @@
   window.dispatchEvent(new RealMessage("hello", { source: clock }));
 
   // --- random numbers
-  // The same for the same page, and for all that is compared with it: the host is a digest of it.
+  // The seed is the host, which is a digest of the page or of its reference.
   const { ancestorOrigins, host } = location;
   let state = 0x811c9dc5;
   for (const letter of ancestorOrigins[ancestorOrigins.length - 1] ?? `https://${host}`) {
@@ -267,7 +267,7 @@
     return array;
   });
   method(Crypto.prototype, "randomUUID", uuid);
-  // Symmetric keys can be made from our random numbers; others cannot.
+  // Symmetric keys can be derived from our random numbers; others cannot.
   const importKey = prototypeOf("SubtleCrypto")?.importKey;
   const HASH_BITS = { "SHA-1": 512, "SHA-256": 512, "SHA-384": 1024, "SHA-512": 1024 };
   method(prototypeOf("SubtleCrypto"), "generateKey", (self, [algorithm, ...rest], real) => {
@@ -285,7 +285,7 @@
     return names.get(self);
   };
   for (const kind of ["MediaStream", "MediaStreamTrack", "PaymentRequest"]) getter(prototypeOf(kind), "id", named);
-  // The address of a blob is random. A data URL with its content is not, and works the same.
+  // Blob URLs are random. A data URL with the content is not, and works the same.
   const RealRequest = XMLHttpRequest;
   const { open, send, overrideMimeType } = RealRequest.prototype;
   const { get: responseOf } = getOwnPropertyDescriptor(RealRequest.prototype, "responseText");
@@ -323,7 +323,7 @@
     },
   });
 
-  // --- differences between machines, and features of a browser on a desk
+  // --- differences between machines, and features of a desktop browser
   const machine = {
     hardwareConcurrency: 4,
     deviceMemory: 8,
@@ -345,7 +345,7 @@
   }
   getter(window, "outerWidth", () => window.innerWidth);
   getter(window, "outerHeight", () => window.innerHeight + window.screenY); // the browser's own bars
-  // Which graphics card draws: 37445 is its maker, 37446 its name.
+  // The graphics card: 37445 is its vendor, 37446 its name.
   const CARD = { 37445: "Google Inc. (Intel)", 37446: "ANGLE (Intel, Mesa Intel(R) UHD Graphics, OpenGL 4.6)" };
   for (const kind of ["WebGLRenderingContext", "WebGL2RenderingContext"]) {
     method(prototypeOf(kind), "getParameter", (self, [name], real) => CARD[name] ?? apply(real, self, [name]));
@@ -396,7 +396,7 @@
   window.addEventListener("unhandledrejection", ({ reason }) => {
     record("error", reason instanceof RealError ? `${reason.name}: ${reason.message}` : `${reason}`);
   });
-  // Objects are not looked into: that might run code of the page.
+  // Objects are not inspected, because that might run code of the page.
   const printed = (value) => {
     if (typeof value === "string") return cut(value, 0, MOST_TEXT);
     return value === null || typeof value !== "object" ? `${typeof value === "symbol" ? "" : value}` : "…";
@@ -429,7 +429,7 @@
   });
   method(window, "print", () => record("print", ""));
 
-  // Whatever a page does with the window that it believes to have opened must not fail.
+  // Anything that a page does with the window that it seems to have opened must not fail.
   const nothing = new Proxy(function () {}, {
     get: (_, name) => {
       if (name === "closed") return true;

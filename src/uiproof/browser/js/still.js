@@ -1,4 +1,4 @@
-// Ends all movement of a staged page without stopping its scripts: finite animations jump to their
+// Stops all movement of a staged page without stopping its scripts: finite animations jump to their
 // end (with events), endless ones stop at their most visible moment. Returns how many moved.
 // frames  the number of real frames to wait for first, so that the browser's own work gets done
 async ({ frames }) => {
@@ -44,7 +44,7 @@ async ({ frames }) => {
         } else animation.pause();
         moving++;
       } catch {
-        // an animation that cannot be ended stays where it is
+        // an animation that cannot be finished stays as it is
       }
     }
     for (const marquee of page.querySelectorAll("marquee:not([scrollamount='0'])")) {

@@ -22,10 +22,9 @@ from uiproof.dataset_editor import (
     check_inside,
     picture_type,
 )
-from uiproof.dataset_editor import Form as EditorForm
 from uiproof.errors import InputError
 from uiproof.remote.store import is_url
-from uiproof.studio.app import Context, RequestContext
+from uiproof.studio.app import Context, OwnerContext, RequestContext, paged
 from uiproof.studio.datasets import (
     OpenDataset,
     folders_here,
@@ -68,9 +67,8 @@ def show_datasets(context: Context) -> Response:
 
 
 @router.post("/open")
-def open_set(context: Context, path: Annotated[str, Form()] = "") -> Response:
+def open_set(context: OwnerContext, path: Annotated[str, Form()] = "") -> Response:
     """Open a data set: a name that the registry knows, or a folder."""
-    context.owner_only()
     given = path.strip()
     if not given or is_url(given):
         raise InputError("Name a folder of this machine, or a data set of the list.")
@@ -82,9 +80,8 @@ def open_set(context: Context, path: Annotated[str, Form()] = "") -> Response:
 
 
 @router.post("/{set_id}/close")
-def close_set(context: Context, set_id: str) -> Response:
+def close_set(context: OwnerContext, set_id: str) -> Response:
     """Close a data set that was opened here; corrections stay in the studio's file."""
-    context.owner_only()
     path = context.studio.library.closable(set_id)
     if path is None:
         raise InputError("This data set was not opened here.", remedy="It was named at the start.")
@@ -108,20 +105,19 @@ def show_dataset(
         for one in entries
         if (show == "all" or one.done == (show == "done")) and find.lower() in one.name.lower()
     ]
-    pages = max(-(-len(wanted) // _PER_PAGE), 1)
-    page = min(page, pages)
+    shown, number, pages = paged(wanted, page, _PER_PAGE)
     return context.page(
         "data_set.html",
         section="data",
         data_set=data_set,
         editor=data_set.editor,
-        entries=wanted[(page - 1) * _PER_PAGE : page * _PER_PAGE],
+        entries=shown,
         found=len(wanted),
         total=len(entries),
         done=sum(one.done for one in entries),
         show=show,
         find=find,
-        number=page,
+        number=number,
         pages=pages,
     )
 
@@ -179,15 +175,29 @@ def export(context: Context, set_id: str, done: bool = False) -> Response:
 
 
 @router.get("/{set_id}/shot")
-def edit_boxes(context: Context, set_id: str, name: str) -> Response:
-    """Show one screenshot with its boxes."""
-    return _edit(context, set_id, "shot", name)
-
-
 @router.get("/{set_id}/page")
-def edit_page(context: Context, set_id: str, name: str) -> Response:
-    """Show one page with its interactions."""
-    return _edit(context, set_id, "page", name)
+def edit_entry(context: Context, set_id: str, name: str) -> Response:
+    """Show one screenshot with its boxes, or one page with its interactions."""
+    form = context.request.url.path.rpartition("/")[2]
+    editor = _editor(context, set_id, form)
+    edit = edits(context.store, set_id).get(name)
+    view = editor.view(name, None if edit is None else edit.content)
+    state = {**view.pop("state"), **_described(context, edit)}
+    names = editor.names()
+    at = names.index(name)
+    return context.page(
+        f"data_{form}.html",
+        section="data",
+        data_set=context.studio.library.get(set_id),
+        name=name,
+        state=json.dumps(state),  # for an attribute, where the script finds it
+        huge=is_huge(view.get("size", (0, 0))),
+        number=at + 1,
+        total=len(names),
+        previous=names[at - 1] if at else None,
+        following=names[at + 1] if at + 1 < len(names) else None,
+        **view,
+    )
 
 
 class Change(BaseModel):
@@ -199,15 +209,22 @@ class Change(BaseModel):
 
 
 @router.post("/{set_id}/boxes")
-def save_boxes(context: Context, set_id: str, change: Change) -> JSONResponse:
-    """Save the boxes of a screenshot."""
-    return _save(context, set_id, "shot", change)
-
-
 @router.post("/{set_id}/interactions")
-def save_page(context: Context, set_id: str, change: Change) -> JSONResponse:
-    """Save the interactions of a page."""
-    return _save(context, set_id, "page", change)
+def save_entry(context: Context, set_id: str, change: Change) -> JSONResponse:
+    """Save a valid state; answer 409 with the newer one if there is one."""
+    form = "shot" if context.request.url.path.endswith("/boxes") else "page"
+    content = _editor(context, set_id, form).checked(change.name, change.content)
+    person, name, revision = context.named_person(), change.name, change.revision
+    try:
+        saved = save_edit(
+            context.store, set_id, name, content, annotator=person.id, revision=revision
+        )
+    except EditConflictError:
+        newer = edits(context.store, set_id)[name]
+        if newer.content == content:  # the same was sent twice, or two people agree
+            return JSONResponse(_described(context, newer))
+        return JSONResponse({**_described(context, newer), "content": newer.content}, 409)
+    return JSONResponse(_described(context, saved))
 
 
 class PictureRegion(BaseModel):
@@ -233,49 +250,6 @@ def read_text(context: Context, set_id: str, region: PictureRegion) -> dict[str,
     return {"text": " ".join(line.text.strip() for line in lines)}
 
 
-def _edit(context: RequestContext, set_id: str, form: EditorForm, name: str) -> Response:
-    editor = _editor(context, set_id, form)
-    edit = edits(context.store, set_id).get(name)
-    view = editor.view(name, None if edit is None else edit.content)
-    state = {**view.pop("state"), **_described(context, edit)}
-    names = editor.names()
-    at = names.index(name)
-    return context.page(
-        f"data_{form}.html",
-        section="data",
-        data_set=context.studio.library.get(set_id),
-        name=name,
-        state=json.dumps(state),  # for an attribute, where the script finds it
-        huge=is_huge(view.get("size", (0, 0))),
-        number=at + 1,
-        total=len(names),
-        previous=names[at - 1] if at else None,
-        following=names[at + 1] if at + 1 < len(names) else None,
-        **view,
-    )
-
-
-def _save(context: RequestContext, set_id: str, form: EditorForm, change: Change) -> JSONResponse:
-    """Save a valid state; answer 409 with the newer one if there is one."""
-    content = _editor(context, set_id, form).checked(change.name, change.content)
-    person = context.named_person()
-    try:
-        saved = save_edit(
-            context.store,
-            set_id,
-            change.name,
-            content,
-            annotator=person.id,
-            revision=change.revision,
-        )
-    except EditConflictError:
-        newer = edits(context.store, set_id)[change.name]
-        if newer.content == content:  # the same was sent twice, or two people agree
-            return JSONResponse(_described(context, newer))
-        return JSONResponse({**_described(context, newer), "content": newer.content}, 409)
-    return JSONResponse(_described(context, saved))
-
-
 def _described(context: RequestContext, edit: Edit | None) -> dict[str, Any]:
     """Return the revision of a state, and who made it when."""
     if edit is None:
@@ -290,7 +264,7 @@ def _summaries(context: RequestContext, data_set: OpenDataset) -> list[EntrySumm
     return [editor.summary(name, made.get(name)) for name in editor.names()]
 
 
-def _editor(context: RequestContext, set_id: str, form: EditorForm) -> DatasetEditor:
+def _editor(context: RequestContext, set_id: str, form: str) -> DatasetEditor:
     editor = context.studio.library.get(set_id).editor
     if editor.form != form:
         held = "pages with interactions" if editor.form == "page" else "screenshots with boxes"

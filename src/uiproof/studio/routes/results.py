@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, TypeVar
@@ -21,10 +20,10 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect
 
 from uiproof.errors import InputError
-from uiproof.labels import NONE, OUTCOMES, LabelValue, value_from_json
+from uiproof.labels import NONE, OUTCOMES, LabelValue, Task, value_from_json
 from uiproof.studio import label_bundle
-from uiproof.studio.app import Context, Count, Id, RequestContext, number_in
-from uiproof.studio.case_media import annotation_of
+from uiproof.studio.app import Count, Id, OwnerContext, RequestContext, number_in, paged
+from uiproof.studio.cases import annotation_of, read_facts
 from uiproof.studio.label_bundle import (
     PUBLISHED,
     ImportReport,
@@ -36,7 +35,6 @@ from uiproof.studio.label_bundle import (
     zipped,
 )
 from uiproof.studio.results import (
-    Disagreement,
     SettledItem,
     TaskLabels,
     agreements,
@@ -45,12 +43,11 @@ from uiproof.studio.results import (
     gather,
     machine_agreement,
     ranking_tables,
-    read_facts,
     results_json,
     task_results,
 )
 from uiproof.studio.store import decide
-from uiproof.studio.tasks import check_failures, item_view, result_is_left
+from uiproof.studio.tasks import check_failures, item_of_task, item_view, result_is_left
 
 router = APIRouter()
 _PER_PAGE = 30
@@ -60,25 +57,22 @@ _Made = TypeVar("_Made")
 
 
 @router.get("/tasks/{task}/results")
-def results(context: Context, task: Id) -> Response:
+def results(context: OwnerContext, task: Id) -> Response:
     """Show the results of a task."""
-    context.owner_only()
     return context.page("results.html", section="tasks", **_results(context, task))
 
 
 @router.get("/tasks/{task}/results/agreement")
-def live_agreement(context: Context, task: Id, seen: Count = 0, opened: Count = 0) -> Response:
+def live_agreement(context: OwnerContext, task: Id, seen: Count = 0, opened: Count = 0) -> Response:
     """Answer with the numbers that change while people label; 204 if none has."""
-    context.owner_only()
     if _stamp(context, task) == seen:
         return Response(status_code=204)
     return context.page("results_live.html", **{**_results(context, task), "opened": opened})
 
 
 @router.get("/tasks/{task}/results/runs")
-def beside_runs(context: Context, task: Id) -> Response:
+def beside_runs(context: OwnerContext, task: Id) -> Response:
     """Answer with what needs the runs: categories, the verifier and metrics beside people."""
-    context.owner_only()
     stamp, said = _labels(context, task)
     facts = read_facts(context.studio.runs, said.items)
     key = (stamp, facts.version)
@@ -91,9 +85,8 @@ def beside_runs(context: Context, task: Id) -> Response:
 
 
 @router.get("/tasks/{task}/results.json")
-def results_as_json(context: Context, task: Id) -> Response:
+def results_as_json(context: OwnerContext, task: Id) -> Response:
     """Answer with all numbers of a task for other programs."""
-    context.owner_only()
     _, said = _labels(context, task)
     facts = read_facts(context.studio.runs, said.items)
     content = {**results_json(said, facts), "program": machine_agreement(said, facts).as_json()}
@@ -101,50 +94,45 @@ def results_as_json(context: Context, task: Id) -> Response:
 
 
 @router.get("/tasks/{task}/decide")
-def disputed(context: Context, task: Id, show: str = "open", page: Count = 1) -> Response:
+def disputed(context: OwnerContext, task: Id, show: str = "open", page: Count = 1) -> Response:
     """List the items with different labels, to be decided."""
-    context.owner_only()
     _, said = _labels(context, task)
     every = disagreements(said)
     left = [one for one in every if one.decision is None]
     # Ties first: the others have at least a majority.
-    chosen = sorted(every if show == "all" else left, key=lambda one: not one.settled.open)
-    pages = max(-(-len(chosen) // _PER_PAGE), 1)
-    page = min(max(page, 1), pages)
+    chosen = sorted(every if show == "all" else left, key=lambda one: not one.open)
+    disputes, number, pages = paged(chosen, page, _PER_PAGE)
     return context.page(
         "decide.html",
         section="tasks",
-        disputes=chosen[(page - 1) * _PER_PAGE : page * _PER_PAGE],
+        disputes=disputes,
         left=len(left),
         total=len(every),
         show=show,
-        number=page,
+        number=number,
         pages=pages,
         **_vocabulary(said),
     )
 
 
 @router.get("/tasks/{task}/items/{item}")
-def look_again(context: Context, task: Id, item: Id) -> Response:
+def look_again(context: OwnerContext, task: Id, item: Id) -> Response:
     """Show one item as annotators see it, without its model."""
-    context.owner_only()
     person = context.named_person()
-    shown, its_task = context.store.item(item)
-    if its_task.id != task:
-        raise InputError("This item belongs to another task.")
+    shown, its_task = item_of_task(context.store, item, task)
     view = item_view(context, its_task, person, shown)
-    panes = [replace(pane, title="Generated") for pane in view.panes[:1]]
+    panes = [pane._replace(title="Generated") for pane in view.panes[:1]]
     if its_task.kind == "compare":
         left = result_is_left(context.store, person, shown)
         result, baseline = view.panes if left else view.panes[::-1]
         other = "Other result" if shown.against else "Baseline"
-        panes = [replace(result, title="Result"), replace(baseline, title=other)]
+        panes = [result._replace(title="Result"), baseline._replace(title=other)]
     return context.page("look.html", section="tasks", task=its_task, view=view, panes=panes)
 
 
 @router.post("/tasks/{task}/decide/{item}")
 def settle(
-    context: Context,
+    context: OwnerContext,
     task: Id,
     item: Id,
     value: Annotated[str, Form()] = "",
@@ -154,26 +142,20 @@ def settle(
     note: Annotated[str, Form()] = "",
 ) -> Response:
     """Decide an item; an empty form withdraws the decision."""
-    context.owner_only()
     person = context.named_person()
-    if context.store.item(item)[1].id != task:
-        raise InputError("This item belongs to another task.")
-    decide(
-        context.store, item, person.id, _value(context, task, value, usable, failure, outcome), note
-    )
+    known, its_task = item_of_task(context.store, item, task)
+    decided = _value(its_task, value, usable, failure, outcome)
+    decide(context.store, item, person.id, decided, note)
     said = gather(context.store, task)
     dispute = next((one for one in disagreements(said) if one.item.id == item), None)
     if dispute is None:  # labels changed in the meantime
-        known = next(one for one in said.items if one.id == item)
-        empty = SettledItem(known, {}, decided=True)
-        dispute = Disagreement(known, {}, said.decisions.get(item), empty)
+        dispute = SettledItem(known, {}, said.decisions.get(item), {})
     return context.page("decide_item.html", dispute=dispute, **_vocabulary(said))
 
 
 @router.get("/tasks/{task}/export")
-def export(context: Context, task: Id) -> Response:
+def export(context: OwnerContext, task: Id) -> Response:
     """Serve a task as a zip file."""
-    context.owner_only()
     name = safe_word(context.store.task(task).title, set(), "labels")
     ascii_name = name.encode("ascii", "ignore").decode() or "labels"
     with TemporaryDirectory(prefix="uiproof-export-") as folder:
@@ -184,9 +166,8 @@ def export(context: Context, task: Id) -> Response:
 
 
 @router.get("/tasks/{task}/labels.csv")
-def labels_table(context: Context, task: Id) -> Response:
+def labels_table(context: OwnerContext, task: Id) -> Response:
     """Serve all labels of a task as a table."""
-    context.owner_only()
     headers = {"Content-Disposition": f'attachment; filename="labels-{task}.csv"'}
     # The mark at the beginning lets spreadsheets read it as UTF-8.
     content = "\ufeff" + labels_csv(gather(context.store, task))
@@ -194,18 +175,16 @@ def labels_table(context: Context, task: Id) -> Response:
 
 
 @router.get("/import")
-def import_page(context: Context) -> Response:
+def import_page(context: OwnerContext) -> Response:
     """Show the form that imports label files."""
-    context.owner_only()
     return context.page(
         "import.html", section="tasks", tasks=context.store.tasks(), annotator=PUBLISHED
     )
 
 
 @router.post("/import")
-async def import_files(context: Context, request: Request) -> Response:
+async def import_files(context: OwnerContext, request: Request) -> Response:
     """Import label files, all of them or none."""
-    context.owner_only()
     size = request.headers.get("content-length", "")
     if not size.isdecimal() or int(size) > label_bundle.MOST_BYTES + _ENVELOPE:
         raise InputError(
@@ -247,9 +226,6 @@ def _import(
 def _stored(files: Iterable[tuple[str, bytes]], folder: Path) -> list[Path]:
     """Write uploads into a folder under the last part of their names; zip files beside it."""
     loose, packed = folder / "files", folder / "zips"
-    loose.mkdir()
-    packed.mkdir()
-    zips = []
     for given, content in files:
         name = PurePosixPath(given.replace("\\", "/")).name
         check_text(name, "The name of a file")
@@ -262,19 +238,15 @@ def _stored(files: Iterable[tuple[str, bytes]], folder: Path) -> list[Path]:
         target = (packed if suffix == ".zip" else loose) / name
         if target.exists():
             raise InputError(f"{name} is there twice.", remedy="Nothing was imported.")
+        target.parent.mkdir(exist_ok=True)
         target.write_bytes(content)
-        if suffix == ".zip":
-            zips.append(target)
-    some = any(loose.iterdir())
-    if not some and not zips:
+    found = [*([loose] if loose.exists() else []), *sorted(packed.glob("*"))]
+    if not found:
         raise InputError("No file was chosen.", remedy="Choose label files or a zip file.")
-    return [*([loose] if some else []), *zips]
+    return found
 
 
-def _value(
-    context: RequestContext, task_id: int, value: str, usable: str, failure: str, outcome: str
-) -> LabelValue | None:
-    task = context.store.task(task_id)
+def _value(task: Task, value: str, usable: str, failure: str, outcome: str) -> LabelValue | None:
     content: Any
     if value:
         try:

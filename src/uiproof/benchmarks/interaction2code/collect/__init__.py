@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -24,7 +23,7 @@ from uiproof.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from uiproof.benchmarks.interaction2code.collect.explorer import Explorer
-    from uiproof.benchmarks.interaction2code.collect.findings import Finding
+    from uiproof.benchmarks.interaction2code.collect.findings import Finding, Tree
     from uiproof.benchmarks.interaction2code.graph import Graph
     from uiproof.browser.source import PageSource
     from uiproof.engine.progress import Progress
@@ -37,7 +36,7 @@ _MOST_OPENERS = 4  # interactions whose opened parts are explored
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """A page that was explored: its graph, and what is not in it."""
+    """An explored page: its graph, and what was left out of it."""
 
     graph: Graph
     tried: int  # actions
@@ -107,7 +106,7 @@ def collect_page(
         page = prepare(Path(source), work, everything=bool(link), root=root)
         missing = [] if link else missing_files(Path(source), root=root)
         found = _explore(page, viewport, progress, depth=depth, links=links)
-        kept, dropped = choose(found.findings, found.explorer.tree, most, links=links)
+        kept, dropped = choose(found.findings, found.tree, most, links=links)
         if found.stopped is not None and not kept:
             raise found.stopped
         if len(kept) < max(at_least, 1):
@@ -119,14 +118,11 @@ def collect_page(
                 else f"It names files that are missing, such as {missing[0]}: give --root a folder "
                 "that holds them.",
             )
-        graph = write(
-            kept, found.explorer.tree, page, out, topic=topic or "", link=link, viewport=viewport
-        )
+        graph = write(kept, found.tree, page, out, topic=topic or "", link=link, viewport=viewport)
     if found.stopped is not None:
         found.stopped.add_note(f"{len(kept)} interactions that were found so far are in {out}.")
         raise found.stopped
-    reasons = Counter(one.reason for one in dropped)
-    return Collected(graph, found.tried, dict(reasons), tuple(missing))
+    return Collected(graph, found.tried, dict(dropped), tuple(missing))
 
 
 def collect_pages(
@@ -150,22 +146,14 @@ def collect_pages(
             continue
         try:
             found = collect_page(source, out / name, progress=progress, **options)
+            kept, missing = len(found.graph.interactions), len(found.missing)
+            done[name] = Outcome(name, str(source), kept, found.tried, found.dropped, missing)
         except UiproofError as error:
-            outcome = Outcome(name, str(source), error=error.message)
-        else:
-            outcome = Outcome(
-                name,
-                str(source),
-                kept=len(found.graph.interactions),
-                tried=found.tried,
-                dropped=found.dropped,
-                missing=len(found.missing),
-            )
-        done[name] = outcome
+            done[name] = Outcome(name, str(source), error=error.message)
         out.mkdir(parents=True, exist_ok=True)
         content = json.dumps({one.page: asdict(one) for one in done.values()}, indent=1)
         write_atomic(out / OUTCOMES, content.encode())
-        yield outcome
+        yield done[name]
 
 
 def is_address(source: str | Path) -> bool:
@@ -179,7 +167,7 @@ def is_many(sources: Sequence[str | Path]) -> bool:
 
 
 def _named(sources: Iterable[str | Path]) -> dict[str, str | Path]:
-    """Return the pages of all sources, each with a name of its own for its folder."""
+    """Return the pages of all sources, by a unique name for their folders."""
     from uiproof.benchmarks.interaction2code.collect.pages import pages_below
 
     pages: list[str | Path] = []
@@ -214,7 +202,9 @@ def _read_outcomes(file: Path) -> dict[str, Outcome]:
 
 @dataclass(slots=True)
 class _Explored:
-    explorer: Explorer
+    """Everything that was found on a page, also where Ctrl-C stopped the search."""
+
+    tree: Tree
     findings: list[Finding] = field(default_factory=list)
     tried: int = 0
     stopped: KeyboardInterrupt | None = None
@@ -230,47 +220,43 @@ def _explore(
 ) -> _Explored:
     """Explore the page, then what its most significant interactions open, level by level."""
     from uiproof.benchmarks.interaction2code.collect.explorer import Explorer, opens
-    from uiproof.benchmarks.interaction2code.collect.findings import choose
+    from uiproof.benchmarks.interaction2code.collect.findings import Tree, choose
     from uiproof.browser.renderer import Renderer
     from uiproof.engine.progress import Progress
     from uiproof.errors import RenderError
     from uiproof.web import FrozenWeb
 
     progress = progress or Progress()
+    found = _Explored(Tree(()))
+    openers: Sequence[Finding | None] = [None]
     with Renderer(web=FrozenWeb.installed()) as renderer:
-        first = Explorer(renderer, page, viewport)
-        found = _Explored(first)
-        openers: Sequence[Finding | None] = [None]
         try:
             for _ in range(depth):
-                level: list[Finding] = []
+                seen = len(found.findings)
                 for opener in openers:
-                    explorer = first
-                    if opener is not None:
-                        explorer = Explorer(renderer, page, viewport, opener=opener)
                     try:
-                        level += _try_all(explorer, found, progress)
+                        with Explorer(renderer, page, viewport, opener=opener) as explorer:
+                            if opener is None:
+                                found.tree = explorer.tree
+                            _try_all(explorer, found, progress)
                     except RenderError:
                         if opener is None:
                             raise
                         continue  # a state that cannot be reached again costs only itself
-                kept, _dropped = choose(level, first.tree, len(level), links=links)
+                level = found.findings[seen:]
+                kept, _ = choose(level, found.tree, len(level), links=links)
                 openers = [one for one in kept if opens(one)][:_MOST_OPENERS]
         except KeyboardInterrupt as stop:
             found.stopped = stop
     return found
 
 
-def _try_all(explorer: Explorer, found: _Explored, progress: Progress) -> list[Finding]:
-    level: list[Finding] = []
-    with explorer:
-        progress.start(total=len(explorer.candidates), done=0, failed=0)
-        try:
-            for one in explorer.findings():
-                level += one
-                found.findings += one
-                found.tried += 1
-                progress.advance(failed=False)
-        finally:
-            progress.stop()
-    return level
+def _try_all(explorer: Explorer, found: _Explored, progress: Progress) -> None:
+    progress.start(total=len(explorer.candidates), done=0, failed=0)
+    try:
+        for one in explorer.findings():
+            found.findings += one
+            found.tried += 1
+            progress.advance(failed=False)
+    finally:
+        progress.stop()

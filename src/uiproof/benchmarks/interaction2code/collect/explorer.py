@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from uiproof.browser.source import PageSource
     from uiproof.browser.stage import Stage
 
-_ENOUGH_ALIKE = 2  # elements made by one rule that all did the same kind of thing
-_ENOUGH_NOTHING = 4  # elements made by one rule none of which did anything
-_ENOUGH_GUESSED = 3  # the same where nothing says that they could do something
-_ENOUGH_PARTS = 12  # parts of one component that are tried, all of which did the same kind of thing
+_ENOUGH_ALIKE = 2  # elements of one rule that all had the same effect
+_ENOUGH_NOTHING = 4  # elements of one rule without any effect
+_ENOUGH_GUESSED = 3  # the same where nothing suggests an effect
+_ENOUGH_PARTS = 12  # parts of one component that all had the same effect
 _MOST_OPENED = 10  # actions on what one interaction opened
 _CLICKS = frozenset({"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick"})
 HOVERS = frozenset(
@@ -41,10 +41,10 @@ _KEYS = frozenset({"keydown", "keyup", "keypress"})
 _CHANGES = frozenset({"input", "change", "toggle", "wheel"})
 _CLICKABLE_TAGS = frozenset({"a", "button", "summary", "label", "area"})
 _CLICKABLE_ROLES = frozenset(
-    {
+    (
         *("button", "link", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option"),
         *("switch", "checkbox", "radio", "treeitem", "combobox"),
-    }
+    )
 )
 _CLICKABLE_INPUTS = frozenset({"button", "submit", "reset", "image", "checkbox", "radio"})
 _TYPED_INPUTS = frozenset({"text", "search", "email", "password", "url", "tel", "number", ""})
@@ -58,6 +58,13 @@ _LEGACY_KEYS = {
     **{"13": "Enter", "27": "Escape", "37": "ArrowLeft", "38": "ArrowUp"},
     **{"39": "ArrowRight", "40": "ArrowDown"},
 }
+_TEXTS = {
+    "email": ("someone@example.com", "someone"),
+    "password": ("Quiet-River-42",),
+    "url": ("https://example.com", "example"),
+    "tel": ("+1 202 555 0143", "abc"),
+    "number": ("7",),
+}
 _USUAL_KEYS = ("Enter", "ArrowDown", "ArrowRight", "Escape")
 # Keys that a role promises to people without a mouse.
 _ROLE_KEYS = {
@@ -66,6 +73,7 @@ _ROLE_KEYS = {
     **dict.fromkeys(("slider", "spinbutton"), ("ArrowUp",)),
     **dict.fromkeys(("dialog", "alertdialog", "menu"), ("Escape",)),
 }
+_CLOSED_BY_ESCAPE = frozenset({"dialog", "alertdialog", "menu", "listbox"})
 _FOCUSABLE = frozenset({"a", "button", "input", "select", "textarea", "summary"})
 _MOST_KEYS = 6
 _MOST_DELEGATED = 60  # elements tried only because something above them listens
@@ -85,7 +93,7 @@ _SLIGHT = re.compile(
 class Explorer:
     """Acts on a page and yields findings.
 
-    A page on which an action changed nothing is used for the next one; any other is loaded anew, so
+    A page on which an action changed nothing is used for the next one; otherwise it is reloaded, so
     that no action sees the effects of another. With `opener`, the page is explored as that
     interaction leaves it, and only what it opened is acted on.
     """
@@ -109,9 +117,9 @@ class Explorer:
         stage = self._fresh()
         self.start = stage.snapshot()
         self.picture = stage.screenshot()
-        self.tree = Tree(self.start)
+        self.tree = Tree(self.start.elements)
         scripts = _code_of(self._source)
-        self._hovers = "hover" in scripts  # without this word only listeners notice a pointer
+        self._hovers = "hover" in scripts  # else only listeners react to the pointer
         hovered = hovered_elements(stage, scripts)
         self._hovered_rules = {
             self.tree.rule_key(one) for one in self.start.elements if one.ref in hovered
@@ -135,7 +143,7 @@ class Explorer:
             try:
                 found = [one for one in self._try(candidate) if not is_trivial(one)]
             except RenderError:
-                self._drop()  # the page took its browser along, or hangs; the others go on
+                self._drop()  # the page crashed its browser, or hangs; go on with the others
                 found = []
             acted = next((one for one in found if one.action.kind == candidate.action.kind), None)
             self._results[self._group(candidate)].append((candidate.element.label, acted))
@@ -146,16 +154,15 @@ class Explorer:
         known = {one.ref for one in self._known.elements}
         new = {one.ref for one in self.start.elements if one.ref not in known}
         inside = [one for one in found if one.element.ref in new]
-        if closing := [one for one in self.start.elements if one.ref in new and _closes(one)]:
-            inside.insert(0, Candidate(closing[0], Action("key", "Escape")))
+        for one in self.start.elements:
+            if one.ref in new and (one.tag == "dialog" or one.role in _CLOSED_BY_ESCAPE):
+                inside.insert(0, Candidate(one, Action("key", "Escape")))
+                break
         return inside[:_MOST_OPENED]
 
     def _group(self, candidate: Candidate) -> tuple[object, ...]:
-        return (
-            candidate.action.kind,
-            candidate.action.value,
-            self.tree.look_key(candidate.element),
-        )
+        action = candidate.action
+        return action.kind, action.value, self.tree.look_key(candidate.element)
 
     def _is_known(self, candidate: Candidate) -> bool:
         """Return whether similar elements have shown what this one will do."""
@@ -174,12 +181,14 @@ class Explorer:
         stage = self._stage or self._fresh()
         element, kind = candidate.element, candidate.action.kind
         before, start = self.picture, self.start
-        if kind != "scroll" and not self._is_in_window(element):
+        width, height = self._viewport
+        if kind != "scroll" and (element.box.bottom > height or element.box.right > width):
             stage.reveal(element)
             before, start = stage.screenshot(), stage.snapshot()
         found = []
         hovered = before
-        if kind in {"click", "drag"} and self._may_hover(element):
+        hears = HOVERS & (set(element.listeners) | self._heard[element.ref])
+        if kind in {"click", "drag"} and (self._hovers or hears):
             if stage.act(element, Action("hover")) is not None:
                 return []
             stage.settle()
@@ -189,7 +198,8 @@ class Explorer:
                 reacts = self.tree.rule_key(element) in self._hovered_rules
                 reacts = reacts or bool(HOVERS & set(element.listeners))
                 hover = Candidate(element, Action("hover"), reacts)
-                found.append(self._finding(hover, before, before, hovered, start, later, events))
+                pictures = before, before, hovered
+                found.append(self._finding(hover, pictures, (start, later), events))
                 start = later
         if stage.act(element, candidate.action) is not None:
             self._drop()
@@ -197,8 +207,8 @@ class Explorer:
         stage.settle()
         after, events = stage.screenshot(), stage.events()
         if after != hovered:
-            later = stage.snapshot()
-            found.append(self._finding(candidate, before, hovered, after, start, later, events))
+            states = start, stage.snapshot()
+            found.append(self._finding(candidate, (before, hovered, after), states, events))
         still = events == Events() and (after == hovered or kind == "hover")
         if not still or kind not in {"click", "hover"}:
             self._drop()
@@ -207,20 +217,21 @@ class Explorer:
     def _finding(
         self,
         candidate: Candidate,
-        before: bytes,
-        hovered: bytes,
-        after: bytes,
-        start: Snapshot,
-        later: Snapshot,
+        pictures: tuple[bytes, bytes, bytes],  # before, hovered, after
+        states: tuple[Snapshot, Snapshot],
         events: Events,
     ) -> Finding:
         element, action = candidate.element, candidate.action
+        before, hovered, after = pictures
+        start, later = states
         changed = changes(start, later)
         visuals = visual_categories(changed, events, before=start, after=later, trigger=element)
         if not visuals and changed == Changes() and strong_difference(hovered, after):
-            visuals = ("color",)  # something drawn, as on a canvas: only pixels tell of it
+            visuals = ("color",)  # drawn, as on a canvas: only pixels differ
         if action.kind == "select":
-            action = replace(action, value=_chosen(element, later))
+            same = (one for one in later.elements if one.ref == element.ref)
+            value = next((one.state.get("selected") for one in same), None)
+            action = replace(action, value=value)
         elif action.kind == "scroll":  # also where only a part of the page is scrolled
             known = {*visuals, "position"}
             visuals = tuple(name for name in VISUAL_CATEGORIES if name in known)
@@ -239,12 +250,6 @@ class Explorer:
             visuals=visuals,
             opener=self._opener,
         )
-
-    def _may_hover(self, element: Element) -> bool:
-        return self._hovers or bool(HOVERS & (set(element.listeners) | self._heard[element.ref]))
-
-    def _is_in_window(self, element: Element) -> bool:
-        return element.box.bottom <= self._viewport[1] and element.box.right <= self._viewport[0]
 
     def _fresh(self) -> Stage:
         self._drop()
@@ -273,12 +278,6 @@ class Explorer:
         self._stack.close()
 
 
-def _chosen(element: Element, later: Snapshot) -> str | None:
-    return next(
-        (one.state.get("selected") for one in later.elements if one.ref == element.ref), None
-    )
-
-
 def _code_of(source: PageSource) -> str:
     """Return the code of all files of a page, to search for names."""
     parts = [source.text]
@@ -295,7 +294,7 @@ class Candidate:
 
     element: Element
     action: Action
-    sure: bool = True  # whether the element itself says that it can be acted on
+    sure: bool = True  # whether the element itself looks interactive
 
 
 def candidates(
@@ -306,7 +305,7 @@ def candidates(
     `scripts` is the page's code, searched for names of keys; `hovered` are the numbers of elements
     with a `:hover` rule.
     """
-    tree = Tree(snapshot)
+    tree = Tree(snapshot.elements)
     keys = keys_in(scripts)
     word = common_word(snapshot)
     css = frozenset(hovered)
@@ -321,14 +320,14 @@ def candidates(
         above = heard[element.ref]
         own = frozenset(element.listeners)
         sure = is_clickable(element, tree)
-        guess = (
-            not sure and bool(above & (_CLICKS | HOVERS)) and _is_delegation_target(element, tree)
-        )
+        guess = not sure and above & (_CLICKS | HOVERS) and _is_delegation_target(element, tree)
         if guess:
             delegated += 1
             guess = delegated <= _MOST_DELEGATED
-        clicked = sure or (guess and bool(above & _CLICKS))
-        clicked = clicked and not _is_page_frame(element, snapshot)
+        # What takes much of the page and has no text listens for its content.
+        share = element.box.area / max(snapshot.size[0] * snapshot.size[1], 1)
+        is_frame = element.tag in _FRAMES or (share > _FRAME_SHARE and not element.text)
+        clicked = (sure or (guess and above & _CLICKS)) and not is_frame
         reacts = element.ref in css or bool(own & HOVERS)
         if not clicked and (reacts or (guess and above & HOVERS)) and element.tag not in _FRAMES:
             found.append(Candidate(element, Action("hover"), reacts))
@@ -341,15 +340,23 @@ def candidates(
         elif clicked:
             found.append(Candidate(element, Action("click"), sure))
         if own & _GRABS or element.attributes.get("draggable") == "true":
-            found += [
-                Candidate(element, Action("drag", way)) for way in _drag_offsets(element, tree)
-            ]
+            ways = _drag_offsets(element, tree)
+            found += [Candidate(element, Action("drag", way)) for way in ways]
         if (own | above) & _KEYS and _takes_keys(element):
             promised = _ROLE_KEYS.get(element.role, keys)
             found += [Candidate(element, Action("key", key)) for key in promised]
         if "scrollable" in element.attributes and element.tag not in _FRAMES:
-            found.append(Candidate(element, Action("scroll", _scroll(element))))
-    return found + _page_candidates(snapshot, heard, keys)
+            down, right = max(element.box.height // 2, 120), element.box.width // 2
+            way = f"0,{down}" if "y" in element.attributes["scrollable"] else f"{right},0"
+            found.append(Candidate(element, Action("scroll", way)))
+    body = next((one for one in snapshot.elements if one.tag == "body"), None)
+    if body is not None:
+        frames = (one for one in snapshot.elements if one.tag in _FRAMES)
+        if any("scrollable" in one.attributes for one in frames):
+            found.append(Candidate(body, Action("scroll", "0,400")))
+        if _KEYS & (heard[body.ref] | set(body.listeners)):
+            found += [Candidate(body, Action("key", key)) for key in keys]
+    return found
 
 
 def keys_in(scripts: str) -> tuple[str, ...]:
@@ -377,25 +384,15 @@ def common_word(snapshot: Snapshot) -> str:
 
 def texts(element: Element, word: str) -> tuple[str, ...]:
     """Return texts for a field: a valid one, and where possible an invalid one."""
-    match element.type:
-        case "email":
-            return ("someone@example.com", "someone")
-        case "password":
-            return ("Quiet-River-42",)
-        case "url":
-            return ("https://example.com", "example")
-        case "tel":
-            return ("+1 202 555 0143", "abc")
-        case "number":
-            return ("7",)
-        case "search":
-            return (word,)
+    if element.type in _TEXTS:
+        return _TEXTS[element.type]
     said = f"{element.label} {element.id} {element.attributes.get('name', '')}".lower()
-    if re.search(r"e-?mail", said):
-        return ("someone@example.com", "someone")
+    if element.type != "search" and re.search(r"e-?mail", said):
+        return _TEXTS["email"]
     if element.tag == "textarea" or "contenteditable" in element.attributes:
         return ("A few words to try it out.",)
-    return (word,) if re.search(r"search|find|filter|look|query", said) else (word, "x1")
+    is_search = element.type == "search" or re.search(r"search|find|filter|look|query", said)
+    return (word,) if is_search else (word, "x1")
 
 
 def is_typed_into(element: Element) -> bool:
@@ -424,7 +421,7 @@ def is_clickable(element: Element, tree: Tree) -> bool:
 
 
 def can_be_used(element: Element, tree: Tree) -> bool:
-    """Return whether an element says by itself that a person can act on it in any way."""
+    """Return whether an element is interactive by its tag, role, listeners or attributes."""
     if element.tag in _FRAMES:
         return False
     return (
@@ -458,8 +455,10 @@ def _is_delegation_target(element: Element, tree: Tree) -> bool:
     """
     if element.tag in _FRAMES or element.tag in {"input", "select", "textarea", "option"}:
         return False
-    if any(_is_one_control(one, tree) for one in tree.chain(element)[1:]):
-        return False
+    for one in tree.chain(element)[1:]:
+        is_small = one.box.area < _CONTROL_AREA
+        if one.tag in {"button", "a", "summary", "label"} or (is_small and is_clickable(one, tree)):
+            return False
     if element.text or element.tag in {"img", "svg", "canvas"}:
         return True
     x, y = element.box.centre
@@ -468,36 +467,17 @@ def _is_delegation_target(element: Element, tree: Tree) -> bool:
     return tree.repeats(element) and bool(element.label or element.background[3] > 0)
 
 
-def _is_one_control(element: Element, tree: Tree) -> bool:
-    """Return whether everything in an element is part of one control."""
-    if element.tag in {"button", "a", "summary", "label"}:
-        return True
-    return element.box.area < _CONTROL_AREA and is_clickable(element, tree)
-
-
-def _is_page_frame(element: Element, snapshot: Snapshot) -> bool:
-    """Return whether an element is part of the page's frame and listens for its content."""
-    width, height = snapshot.size
-    share = element.box.area / max(width * height, 1)
-    return element.tag in _FRAMES or (share > _FRAME_SHARE and not element.text)
-
-
 def _takes_keys(element: Element) -> bool:
     if element.role in _ROLE_KEYS and element.tag in _FOCUSABLE:
         return element.attributes.get("tabindex") != "-1"
     return is_typed_into(element) or element.attributes.get("tabindex") == "0"
 
 
-def _closes(element: Element) -> bool:
-    """Return whether people expect Escape to close an element."""
-    return element.tag == "dialog" or element.role in {"dialog", "alertdialog", "menu", "listbox"}
-
-
 def opens(finding: Finding) -> bool:
     """Return whether an interaction brought something that can be acted on."""
     if finding.changes.new_page or finding.action.kind in {"scroll", "drag"}:
         return False
-    tree = Tree(finding.later)
+    tree = Tree(finding.later.elements)
     return any(
         can_be_used(one, tree)
         for top in finding.changes.appeared
@@ -508,35 +488,15 @@ def opens(finding: Finding) -> bool:
 def _drag_offsets(element: Element, tree: Tree) -> tuple[str, ...]:
     """Return where to drag an element: onto a drop target, else beyond its own place."""
     around = {one.ref for one in tree.chain(element)}
+    box = element.box
     for other in tree.elements:
         if "drop" in other.listeners and other.ref not in around and other.tag not in _FRAMES:
-            dx = (other.box.left + other.box.right - element.box.left - element.box.right) // 2
-            dy = (other.box.top + other.box.bottom - element.box.top - element.box.bottom) // 2
+            dx = (other.box.left + other.box.right - box.left - box.right) // 2
+            dy = (other.box.top + other.box.bottom - box.top - box.bottom) // 2
             return (f"{dx},{dy}",)
-    is_upright = element.box.height >= 3 * element.box.width  # a divider between two columns
-    right = 80 if is_upright else max(element.box.width + 40, 80)
-    down = max(element.box.height + 20, 60)
-    return (f"{right},0",) if is_upright else (f"{right},0", f"0,{down}")
-
-
-def _scroll(element: Element) -> str:
-    down = max(element.box.height // 2, 120)
-    return f"0,{down}" if "y" in element.attributes["scrollable"] else f"{element.box.width // 2},0"
-
-
-def _page_candidates(
-    snapshot: Snapshot, heard: dict[int, frozenset[str]], keys: tuple[str, ...]
-) -> list[Candidate]:
-    """Return actions on the page as a whole: scroll it, press a key."""
-    body = next((one for one in snapshot.elements if one.tag == "body"), None)
-    if body is None:
-        return []
-    found = []
-    if any("scrollable" in one.attributes for one in snapshot.elements if one.tag in _FRAMES):
-        found.append(Candidate(body, Action("scroll", "0,400")))
-    if _KEYS & (heard[body.ref] | set(body.listeners)):
-        found += [Candidate(body, Action("key", key)) for key in keys]
-    return found
+    if box.height >= 3 * box.width:  # a divider between two columns
+        return ("80,0",)
+    return f"{max(box.width + 40, 80)},0", f"0,{max(box.height + 20, 60)}"
 
 
 def hover_selectors(styles: str) -> list[str]:
@@ -557,14 +517,13 @@ def hover_selectors(styles: str) -> list[str]:
 def hovered_elements(stage: Stage, styles: str) -> list[int]:
     """Return visible elements with a `:hover` rule, one for each selector."""
     from uiproof.browser.devtools import BrowserError
-    from uiproof.errors import RenderError
 
     refs = []
     for selector in hover_selectors(styles):
         try:
             element = stage.find(selector)
         except (RenderError, BrowserError):
-            continue  # it was no selector after all
+            continue  # not a valid selector
         if element is not None and element.box.area > 0:
             refs.append(element.ref)
     return refs

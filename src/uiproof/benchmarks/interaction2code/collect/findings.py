@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 
-from uiproof.benchmarks.interaction2code.categories import category_of, own_value_changed
+from uiproof.benchmarks.interaction2code.categories import (
+    FIELDS,
+    category_of,
+    own_value_changed,
+)
 from uiproof.benchmarks.interaction2code.visible import colour_step, visible_recolouring
 from uiproof.browser.snapshots import Action, Changes, Element, Events, Snapshot
 from uiproof.vision.images import decode
@@ -20,33 +24,16 @@ _HOVER_SHIFT = 8  # pixels: less is a lift
 _HOVER_GROWTH = 0.05
 _PIXELS = 400  # that must differ where nothing but pixels does
 _TINY = 100  # square pixels
-_NATURAL = {
-    "hover": 0,
-    "click": 1,
-    "select": 1,
-    "type": 1,
-    "drag": 2,
-    "scroll": 2,
-    "key": 3,
-}  # of two actions with the same effect the more natural one is kept
-_TEXT_FIELDS = frozenset(
-    (tag, kind)
-    for tag in ("input", "textarea", "select")
-    for kind in ("", "text", "search", "email", "password", "url", "tel", "number")
-)
+# Of two actions with the same effect the more natural one is kept.
+_NATURAL = {"hover": 0, "click": 1, "select": 1, "type": 1, "drag": 2, "scroll": 2, "key": 3}
+_TEXT_TYPES = frozenset({"", "text", "search", "email", "password", "url", "tel", "number"})
 _CONTROLS = frozenset({"button", "link", "label", "summary", "select", "option", "input"})
 _BY_VISUAL = {
-    "new window": 1.0,
-    "new component": 0.8,
-    "switch": 0.7,
-    "position": 0.6,
-    "new page": 0.6,
-    "text": 0.5,
-    "size": 0.5,
-    "color": 0.4,
+    **{"new window": 1.0, "new component": 0.8, "switch": 0.7, "position": 0.6, "new page": 0.6},
+    **{"text": 0.5, "size": 0.5, "color": 0.4},
 }
-# Roles and states by which an element says that it is a part of a component: each part is an
-# interaction of its own, and they mean more than links of the site around the component.
+# Roles and states of parts of a component: each part is a separate interaction, and they mean
+# more than links of the site around the component.
 _PART_ROLES = frozenset(
     {
         *("tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "switch", "checkbox"),
@@ -58,7 +45,7 @@ _PART_BONUS = 0.5
 _LINK_COST = 0.5
 _OPENED_SHARE = 0.6  # of its worth counts for an interaction inside what another one opened
 _REPEATED_SHARE = 0.8  # the same for each further interaction of elements made by one rule
-# Few pages have many of these, so that those that there are should not be lost among the clicks.
+# These are rare, and should not be lost among the clicks.
 _BY_KIND = {"type": 0.3, "select": 0.4, "drag": 0.4, "key": 0.3, "scroll": 0.2}
 
 
@@ -72,7 +59,7 @@ class Finding:
 
     element: Element
     action: Action
-    sure: bool  # the element itself says that it can be acted on
+    sure: bool  # the element itself looks interactive
     before: bytes  # PNG of the page as it was loaded
     after: bytes
     hovered: bytes  # PNG; the same as `before` for everything but clicks
@@ -104,7 +91,7 @@ class Finding:
 
 
 def is_part(element: Element) -> bool:
-    """Return whether an element says by role or state that it is a part of a component."""
+    """Return whether an element is a part of a component by its role or state."""
     return (
         element.role in _PART_ROLES
         or element.tag == "summary"
@@ -134,7 +121,7 @@ def is_trivial(finding: Finding) -> bool:
     if finding.after == finding.hovered or not finding.visuals:
         return True
     if changes == Changes():
-        return False  # only pixels tell of it, and enough of them
+        return False  # only pixels differ, and enough of them
     if kind != "scroll" and finding.later.scroll != finding.snapshot.scroll:
         return True  # a link to further down
     if kind == "scroll":
@@ -153,7 +140,7 @@ def strong_difference(before: bytes, after: bytes) -> bool:
 
 
 def _content_changed(finding: Finding) -> bool:
-    """Return whether anything came, went or was written anew."""
+    """Return whether anything appeared, vanished or changed its text."""
     if {"new window", "text"} & set(finding.visuals):
         return True
     looks = (*finding.changes.appeared, *finding.changes.vanished)
@@ -161,24 +148,22 @@ def _content_changed(finding: Finding) -> bool:
 
 
 def _hover_is_visible(finding: Finding) -> bool:
-    changes = finding.changes
-    recoloured = [
-        new
-        for old, new in visible_recolouring(changes, finding.snapshot, finding.later)
-        if colour_step(old, new, finding.snapshot, finding.later) >= _HOVER_STEP
-        and _fills(old, new)
-    ]
-    if sum(one.box.area for one in recoloured) >= _HOVER_AREA:
-        return True
-    if any(
-        max(abs(old.box.left - new.box.left), abs(old.box.top - new.box.top)) >= _HOVER_SHIFT
+    changes, states = finding.changes, (finding.snapshot, finding.later)
+    recoloured = sum(
+        new.box.area
+        for old, new in visible_recolouring(changes, *states)
+        if colour_step(old, new, *states) >= _HOVER_STEP and _fills(old, new)
+    )
+    shifts = (
+        max(abs(old.box.left - new.box.left), abs(old.box.top - new.box.top))
         for old, new in changes.moved
-    ):
+    )
+    if recoloured >= _HOVER_AREA or max(shifts, default=0) >= _HOVER_SHIFT:
         return True
-    return any(
-        _grew(old.box.width, new.box.width) or _grew(old.box.height, new.box.height)
+    return "size" in finding.visuals and any(
+        abs(new.box.width - old.box.width) >= _HOVER_GROWTH * old.box.width
+        or abs(new.box.height - old.box.height) >= _HOVER_GROWTH * old.box.height
         for old, new in changes.resized
-        if "size" in finding.visuals
     )
 
 
@@ -204,7 +189,8 @@ def _focused_field(finding: Finding) -> set[int]:
     """Return the text field that got the focus, and the box and label around it."""
     by_ref = {one.ref: one for one in finding.later.elements}
     field = by_ref.get(finding.later.focus or 0)
-    if field is None or (field.tag, field.type) not in _TEXT_FIELDS:
+    is_text = field is not None and field.tag in FIELDS and field.type in _TEXT_TYPES
+    if field is None or not is_text:
         return set()
     return {field.ref, *([field.parent] if field.parent else []), finding.element.ref}
 
@@ -230,85 +216,69 @@ def _fills(old: Element, new: Element) -> bool:
     )
 
 
-def _grew(old: int, new: int) -> bool:
-    return abs(new - old) >= _HOVER_GROWTH * old
-
-
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """A finding that is not kept, and why."""
-
-    finding: Finding
-    reason: str
-
-
 def choose(
     findings: Iterable[Finding], tree: Tree, most: int, *, links: bool = False
-) -> tuple[list[Finding], list[Dropped]]:
-    """Return the findings to keep, parts of components first, and the others with the reason.
+) -> tuple[list[Finding], Counter[str]]:
+    """Return the findings to keep, parts of components first, and how many others by reason.
 
     Links that only leave the page are kept with `links`. What another interaction opened is kept
     only with that one.
     """
-    dropped: list[Dropped] = []
-    staying: list[Finding] = []
-    for one in findings:
-        if leaves_page(one) and not links:
-            dropped.append(Dropped(one, "leaves the page"))
-        else:
-            staying.append(one)
-    single = without_duplicates(staying, tree, dropped)
-    kept = best(single, tree, most)
-    dropped += [Dropped(one, "others mean more") for one in single if one not in kept]
-    return kept, dropped
+    found = list(findings)
+    staying = found if links else [one for one in found if not leaves_page(one)]
+    dropped = Counter({"leaves the page": len(found) - len(staying)})
+    single = _without_duplicates(staying, tree, dropped)
+    kept = _best(single, tree, most)
+    dropped["others mean more"] = len(single) - len(kept)
+    return kept, +dropped
 
 
-def without_duplicates(
-    findings: Iterable[Finding], tree: Tree, dropped: list[Dropped] | None = None
+def _without_duplicates(
+    findings: Iterable[Finding], tree: Tree, dropped: Counter[str]
 ) -> list[Finding]:
-    """Return one finding out of each group of equals, in their order; add the others to `dropped`.
+    """Return one finding out of each group of equals, in their order; count the others.
 
     The same are: the same kind of action on the same element; actions that lead to the same
     picture or do the same to the same elements (an icon and its button, a label and its box); and
     the same action on elements made by one rule that does the same kind of thing (ten cards with
     one hover effect), except for the parts of a component, such as its tabs.
     """
-    out = [] if dropped is None else dropped
     tries: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     for one in findings:
         opener = one.opener.element.ref if one.opener else 0
-        tries[(opener, one.element.ref, one.action.kind)].append(one)
-    kept: list[Finding] = []
-    for group in tries.values():
-        one = max(group, key=significance)
-        out += [Dropped(other, "same action") for other in group if other is not one]
-        same = next((old for old in kept if _same_effect(old, one, tree)), None)
-        if same is None:
-            kept.append(one)
-        elif _prefers(one, same, tree):
-            kept[kept.index(same)] = one
-            out.append(Dropped(same, "same effect"))
-        else:
-            out.append(Dropped(one, "same effect"))
-    single: list[Finding] = []
-    for one in kept:
-        same = next((old for old in single if _same_rule(old, one, tree)), None)
-        if same is None:
-            single.append(one)
-        elif len(one.visuals) > len(same.visuals):
-            single[single.index(same)] = one
-            out.append(Dropped(same, "like another"))
-        else:
-            out.append(Dropped(one, "like another"))
-    return single
+        tries[opener, one.element.ref, one.action.kind].append(one)
+    dropped["same action"] += sum(len(group) - 1 for group in tries.values())
+    tried = [max(group, key=significance) for group in tries.values()]
+
+    def single(
+        found: list[Finding],
+        reason: str,
+        same: Callable[[Finding, Finding, Tree], bool],
+        prefers: Callable[[Finding, Finding, Tree], bool],
+    ) -> list[Finding]:
+        kept: list[Finding] = []
+        for one in found:
+            place = next((n for n, old in enumerate(kept) if same(old, one, tree)), None)
+            if place is None:
+                kept.append(one)
+            elif prefers(one, kept[place], tree):
+                kept[place] = one
+        dropped[reason] += len(found) - len(kept)
+        return kept
+
+    distinct = single(tried, "same effect", _same_effect, _prefers)
+    return single(
+        distinct,
+        "like another",
+        _same_rule,
+        lambda one, old, _: len(one.visuals) > len(old.visuals),
+    )
 
 
 def _same_rule(one: Finding, other: Finding, tree: Tree) -> bool:
-    if one.action.kind != other.action.kind or tree.rule_key(one.element) != tree.rule_key(
-        other.element
-    ):
+    if one.action.kind != other.action.kind or one.opener is not other.opener:
         return False
-    if one.opener is not other.opener:
+    if tree.rule_key(one.element) != tree.rule_key(other.element):
         return False
     if one.action.kind == "click":
         if is_part(one.element) and one.element.label != other.element.label:
@@ -338,9 +308,9 @@ def _prefers(new: Finding, old: Finding, tree: Tree) -> bool:
         if is_control != (category_of(old.element) in _CONTROLS):
             return is_control
     elif not new.sure:
-        # Only something further up listens, for what is right below the pointer.
+        # Only an ancestor listens, for whatever is below the pointer.
         return tree.is_in(new.element, old.element)
-    # What is around: a card rather than its title, a button rather than its icon.
+    # The outer one: a card rather than its title, a button rather than its icon.
     return tree.is_in(old.element, new.element)
 
 
@@ -352,72 +322,56 @@ def significance(finding: Finding) -> float:
     looks = (*finding.changes.appeared, *(new for _, new in finding.changes.recoloured))
     changed = sum(one.box.area for one in looks)
     score += 0.5 * sqrt(min(changed / max(width * height, 1), 1.0))
-    score += min(len(new_words(finding)), 20) / 40
+    score += min(len(_words(finding.later) - _words(finding.snapshot)), 20) / 40
     score += _BY_KIND.get(finding.action.kind, 0.0) + (0.1 if finding.sure else 0.0)
     score += _PART_BONUS if is_part(finding.element) else 0.0
     score -= _LINK_COST if leaves_page(finding) else 0.0
     return score * (1.0 if finding.opener is None else _OPENED_SHARE)
 
 
-def new_words(finding: Finding) -> set[str]:
-    """Return the words that can be read after an interaction and not before it."""
-    before = {word for one in finding.snapshot.elements for word in _words(one.text)}
-    return {word for one in finding.later.elements for word in _words(one.text)} - before
+def _words(snapshot: Snapshot) -> set[str]:
+    return {word for one in snapshot.elements for word in re.findall(r"\w+", one.text.lower())}
 
 
-def best(findings: list[Finding], tree: Tree, most: int) -> list[Finding]:
+def _best(findings: list[Finding], tree: Tree, most: int) -> list[Finding]:
     """Return the interactions that mean most: parts of components first, in the page's order."""
     chosen: list[Finding] = []
     waiting = list(findings)
+    alike: Counter[tuple[object, ...]] = Counter()
+
+    def repeated(one: Finding) -> tuple[object, ...]:
+        return (one.action.kind, *tree.rule_key(one.element))
+
+    def with_opened(finding: Finding) -> list[Finding]:
+        inside = [one for one in chosen if one.opener is finding]
+        return [finding, *(other for one in inside for other in with_opened(one))]
+
     while waiting and len(chosen) < most:
-        alike = Counter(_repeat_key(one, tree) for one in chosen)
         ready = [one for one in waiting if one.opener is None or one.opener in chosen]
         if not ready:
             break
-        one = max(
-            ready,
-            key=lambda one: significance(one) * _REPEATED_SHARE ** alike[_repeat_key(one, tree)],
-        )
+        worth = [significance(one) * _REPEATED_SHARE ** alike[repeated(one)] for one in ready]
+        one = ready[worth.index(max(worth))]
+        alike[repeated(one)] += 1
         waiting.remove(one)
         chosen.append(one)
     first = sorted(
         (one for one in chosen if one.opener is None),
         key=lambda one: (not is_part(one.element), one.element.box.top // 8, one.element.box.left),
     )
-    # What an interaction opened comes after it.
-    return [other for one in first for other in _with_opened(one, chosen)]
-
-
-def _with_opened(finding: Finding, chosen: list[Finding]) -> list[Finding]:
-    inside = [one for one in chosen if one.opener is finding]
-    return [finding, *(other for one in inside for other in _with_opened(one, chosen))]
-
-
-def _repeat_key(finding: Finding, tree: Tree) -> tuple[object, ...]:
-    return (finding.action.kind, *tree.rule_key(finding.element))
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
+    return [other for one in first for other in with_opened(one)]
 
 
 class Tree:
-    """Parents, children and look-alikes of the elements of a snapshot."""
+    """Parents, children and look-alikes of elements in document order."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.elements = snapshot.elements
-        self._by_ref = {one.ref: one for one in snapshot.elements}
-
-    def __contains__(self, element: Element) -> bool:
-        return element.ref in self._by_ref
-
-    def get(self, ref: int | None) -> Element | None:
-        """Return the element with this number."""
-        return None if ref is None else self._by_ref.get(ref)
+    def __init__(self, elements: Sequence[Element]) -> None:
+        self.elements = elements
+        self._by_ref = {one.ref: one for one in elements}
 
     def parent(self, element: Element) -> Element | None:
         """Return the nearest visible element around an element."""
-        return self.get(element.parent)
+        return None if element.parent is None else self._by_ref.get(element.parent)
 
     def chain(self, element: Element) -> list[Element]:
         """Return the element and those around it, from the inside out."""
@@ -429,13 +383,11 @@ class Tree:
 
     def inside(self, element: Element) -> list[Element]:
         """Return the elements in an element, at any depth."""
-        found = []
-        waiting = list(reversed(self._children.get(element.ref, [])))
+        found, waiting = [], [element]
         while waiting:
-            one = waiting.pop()
-            found.append(one)
-            waiting += reversed(self._children.get(one.ref, []))
-        return found
+            found.append(waiting.pop())
+            waiting += reversed(self._children.get(found[-1].ref, []))
+        return found[1:]
 
     def is_in(self, element: Element, other: Element) -> bool:
         """Return whether an element is inside another one, or is it."""
@@ -453,13 +405,7 @@ class Tree:
     def look_key(self, element: Element) -> tuple[object, ...]:
         """Return a key that is equal for elements of one rule that look alike now."""
         look = tuple(element.style.get(name) for name in ("cursor", "font-weight", "opacity"))
-        return (
-            *self.rule_key(element),
-            look,
-            element.color,
-            element.background,
-            element.text == "",
-        )
+        return (*self.rule_key(element), look, element.color, element.background)
 
     def repeats(self, element: Element) -> bool:
         """Return whether an element has siblings of its kind."""
@@ -474,7 +420,7 @@ class Tree:
 
     @cached_property
     def _children(self) -> dict[int, list[Element]]:
-        found: dict[int, list[Element]] = {}
+        found = defaultdict[int, list[Element]](list)
         for one in self.elements:
-            found.setdefault(-1 if one.parent is None else one.parent, []).append(one)
+            found[-1 if one.parent is None else one.parent].append(one)
         return found

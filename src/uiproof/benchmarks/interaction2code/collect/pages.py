@@ -50,11 +50,12 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 _PAGES = frozenset({".html", ".htm", ".xhtml"})
+_ENTRIES = (PAGE, "index.html", "index.htm")  # the page of a folder
 _FILE_NAME = re.compile(r"""[\w\-./%~@+ ]*[\w\-%~@+]\.[A-Za-z0-9]{2,5}\b""")
 _QUOTED = re.compile(r"""["'(=]\s*([^"'()<>\n]{1,300})""")
-PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp"})
-FILMS = frozenset({".mp4", ".webm", ".ogv", ".mov", ".m4v", ".mp3", ".ogg", ".wav"})
-PLACEHOLDER = "placeholder.png"  # stands in for pictures that cannot be had
+_PICTURES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp"})
+_FILMS = frozenset({".mp4", ".webm", ".ogv", ".mov", ".m4v", ".mp3", ".ogg", ".wav"})
+_PLACEHOLDER = "placeholder.png"  # replaces pictures that are not available
 _DEFAULT_SIZE = (320, 200)
 _GROUND, _STROKE = (214, 218, 224), (176, 182, 192)
 _MOST_PIXELS = 40_000_000
@@ -68,7 +69,7 @@ _FETCHED_BYTES = 150_000_000
 _FETCHED_BYTES_EACH = 25_000_000
 _SECONDS = 60.0  # for the whole page
 _SECONDS_EACH = 20.0
-_QUIET_SECONDS = 1.5  # without a request: the page has what it wants
+_QUIET_SECONDS = 1.5  # without a request: the page is complete
 _SITES = "sites"  # the folder for files of other sites
 _TEXT_TYPE = re.compile(r"text/|javascript|json|xml|css")
 _ODD = re.compile(r"[^\w\-.~@+]")
@@ -79,28 +80,30 @@ def prepare(
 ) -> PageSource:
     """Copy a page, a file or the `index.html` of a folder, into an empty folder, made ready.
 
-    Only the files that it names come along, or `everything` in its folder. Files above its folder
-    (`../shared/menu.js`) come along as far as they are in `root`.
+    Only the files that it names are copied, or `everything` in its folder. Files above its folder
+    (`../shared/menu.js`) are copied if they are in `root`.
     """
     page = _page_of(source)
-    original = replace(PageSource.from_file(page), trusted=True)  # it is the user's own choice
-    html = without_embedded_pictures(cut_links(original.text))
+    original = replace(PageSource.from_file(page), trusted=True)  # the user chose it
+    html = cut_links(original.text)
     if everything:
         files = [path for path in page.parent.rglob("*") if path.is_file() and path != page]
     else:
-        files = files_of(page, _root(page, root))
+        files = _files_of(page, _root(page, root))
     for file in files:
-        name = _served_as(file, page.parent)
+        # A page at the top of a site may say `../`: browsers drop that.
+        parts = Path(os.path.relpath(file, page.parent)).parts
+        name = Path(*(part for part in parts if part != ".."))
         if not any(part.startswith(".") for part in name.parts) and not (folder / name).exists():
             _copy(file, folder / name)
-    if PLACEHOLDER in html:
-        (folder / PLACEHOLDER).write_bytes(default_placeholder())
+    if _PLACEHOLDER in html:
+        (folder / _PLACEHOLDER).write_bytes(_placeholder())
     (folder / PAGE).write_bytes(original.with_text(html).html)
     return replace(PageSource.from_file(folder / PAGE), trusted=True)
 
 
 def missing_files(source: Path, *, root: Path | None = None) -> list[str]:
-    """Return the scripts, styles and pictures that a page names and that cannot be had."""
+    """Return the scripts, styles and pictures that a page names and that are missing."""
     page = _page_of(source)
     within = _root(page, root)
     missing: dict[str, None] = {}
@@ -112,12 +115,7 @@ def missing_files(source: Path, *, root: Path | None = None) -> list[str]:
         if parts.scheme or parts.netloc or not parts.path:
             continue
         base = within if parts.path.startswith("/") else page.parent
-        try:
-            file = (base / unquote(parts.path).lstrip("/")).resolve()
-            found = file.is_file() and file.is_relative_to(within)
-        except (OSError, ValueError):
-            found = False
-        if not found:
+        if _file_in(within, base, parts.path) is None:
             missing.setdefault(parts.path)
     return list(missing)
 
@@ -127,7 +125,7 @@ def pages_below(folder: Path) -> list[Path]:
 
     A folder with an `index.html` is one page.
     """
-    if any((folder / name).is_file() for name in (PAGE, "index.html", "index.htm")):
+    if any((folder / name).is_file() for name in _ENTRIES):
         return [folder]
     found = []
     for path in sorted(folder.iterdir()):
@@ -136,6 +134,14 @@ def pages_below(folder: Path) -> list[Path]:
         elif path.suffix.lower() in {".html", ".htm"}:
             found.append(path)
     return found
+
+
+def cut_links(html: str) -> str:
+    """Replace links to other sites by dead ones; their pictures and photos by a placeholder."""
+    html = _FOREIGN_LINK.sub(r'\1"javascript:void(0)"', html)
+    html = _SRCSET.sub(r"\1", html)
+    html = _FOREIGN_PICTURE.sub(rf'\1"{_PLACEHOLDER}"', html)
+    return _EMBEDDED.sub(rf"\g<1>{_PLACEHOLDER}", html)
 
 
 def _root(page: Path, root: Path | None) -> Path:
@@ -147,20 +153,18 @@ def _root(page: Path, root: Path | None) -> Path:
     return root
 
 
-def _served_as(file: Path, folder: Path) -> Path:
-    """Return the name of a file for a page at the top of a site: browsers drop a leading `..`."""
-    parts = Path(os.path.relpath(file, folder)).parts
-    return Path(*(part for part in parts if part != ".."))
+def _page_of(source: Path) -> Path:
+    if source.is_dir():
+        for name in _ENTRIES:
+            if (source / name).is_file():
+                return (source / name).resolve()
+        raise InputError(f"The folder {source} has no index.html.", remedy="Name the page itself.")
+    if not source.is_file():
+        raise InputError(f"There is no page {source}.", remedy="Check the path.")
+    return source.resolve()
 
 
-def cut_links(html: str) -> str:
-    """Replace links to other sites by dead ones, and their pictures by a placeholder."""
-    html = _FOREIGN_LINK.sub(r'\1"javascript:void(0)"', html)
-    html = _SRCSET.sub(r"\1", html)
-    return _FOREIGN_PICTURE.sub(rf'\1"{PLACEHOLDER}"', html)
-
-
-def files_of(page: Path, root: Path) -> list[Path]:
+def _files_of(page: Path, root: Path) -> list[Path]:
     """Return the files in `root` that a page names, and those that they name.
 
     Other pages count only in the page's own folder: a site's links would bring all of it.
@@ -176,7 +180,7 @@ def files_of(page: Path, root: Path) -> list[Path]:
             if len(seen) > _COPIED_FILES or size > _COPIED_BYTES:
                 raise InputError(
                     f"{page} uses more than {_COPIED_FILES} files or {_COPIED_BYTES // 10**6} MB.",
-                    remedy="Put the page and what it needs into a folder of its own.",
+                    remedy="Put the page and its files into a separate folder.",
                 )
             seen[file] = None
             if file.suffix.lower() in _TEXT_SUFFIXES:
@@ -184,50 +188,53 @@ def files_of(page: Path, root: Path) -> list[Path]:
     return list(seen)[1:]
 
 
-def _page_of(source: Path) -> Path:
-    if source.is_dir():
-        for name in (PAGE, "index.html", "index.htm"):
-            if (source / name).is_file():
-                return (source / name).resolve()
-        raise InputError(f"The folder {source} has no index.html.", remedy="Name the page itself.")
-    if not source.is_file():
-        raise InputError(f"There is no page {source}.", remedy="Check the path.")
-    return source.resolve()
-
-
 def _named_in(file: Path, root: Path) -> Iterator[Path]:
-    """Yield every existing file inside the folder whose name is quoted in a file."""
+    """Yield every existing file below `root` whose name is quoted in a file."""
     for quoted in _QUOTED.findall(file.read_text("utf-8", "replace")):
         for name in (quoted, *quoted.split(",")):
-            word = unquote(name.strip().split("?")[0].split("#")[0].split(" ")[0])
-            if not _FILE_NAME.fullmatch(word):
-                continue
-            for folder in (file.parent, root):
-                try:
-                    found = (folder / word.lstrip("/")).resolve()
-                    if found.is_file() and found.is_relative_to(root):
-                        yield found
-                        break
-                except OSError:
-                    continue
+            word = name.strip().split("?")[0].split("#")[0].split(" ")[0]
+            if _FILE_NAME.fullmatch(unquote(word)):
+                found = _file_in(root, file.parent, word) or _file_in(root, root, word)
+                if found is not None:
+                    yield found
+
+
+def _file_in(root: Path, folder: Path, name: str) -> Path | None:
+    """Return the file that a page in a folder names, if it exists below `root`."""
+    try:
+        file = (folder / unquote(name).lstrip("/")).resolve()
+        return file if file.is_file() and file.is_relative_to(root) else None
+    except (OSError, ValueError):
+        return None
 
 
 def _copy(file: Path, to: Path) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     kind = file.suffix.lower()
-    if kind in PICTURES:
-        to.write_bytes(placeholder_for(file))
+    if kind in _PICTURES:
+        to.write_bytes(_placeholder(file))
     elif kind in {".html", ".htm"}:
         page = PageSource.from_file(file)
-        to.write_bytes(page.with_text(without_embedded_pictures(cut_links(page.text))).html)
-    elif kind not in FILMS:
+        to.write_bytes(page.with_text(cut_links(page.text)).html)
+    elif kind not in _FILMS:
         shutil.copyfile(file, to)
 
 
-def placeholder(width: int, height: int) -> bytes:
-    """Return a grey PNG of this size with its two diagonals."""
+def _placeholder(path: Path | None = None) -> bytes:
+    """Return a grey PNG with its two diagonals, as large as a picture file where its size is known.
+
+    Browsers look at what a file holds and not at its name, so a PNG may be called `.jpg`.
+    """
     from PIL import Image, ImageDraw
 
+    width, height = _DEFAULT_SIZE
+    if path is not None:
+        with (
+            suppress(OSError, ValueError, SyntaxError, Image.DecompressionBombError),
+            Image.open(path) as original,
+        ):
+            if original.width * original.height <= _MOST_PIXELS:
+                width, height = original.size
     picture = Image.new("RGB", (max(width, 1), max(height, 1)), _GROUND)
     if width >= 24 and height >= 24:
         pen = ImageDraw.Draw(picture)
@@ -239,45 +246,14 @@ def placeholder(width: int, height: int) -> bytes:
     return out.getvalue()
 
 
-def placeholder_for(path: Path) -> bytes:
-    """Return the placeholder for a picture file, of the same size.
-
-    Browsers look at what a file holds and not at its name, so that a PNG may be called `.jpg`.
-    """
-    from PIL import Image
-
-    try:
-        with Image.open(path) as picture:
-            width, height = picture.size
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        width, height = _DEFAULT_SIZE
-    if width * height > _MOST_PIXELS:
-        width, height = _DEFAULT_SIZE
-    return placeholder(width, height)
-
-
-def default_placeholder() -> bytes:
-    """Return the placeholder for a picture of unknown size."""
-    return placeholder(*_DEFAULT_SIZE)
-
-
-def without_embedded_pictures(html: str) -> str:
-    """Replace every photo that is embedded in a page by a placeholder."""
-    return _EMBEDDED.sub(rf"\g<1>{PLACEHOLDER}", html)
-
-
 def fetch(url: str, folder: Path, *, viewport: tuple[int, int]) -> Path:
-    """Load a page as a browser does and keep all that it asked for. Returns its file.
+    """Load a page as a browser does and keep all that it asked for. Return its file.
 
     Only what can be asked for without a body (GET) is fetched; a page that needs a login, or an
-    answer that changes, will not come alive again.
+    answer that changes, does not work as a copy.
     """
     import httpx
 
-    if urlsplit(url).scheme not in {"http", "https"}:
-        raise InputError(
-            f"{url} is not a web address.", remedy="It begins with https:// or http://."
-        )
     folder.mkdir(parents=True, exist_ok=True)
     with httpx.Client(timeout=_SECONDS_EACH, follow_redirects=True) as client:
         mirror = _Mirror(client, url, folder)

@@ -19,7 +19,7 @@ from uiproof.browser.snapshots import Element
 from uiproof.browser.source import PageSource
 from uiproof.geometry import PixelBox
 from uiproof.vision.difference import around
-from uiproof.vision.images import Rgb, decode, encode_png
+from uiproof.vision.images import Rgb, decode
 
 _MARGIN = 5  # pixels
 _LONGEST = 48  # characters of a name
@@ -32,7 +32,7 @@ _NOUNS = {
     **{"video": "video", "iframe": "frame", "dialog": "dialog"},
 }
 _WHOLES = frozenset({"button", "link", "summary"})  # everything on them is their name
-_BLOCK_AREA = 20_000  # square pixels of what is called a block, and not an item
+_BLOCK_AREA = 20_000  # square pixels above which an item is called a block
 
 
 def write(
@@ -50,7 +50,7 @@ def write(
     Interactions that start from the same picture share it, as in the paper's graph: `0` is the page
     as it was loaded. A page with fixed parts looks different when it was scrolled to an element.
     """
-    pictures: dict[str, Rgb | bytes] = {}
+    pictures: dict[str, Rgb | bytes] = {}  # as pixels: the browser's own files are not small
     sources: dict[bytes, str] = {}
     targets: dict[Finding, str] = {}
     interactions = []
@@ -61,10 +61,10 @@ def write(
             source = sources[finding.before]
         else:
             source = sources[finding.before] = str(len(pictures))
-            pictures[source] = _smaller(finding.before)
+            pictures[source] = decode(finding.before)
         target = targets[finding] = str(len(pictures))
-        pictures[target] = _smaller(finding.after)
-        around = tree if finding.opener is None else Tree(finding.snapshot)
+        pictures[target] = decode(finding.after)
+        around = tree if finding.opener is None else Tree(finding.snapshot.elements)
         imperative, gerund = phrases(finding, around)
         interactions.append(
             Interaction(
@@ -118,11 +118,6 @@ def _within(box: PixelBox, size: tuple[int, int]) -> PixelBox:
     return box.intersection(whole) or whole
 
 
-def _smaller(png: bytes) -> bytes:
-    # The browser writes screenshots quickly and not small.
-    return encode_png(decode(png))
-
-
 def _copy_page(page: PageSource, out: Path) -> None:
     """Put the prepared page and its files beside the pictures, except what would hide them."""
     if page.folder is None:
@@ -140,7 +135,8 @@ def _copy_page(page: PageSource, out: Path) -> None:
 
 def phrases(finding: Finding, tree: Tree) -> tuple[str, str]:
     """Return the action as an imperative and a gerund: `click the "Save" button`, `clicking …`."""
-    what, value = _thing(finding.element, tree), finding.action.value
+    name, value = name_of(finding.element, tree), finding.action.value
+    what = "the " + (f'"{name}" ' if name else "") + _noun(finding.element)
     is_page = finding.element.tag == "body"
     match finding.action.kind:
         case "click":
@@ -154,9 +150,8 @@ def phrases(finding: Finding, tree: Tree) -> tuple[str, str]:
         case "drag":
             return f"drag {what}{_direction(value)}", f"dragging {what}"
         case "scroll":
-            if is_page:
-                return "scroll down the page", "scrolling down the page"
-            return f"scroll down {what}", f"scrolling {what}"
+            how = "scrolling down the page" if is_page else f"scrolling {what}"
+            return f"scroll down {'the page' if is_page else what}", how
         case "key":
             where = "" if is_page else f" in {what}"
             return f"press the {value} key{where}", f"pressing the {value} key"
@@ -185,21 +180,11 @@ def _effects(finding: Finding) -> list[str]:
             clauses.append(f"the text {_quoted(new.text or old.text)} {verb}")
     if "color" in visuals:
         many = len(visible_recolouring(changed, finding.snapshot, finding.later))
-        clauses.append(
-            "the color changes"
-            if many <= 2
-            else "the colors of the page change"
-            if many > 20
-            else "the colors of several parts change"
-        )
+        several = "the colors of the page" if many > 20 else "the colors of several parts"
+        clauses.append("the color changes" if many <= 2 else f"{several} change")
     if "position" in visuals:
-        clauses.append(
-            "other parts move"
-            if not changed.moved
-            else "its position changes"
-            if len(changed.moved) == 1
-            else "elements change their position"
-        )
+        said = ("other parts move", "its position changes", "elements change their position")
+        clauses.append(said[min(len(changed.moved), 2)])
     if "size" in visuals:
         clauses.append("the size changes")
     if changed.vanished and not changed.appeared:
@@ -208,12 +193,6 @@ def _effects(finding: Finding) -> list[str]:
     if "switch" in visuals and not clauses:
         clauses.append("it is switched over")
     return clauses or ["the page changes"]
-
-
-def _thing(element: Element, tree: Tree) -> str:
-    """Name an element as a person would: `the "Save" button`."""
-    name, noun = name_of(element, tree), _noun(element)
-    return f'the "{name}" {noun}' if name else f"the {noun}"
 
 
 def _noun(element: Element) -> str:
