@@ -1,8 +1,8 @@
-"""Record the features of generated pages: record.py DATASET GENERATED TRUTH OUT.features.xz.
+"""Record the features of an exam: record.py exams/p.tar.xz recorded/p.features.xz.
 
-TRUTH is a JSON file with `type` and `usable` of every case, and if there is more to say
-`accepted` types and the `style` of the page. `scripts/train_verifier.py` learns from recordings in
-`recorded/`, and `test_interaction_accuracy.py` replays them.
+Labels have the `type` and `usable` of every case, and if there is more to say `accepted` types and
+the `style` of the page. `scripts/train_verifier.py` learns from recordings in `recorded/`, and
+`test_interaction_accuracy.py` replays them.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from __future__ import annotations
 import json
 import lzma
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from exam_dataset import make_dataset
 
 from uiproof.benchmark import BrokenCase
 from uiproof.benchmarks.interaction2code import judge as judging
@@ -63,16 +66,16 @@ class VerdictJudge(judging.Interaction2CodeJudge):
         return {}
 
 
-def main(dataset: Path, generated: Path, truth: Path, out: Path) -> None:
-    """Record all cases of a data set that have a label."""
-    labels = json.loads(truth.read_text(encoding="utf-8"))
+def main(archive: Path, out: Path) -> None:
+    """Record all cases of an exam."""
     recording, judge = Recording(), VerdictJudge()
-    for case in cases(dataset):
-        if isinstance(case, BrokenCase) or case.id not in labels:
-            continue
-        page = generated / f"{case.id.rpartition('/')[0]}.html"
-        with recording.of(case.id, labels[case.id]):
-            judge.score(case, Answer(PageSource.from_file(page), "all"))
+    with tempfile.TemporaryDirectory() as folder:
+        labels = make_dataset(archive, Path(folder))
+        for case in cases(Path(folder) / "dataset"):
+            assert not isinstance(case, BrokenCase), case
+            page = Path(folder) / "generated" / f"{case.id.rpartition('/')[0]}.html"
+            with recording.of(case.id, labels[case.id]):
+                judge.score(case, Answer(PageSource.from_file(page), "all"))
     judge.close()
     recording.save(out)
 

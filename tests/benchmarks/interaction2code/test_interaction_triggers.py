@@ -265,3 +265,28 @@ def test_a_row_that_the_sentence_names_tells_which_icon_is_meant(renderer):
     with renderer.stage(page, WINDOW) as stage:
         query = TriggerQuery("1", Action("click"), "all", None, WINDOW, None, sentence=sentence)
         assert find_trigger(stage, stage.snapshot(), query).element.id == "B"
+
+
+def test_an_id_on_a_list_means_the_item_that_is_named(find):
+    subjects = [
+        *("Delivery of order 5512", "Wrong amount on invoice 88", "Cannot reset my password"),
+        *("Partnership idea", "Copy of invoice 71", "Feedback on the new app"),
+    ]
+    rows = "".join(f"<li style='height:60px;cursor:pointer'>{one}</li>" for one in subjects)
+    page = f"<ul id=interact1 onclick='1' style='margin:0;padding:0'>{rows}</ul>"
+    found = find(page, name=subjects[1], trigger=PixelBox(0, 60, 800, 120))
+    assert (found.by, found.element.tag, found.element.label) == ("id", "li", subjects[1])
+    assert find(page).element.tag == "ul"
+
+
+def test_a_native_list_stands_for_the_tabs_that_are_its_options(find):
+    page = "<button>Run</button><select><option>Node</option><option>Python</option></select>"
+    found = find(page, name="Python")
+    assert (found.by, found.element.tag) == ("text", "select")
+
+
+def test_a_shape_in_a_drawing_is_found_at_its_place(find):
+    bars = "".join(f"<rect x={x} y=100 width=60 height=200 />" for x in (0, 100, 200))
+    page = f"<svg width=400 height=300 style='display:block'>{bars}</svg>"
+    found = find(page, kind="hover", trigger=PixelBox(100, 100, 160, 300))
+    assert (found.element.tag, found.element.box.left) == ("rect", 100)

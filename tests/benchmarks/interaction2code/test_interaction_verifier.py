@@ -363,12 +363,6 @@ def test_the_change_of_a_peer_instead_of_its_own_is_an_effect_on_the_wrong_eleme
     assert verdict.failure == "h"
 
 
-def test_an_element_that_shrinks_where_the_reference_s_grows_has_a_wrong_function():
-    grown = swapped(CLOSED, open=changed(BUTTON, box=(40, 100, 200, 180), fill=(250, 230, 90)))
-    small = swapped(CLOSED, open=changed(BUTTON, box=(75, 130, 165, 150)))
-    assert judged(after=small, wanted=grown, visuals=("size", "color")).failure == "j"
-
-
 def test_the_sentence_says_which_of_several_tags_the_element_has():
     tags = ("button", "input")
     assert list(trigger_tags(tags, 'click the "Transfer" button')) == ["button"]

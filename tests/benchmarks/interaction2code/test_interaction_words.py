@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
+import pytest
 
 from uiproof.benchmarks.interaction2code.failures import Failure
 from uiproof.benchmarks.interaction2code.judging.triggers import TriggerQuery, find_trigger
@@ -12,6 +13,8 @@ from uiproof.benchmarks.interaction2code.verifier import (
     ReferenceEvidence,
     verify,
 )
+from uiproof.benchmarks.interaction2code.verifier.features import PROMISES_BACK
+from uiproof.benchmarks.interaction2code.verifier.layout import readable
 from uiproof.benchmarks.interaction2code.verifier.objects import (
     Word,
     compare_words,
@@ -19,6 +22,7 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
     letters,
     reference_side,
 )
+from uiproof.benchmarks.interaction2code.verifier.pixels import in_front
 from uiproof.browser.snapshots import Action, Element, Snapshot
 from uiproof.geometry import PixelBox
 from uiproof.vision.ocr import OcrLine, OcrWord
@@ -137,3 +141,47 @@ def test_behind_a_veil_nothing_counts():
     added = [*lines, OcrLine("Added", row, 1.0, (OcrWord("Added", row),))]
     closed = reference_side(after, page, None, (last, added), mute=False)
     assert [one.text for one in closed.came] == ["added"]
+
+
+def test_a_veil_over_the_window_leaves_the_rest_of_a_longer_page_alone():
+    page = np.full((900, 600, 3), 255, np.uint8)
+    after = page.copy()
+    after[:600] = 128
+    after[200:400, 150:450] = 255
+    front = in_front(page, after)
+    assert front is not None
+    assert (front.top, front.bottom) == (200, 400)
+
+
+def test_on_a_page_with_letters_that_ocr_does_not_know_only_its_own_words_count():
+    def page(text):
+        return Snapshot((Element(1, None, "p", "", BOX, text, text),), (200, 100), "page")
+
+    lines = read("a7nnn") + read("drink")
+    assert readable(lines, page("drink water")) == lines
+    known = readable(lines, page("המילה מתחילה באות drink"))
+    assert [one.text for one in known] == ["drink"]
+
+
+@pytest.mark.parametrize(
+    ("description", "promised"),
+    [
+        ("unfolds the answer; clicking again folds it", True),
+        ("shows a bubble; leaving hides it", True),
+        ("adds a line; unticking undoes both", True),
+        ("opens a window; the cross closes it", False),
+        ("clicking Buy tickets shows a message", False),
+        ("sorts by amount; a second click sorts rising", False),
+    ],
+)
+def test_only_the_same_act_again_or_leaving_is_a_way_back(description, promised):
+    assert bool(PROMISES_BACK.search(description)) is promised
+
+
+def test_numbers_move_with_the_words_around_them():
+    def row(left):
+        return [Word(text, PixelBox(left, 20, left + 60, 40)) for text in ("v2parcels", "creates")]
+
+    came, went, moved, _ = compare_words(row(20), row(140))
+    assert (came, went) == ((), ())
+    assert {one.text for one in moved} == {"v2parcels", "creates"}

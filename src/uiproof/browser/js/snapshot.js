@@ -153,7 +153,7 @@
     if (ways && (!isRoot || element.localName === "html")) said.scrollable = ways;
     // The browser shows them outside of the page.
     if (element.localName === "select") {
-      said.options = tidy([...element.options].map((option) => option.label).join(" "), LONGEST);
+      said.options = tidy([...element.options].map((option) => option.label).join("|"), LONGEST);
     }
     return said;
   };

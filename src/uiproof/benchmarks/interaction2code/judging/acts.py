@@ -20,7 +20,7 @@ from uiproof.benchmarks.interaction2code.judging.triggers import (
 )
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask, Outcome, Target
 from uiproof.benchmarks.interaction2code.verifier.layout import Layout, gap
-from uiproof.benchmarks.interaction2code.verifier.observation import is_control
+from uiproof.benchmarks.interaction2code.verifier.observation import is_control, options_of
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain
 from uiproof.benchmarks.interaction2code.visible import without_unseen_texts
 from uiproof.browser import PageSource, Renderer
@@ -30,7 +30,6 @@ from uiproof.browser.input import parse_offset
 from uiproof.browser.snapshots import Action, Element, Snapshot
 from uiproof.browser.stage import Stage
 from uiproof.errors import RenderError
-from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb, decode
 
 MOST_PROBES = 16  # pages that are opened to find out why an interaction does nothing
@@ -91,7 +90,7 @@ def act(stage: Stage, query: TriggerQuery, steps: Sequence[TriggerQuery] = ()) -
     after, outcome = perform(stage, before, element, action)
     done = None if action == query.action else action
     if not _did_anything(outcome):
-        for target, other in _alternatives(element, query.action, before.snapshot):
+        for target, other in _alternatives(element, query, before.snapshot):
             after, outcome = perform(stage, before, target, other)
             done = other
             if _did_anything(outcome, besides=element.ref):
@@ -117,26 +116,18 @@ def aimed(
     if inside:
         scale = element.box.width / max(trigger.width, 1)
         return replace(action, value=f"{dx * scale:.0f},{dy:.0f}")
-    x, y = element.box.centre
-    quoted = re.findall(r"[\"“]([^\"”]+)[\"”]", query.sentence)[1:]
-    for name in quoted:
+    x, y = trigger.centre
+    to_x, to_y = where.point(x + dx, y + dy)
+    for name in re.findall(r"[\"“]([^\"”]+)[\"”]", query.sentence)[1:]:
         same = [one for one in snapshot.elements if plain(one.text) == plain(name)]
         if same:
-            to_x, to_y = where.point(*_end_of(trigger, dx, dy))
-            heading = min(same, key=lambda one: abs(one.box.centre[0] - to_x))
-            frame = _frame_of(heading, snapshot)
+            frame = _frame_of(min(same, key=lambda one: abs(one.box.centre[0] - to_x)), snapshot)
             # The middle of what is below the heading, unless the mapped place is in there as well.
-            if frame.box.contains(to_x, to_y):
-                break
-            to_x, to_y = frame.box.centre
-            return replace(action, value=f"{to_x - x:.0f},{to_y - y:.0f}")
-    to_x, to_y = where.point(*_end_of(trigger, dx, dy))
+            if not frame.box.contains(to_x, to_y):
+                to_x, to_y = frame.box.centre
+            break
+    x, y = element.box.centre
     return replace(action, value=f"{to_x - x:.0f},{to_y - y:.0f}")
-
-
-def _end_of(trigger: PixelBox, dx: float, dy: float) -> tuple[float, float]:
-    x, y = trigger.centre
-    return x + dx, y + dy
 
 
 def _frame_of(heading: Element, snapshot: Snapshot) -> Element:
@@ -187,7 +178,7 @@ def perform(
 
 
 def _alternatives(
-    element: Element, action: Action, snapshot: Snapshot
+    element: Element, query: TriggerQuery, snapshot: Snapshot
 ) -> list[tuple[Element, Action]]:
     """Return what a person would do next to an element of another kind than expected.
 
@@ -195,13 +186,15 @@ def _alternatives(
     a list is written and confirmed, or clicked by its name; a field or a button that stands for a
     slider is filled in or clicked; a number is counted up.
     """
+    action = query.action
     written = element.tag == "input" and element.type not in _NOT_FILLED_IN
     if action.kind == "click" and element.type == "number":
         return [(element, Action("key", "ArrowUp"))]
     if action.kind == "type" and element.tag == "select":
         return [(element, Action("select", action.value)), (element, Action("select"))]
     if action.kind == "click" and element.tag == "select":
-        return [(element, Action("select"))]
+        is_option = plain(query.name or "") in map(plain, options_of(element))
+        return [(element, Action("select", query.name if is_option else None))]
     if action.kind == "drag" and written:
         return [(element, Action("type"))]
     if action.kind == "drag" and (element.tag in _CLICKED or element.role == "button"):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.errors import needs_extra
 from uiproof.geometry import PixelBox
 from uiproof.vision.ocr import KeptReadings, OcrLine, OcrWord, read_lines
@@ -94,7 +95,7 @@ class Reader:
         """
         place = _place_in_base(crop)
         for whole, lines in wholes if place is not None else ():
-            if place is not None and np.array_equal(_cut(whole, place), crop):
+            if place is not None and np.array_equal(pixels.crop(whole, place), crop):
                 found = lines_inside(lines(), place)
                 return [_moved(line, -place.left, -place.top) for line in found]
         return self.lines(np.ascontiguousarray(crop))
@@ -114,7 +115,7 @@ class Reader:
         height, width = after.shape[:2]
         if box.area > _WORTH_A_CROP * width * height:
             return self.lines(after)
-        found = self.lines(np.ascontiguousarray(_cut(after, box)))
+        found = self.lines(np.ascontiguousarray(pixels.crop(after, box)))
         kept = [line for line in moved if not line.box.overlap(box)]
         kept += [_moved(line, box.left, box.top) for line in found]
         return sorted(kept, key=lambda line: (line.box.top, line.box.left))
@@ -208,21 +209,13 @@ def _equal_rows(a: Rgb, b: Rgb) -> int:
 
 def _with_whole_lines(box: PixelBox, lines: Sequence[PixelBox], picture: Rgb) -> PixelBox:
     """Return a box with a margin, grown until it cuts through no line."""
-    page = PixelBox(0, 0, picture.shape[1], picture.shape[0])
-    grown = _bounded(box, _MARGIN, page)
+    height, width = picture.shape[:2]
+    grown = pixels.grown(box, _MARGIN, width, height)
     while touched := [line for line in lines if line.overlap(grown) and not grown.encloses(line)]:
         lines = [line for line in lines if line not in touched]
-        grown = reduce(PixelBox.union, (_bounded(line, 2, page) for line in touched), grown)
+        lines_around = (pixels.grown(line, 2, width, height) for line in touched)
+        grown = reduce(PixelBox.union, lines_around, grown)
     return grown
-
-
-def _bounded(box: PixelBox, margin: int, page: PixelBox) -> PixelBox:
-    return PixelBox(
-        max(box.left - margin, page.left),
-        max(box.top - margin, page.top),
-        min(box.right + margin, page.right),
-        min(box.bottom + margin, page.bottom),
-    )
 
 
 def _moved(line: OcrLine, right: int, down: int) -> OcrLine:
@@ -231,10 +224,6 @@ def _moved(line: OcrLine, right: int, down: int) -> OcrLine:
 
     words = tuple(OcrWord(word.text, box(word.box)) for word in line.words)
     return OcrLine(line.text, box(line.box), line.confidence, words)
-
-
-def _cut(rgb: Rgb, box: PixelBox) -> Rgb:
-    return rgb[box.top : box.bottom, box.left : box.right]
 
 
 # --- text of a page's elements

@@ -19,14 +19,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import exp, hypot
+from math import dist, exp
 from typing import Protocol
 
 import numpy as np
 
 from uiproof.benchmarks.interaction2code.cases import Form
 from uiproof.benchmarks.interaction2code.categories import category_of
-from uiproof.benchmarks.interaction2code.verifier.constants import ACTIVE, CONTROL_ROLES, EVENTS
+from uiproof.benchmarks.interaction2code.verifier.constants import EVENTS
 from uiproof.benchmarks.interaction2code.verifier.evidence import FoundBy
 from uiproof.benchmarks.interaction2code.verifier.layout import (
     Layout,
@@ -36,6 +36,7 @@ from uiproof.benchmarks.interaction2code.verifier.layout import (
     readable,
     text_box,
 )
+from uiproof.benchmarks.interaction2code.verifier.observation import is_control, options_of
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity, size
 from uiproof.browser.snapshots import Action, Element, Snapshot
 from uiproof.geometry import PixelBox
@@ -46,7 +47,6 @@ _NUMBERED = re.compile(r"interact(?:ion|ive)?[-_ .:]*0*(\d+)", re.IGNORECASE)
 _STEMS = ("interact", "interaction", "interactive")
 _BETWEEN = ("", "-", "_", " ", "--", "__", ".", ":")
 _ZEROS = ("", "0", "00")
-_CONTROLS = ACTIVE | {"details"}
 # Types of inputs in which nothing can be written.
 _NOT_FOR_TEXT = frozenset(
     ("button", "checkbox", "color", "file", "hidden", "image", "radio", "range", "reset", "submit")
@@ -125,6 +125,10 @@ _SIGNS = (
     ),
 )
 _BLANK = " \n\t\ufe0e\ufe0f"  # spaces, and what asks for the plain or the coloured form of a sign
+
+
+# Elements, the likeliest first, each with its score and whether it reads like what is meant.
+Ranked = Sequence[tuple[float, bool, Element]]
 
 
 class _Page(Protocol):
@@ -225,7 +229,7 @@ def _switch_beside(snapshot: Snapshot, found: Element, query: TriggerQuery) -> E
 def _others(
     snapshot: Snapshot,
     found: Element,
-    ranked: Sequence[tuple[float, bool, Element]],
+    ranked: Ranked,
     query: TriggerQuery,
 ) -> tuple[Element, ...]:
     """Return what a person tries next: its label, what reacts near it, its heading and frame."""
@@ -303,7 +307,8 @@ class _Search:
                 for word in line.words
                 if query.trigger.contains(*word.box.centre)
             )
-            if read and len(read) <= 80:
+            # A sign that is read on it may be drawn here: it is no name.
+            if any(map(str.isalnum, read)) and len(read) <= 80:
                 names.append(read)
             place = where.place(query.trigger)
             if query.picture is not None:
@@ -321,9 +326,7 @@ class _Search:
         tags = {one.strip().lower() for one in self.query.tags}
         return bool(tags & {"input", "progress", "slider", "range"})
 
-    def likeliest(
-        self, ranked: Sequence[tuple[float, bool, Element]]
-    ) -> tuple[float, bool, Element] | None:
+    def likeliest(self, ranked: Ranked) -> tuple[float, bool, Element] | None:
         """Return the element that is meant: the most alike, a control at its place, or a guess."""
         if ranked and ranked[0][0] >= _ENOUGH:
             return ranked[0]
@@ -340,9 +343,7 @@ class _Search:
             guess = (min(guess[0], _GUESSED * self.best - 0.01), False, guess[2])
         return next(at_place, guess)
 
-    def meant_by_id(
-        self, element: Element, ranked: Sequence[tuple[float, bool, Element]]
-    ) -> tuple[Element, float]:
+    def meant_by_id(self, element: Element, ranked: Ranked) -> tuple[Element, float]:
         """Return the element with the id, or the one in it that is clearly meant, with its score.
 
         An id may be on the frame around a control, or on the list that an item is in.
@@ -353,9 +354,7 @@ class _Search:
                 return one, score
         return element, own
 
-    def guesses(
-        self, ranked: Sequence[tuple[float, bool, Element]], found: Element
-    ) -> tuple[Element, ...]:
+    def guesses(self, ranked: Ranked, found: Element) -> tuple[Element, ...]:
         """Return what else may be the sign that is asked for: one of each kind."""
         chosen: dict[str, Element] = {}
         known = {found.ref, found.parent, *(one.ref for one in self.snapshot.inside(found))}
@@ -372,7 +371,7 @@ class _Search:
             and max(element.box.width, element.box.height) <= _ICON
         )
 
-    def ranked(self) -> list[tuple[float, bool, Element]]:
+    def ranked(self) -> Ranked:
         """Return the elements that may be meant, the likeliest first, and whether texts say so."""
         takes = _TAKES.get(self.query.action.kind)
         if self.query.action.kind == "drag" and not self._is_slider:
@@ -441,6 +440,9 @@ class _Search:
         if not label.strip() or len(label) > 300:
             return 0.0
         shown = {label, element.text}  # a sign may have a name for screen readers, too
+        if self.query.action.kind in ("click", "hover"):
+            # A list of what should be tabs or tiles.
+            shown |= {*options_of(element)}
         return max((_alike(name, one) for name in self.names for one in shown), default=0.0)
 
     def _sign(self, element: Element) -> bool:
@@ -479,7 +481,9 @@ class _Search:
         if not self.layout.anchors and self.query.trigger is not None:
             places.append(self.query.trigger)
         far = min(
-            min(10.0, _off(one, x, y)) if _at(element.box, one) else _off(one, x, y)
+            min(10.0, dist(one.centre, (x, y)))
+            if _at(element.box, one)
+            else dist(one.centre, (x, y))
             for one in places
         )
         return exp(-far / _REACH)
@@ -562,11 +566,6 @@ def _beside(sentence: str, snapshot: Snapshot) -> list[PixelBox]:
         for one in snapshot.elements
         if size(plain(one.text)) > 3 and plain(one.text) in names
     ]
-
-
-def _off(place: PixelBox, x: float, y: float) -> float:
-    to_x, to_y = place.centre
-    return hypot(x - to_x, y - to_y)
 
 
 def _colour(picture: Rgb, box: PixelBox) -> tuple[float, ...] | None:
@@ -697,12 +696,7 @@ def _shows_something(element: Element) -> bool:
 
 
 def _is_control(element: Element) -> bool:
-    return (
-        element.tag in _CONTROLS
-        or element.role in CONTROL_ROLES
-        or bool(element.listeners)
-        or element.style.get("cursor") == "pointer"
-    )
+    return element.tag == "details" or is_control(element)
 
 
 def _takes_text(element: Element) -> bool:

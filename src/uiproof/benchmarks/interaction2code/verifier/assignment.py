@@ -18,7 +18,7 @@ from typing import Literal, get_args
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.evidence import Difference
-from uiproof.benchmarks.interaction2code.verifier.layout import gap, moved
+from uiproof.benchmarks.interaction2code.verifier.layout import around, gap, moved
 from uiproof.benchmarks.interaction2code.verifier.objects import (
     Motion,
     Side,
@@ -144,7 +144,7 @@ def _words(o: Observation) -> list[Expected]:
             other = _changes_at(o, place) and not _stays(o, box)
             status = "different" if other else "absent"
         found.append(replace(one, status=status, place=place))
-    new = _around([one.box for one in theirs.came])
+    new = around([one.box for one in theirs.came])
     veiled = float(theirs.changed.mean()) > const.PAGE_SHARE  # hard to read, not gone
     for group in _groups(theirs.went):
         text, box, size = _summary(group)
@@ -155,7 +155,7 @@ def _words(o: Observation) -> list[Expected]:
         place = o.layout.place(box)
         status = "present" if there else "different" if _changes_at(o, place) else "absent"
         found.append(Expected("goes", text, box, weight * size, status, place))
-    pushed = bool(theirs.came) or _is_pushed(o)
+    pushed = not _is_reordered(theirs.moved)
     if theirs.trigger is not None and o.reference.action.kind == "drag":
         box = theirs.trigger
         own = [one for one in theirs.moved if box.contains(*one.before.centre)]
@@ -165,7 +165,9 @@ def _words(o: Observation) -> list[Expected]:
         there = found_letters(group, mine.moved) >= const.MOSTLY
         place = o.later.place(box)
         status = "present" if there else "different" if _changes_at(o, place) else "absent"
-        if there and not pushed:
+        if there and _goes_back(group, theirs.moved, mine.moved):
+            status = "different"
+        elif there and not pushed:
             ends = [Word(one.text, one.after) for one in mine.moved]
             status, at = _placed(o, matched_words(group, ends, o.layout.place), moving=True)
             place = at or place
@@ -174,14 +176,27 @@ def _words(o: Observation) -> list[Expected]:
     return found
 
 
-def _is_pushed(o: Observation) -> bool:
-    """Return whether words only make room: they all go the same way, or the page becomes longer."""
-    ways = [one.way for one in o.theirs.moved]
-    together = len(ways) > 1 and all(
-        max(way[axis] for way in ways) - min(way[axis] for way in ways) <= const.STILL
-        for axis in (0, 1)
-    )
-    return together or o.reference.after.shape[0] != o.reference.before.shape[0]
+def _is_reordered(moved: Sequence[Motion]) -> bool:
+    """Return whether words change places: some go one way and some the other.
+
+    Words that make room for others go one way.
+    """
+    for axis in (0, 1):
+        forth = letters([one for one in moved if one.way[axis] > const.STILL])
+        back = letters([one for one in moved if one.way[axis] < -const.STILL])
+        if min(forth, back) > const.HARDLY * (forth + back):
+            return True
+    return False
+
+
+def _goes_back(group: Sequence[Word], theirs: Sequence[Motion], mine: Sequence[Motion]) -> bool:
+    """Return whether words go the other way than they should."""
+    texts = {one.text for one in group}
+    ways = [[one.way for one in side if one.text in texts] for side in (theirs, mine)]
+    if not all(ways):
+        return False
+    (x, y), (to_x, to_y) = ([median(way[axis] for way in some) for axis in (0, 1)] for some in ways)
+    return x * to_x + y * to_y < -(const.STILL**2)
 
 
 def _stays(o: Observation, box: PixelBox) -> bool:
@@ -278,8 +293,8 @@ def _placed(
     """Return whether words that are there are at their place, and where they are."""
     if not pairs:
         return "present", None
-    at = _around([b.box for _, b in pairs])
-    want = _around([a.box for a, _ in pairs])
+    at = around([b.box for _, b in pairs])
+    want = around([a.box for a, _ in pairs])
     assert at is not None
     assert want is not None
     # What moves is a landmark of the page afterwards, but none for its own place.
@@ -297,7 +312,8 @@ def _placed(
     same_row = None if copy or moving else _in_same_row(o, want, at)
     if same_row is False:
         return "peer", at
-    if same_row or near(where.place) or (not copy and _same_neighbours(o, want, at)):
+    beside = not copy and not moving and _same_neighbours(o, want, at)
+    if same_row or near(where.place) or beside:
         return "present", at
     trigger = o.reference.trigger
     if trigger is not None and not moving:
@@ -408,17 +424,10 @@ def _groups(words: Iterable[Word]) -> list[list[Word]]:
 
 
 def _summary(group: Sequence[Word]) -> tuple[str, PixelBox, int]:
-    box = _around([one.box for one in group])
+    box = around([one.box for one in group])
     assert box is not None
     text = " ".join(one.text for one in group)
     return f"“{text[:57]}…”" if len(text) > 60 else f"“{text}”", box, letters(group)
-
-
-def _around(boxes: Sequence[PixelBox]) -> PixelBox | None:
-    box: PixelBox | None = None
-    for one in boxes:
-        box = one if box is None else box.union(one)
-    return box
 
 
 def _new_pixels(side: Side, box: PixelBox) -> Rgb:

@@ -19,28 +19,28 @@ from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.assignment import Assignment, in_line
 from uiproof.benchmarks.interaction2code.verifier.element import kind_fits, kinds_of, trigger_tags
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask
-from uiproof.benchmarks.interaction2code.verifier.layout import Layout, gap, shift
+from uiproof.benchmarks.interaction2code.verifier.layout import Layout, around, gap, shift
 from uiproof.benchmarks.interaction2code.verifier.objects import (
     Side,
     Word,
     found_letters,
     letters,
-    matched_words,
 )
 from uiproof.benchmarks.interaction2code.verifier.observation import (
     Observation,
     is_control,
     likeness,
+    options_of,
     trigger_names,
 )
-from uiproof.benchmarks.interaction2code.verifier.text_compare import plain
+from uiproof.benchmarks.interaction2code.verifier.text_compare import has_digit, plain
 from uiproof.browser.snapshots import Element
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 
 UNKNOWN = -1.0
 # The same act once more, or leaving, leads back; not another control that does.
-_BACK = re.compile(
+PROMISES_BACK = re.compile(
     r"(?i)\b(?:again|once more|undo(?:es)?|toggl\w+|leaving|moving (?:away|out|off)"
     r"|(?:switch|turn)ing (?:it |them )?(?:off|back)|(?:untick|uncheck|deselect)\w*)\b"
 )
@@ -82,7 +82,6 @@ class Features:
     at_place: float  # share of its place that it is on
     belongs: float  # it is a text, heading or label, or reads like what is meant
     sibling: float  # a thing of its kind changes as it should
-    beyond: float  # new words are above its row and should be below it, or reversed
     other_action: float
     # the pages before
     shared: float
@@ -107,6 +106,8 @@ class Features:
     came_recall: float
     came_precision: float
     went_recall: float
+    number_recall: float
+    number_precision: float
     relative: float  # recall, as a share of the texts that the page has at all
     moved_recall: float
     # places
@@ -192,7 +193,9 @@ def _said(o: Observation) -> dict[str, float]:
         "says_page": float("new page" in visuals),
         "says_overlay": float(bool(_OVERLAY.search(text))),
         "says_back": float(
-            kind == "hover" or o.reference.reverts or bool(_BACK.search(o.reference.description))
+            kind == "hover"
+            or o.reference.reverts
+            or bool(PROMISES_BACK.search(o.reference.description))
         ),
     }
 
@@ -202,7 +205,9 @@ def _element(o: Observation) -> dict[str, float]:
     names = trigger_names(o)
     # A switch without a text of its own has it beside it.
     lettered = any(map(str.isalnum, found.label))
-    reads = likeness(names, found.label) if names and lettered else UNKNOWN
+    reads = UNKNOWN
+    if names and lettered:
+        reads = max(likeness(names, one) for one in (found.label, *options_of(found)))
     fits = _kind_fits(o)
     offset = raw = look = place_look = UNKNOWN
     if trigger is not None:
@@ -234,7 +239,6 @@ def _element(o: Observation) -> dict[str, float]:
         "at_place": UNKNOWN if trigger is None else _share_at(place, found.box),
         "belongs": float(_belongs(o, found, names)),
         "sibling": float(_sibling(o)),
-        "beyond": float(_is_beyond(o)),
         "other_action": float(
             o.generated.action is not None and o.generated.action.kind != o.reference.action.kind
         ),
@@ -304,42 +308,12 @@ def _sibling(o: Observation) -> bool:
                 one.box.overlap(box) for box in wanted if box.area < 4 * one.box.area
             ):
                 return True
-    came = _around_words(theirs.came)
+    came = around(one.box for one in theirs.came)
     new = max(o.outcome.changes.appeared, key=lambda one: one.box.area, default=None)
     if came is None or new is None or gap(came, theirs.trigger) > const.BESIDE:
         return False
     nearest = min(gap(one.box, new.box) for one in peers)
     return nearest <= const.BESIDE and nearest + const.PEER_SLACK < gap(found.box, new.box)
-
-
-def _is_beyond(o: Observation) -> bool:
-    """Return whether words that push others away come on the other side of the element's row."""
-    trigger = o.reference.trigger
-    pairs = matched_words(o.theirs.came, o.mine.came, o.later.place)
-    if trigger is None or not pairs or not (o.theirs.moved and o.mine.moved):
-        return False
-    want, at = (_around_words([pair[side] for pair in pairs]) for side in (0, 1))
-    if want is None or at is None:
-        return False
-    row = [
-        one
-        for one in o.later.anchors
-        if min(one.theirs.bottom, trigger.bottom) - max(one.theirs.top, trigger.top) > 0
-    ]
-    turned = 0
-    for one in row:
-        theirs = want.centre[1] - one.theirs.centre[1]
-        mine = at.centre[1] - one.mine.centre[1]
-        near = const.BESIDE < abs(mine) <= abs(theirs) + const.TEXT_AWAY
-        turned += theirs * mine < 0 and near
-    return bool(row) and turned > const.HALF * len(row)
-
-
-def _around_words(words: Sequence[Word]) -> PixelBox | None:
-    box: PixelBox | None = None
-    for one in words:
-        box = one.box if box is None else box.union(one.box)
-    return box
 
 
 def _kind_fits(o: Observation) -> bool:
@@ -437,6 +411,10 @@ def _destination(o: Observation) -> str | None:
 # --- words
 
 
+def _numbers(words: Sequence[Word]) -> list[Word]:
+    return [one for one in words if has_digit(one.text)]
+
+
 def _masked(side: Side) -> Side:
     """Return a side on which all numbers are the same: nobody drags to the pixel."""
 
@@ -468,6 +446,8 @@ def _words(o: Observation) -> dict[str, float]:
         "came_recall": recall,
         "came_precision": found_letters(mine.came, theirs.came),
         "went_recall": found_letters(theirs.went, mine.went),
+        "number_recall": found_letters(_numbers(theirs.came), _numbers(arrived)),
+        "number_precision": found_letters(_numbers(mine.came), _numbers(theirs.came)),
         "relative": UNKNOWN if recall < 0 else min(1.0, recall / max(kept, 0.3)),
         "moved_recall": found_letters(theirs.moved, mine.moved),
     }

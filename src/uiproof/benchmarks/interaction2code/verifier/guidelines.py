@@ -72,7 +72,7 @@ def _first(f: Features, share: float) -> Said:
     recall = f.came_recall if f.reference_came > 0 else -1.0
     if nothing := _nothing(f, opened=opened, recall=recall):
         return nothing
-    if not f.visible and f.look >= 0:  # the reference's shows something
+    if not f.visible and f.look >= 0 and not f.drag:  # the reference's shows something
         return F.MISSING, False
     if f.click and f.approach > POINTED and not opened:
         return F.NO_INTERACTION, False
@@ -93,12 +93,14 @@ def _first(f: Features, share: float) -> Said:
         return element, element is not F.WRONG_ELEMENT or bool(f.belongs)
     # It should change, and does not.
     itself = f.reference_own > 0.05 and f.own < 0.02 and f.reference_came <= log1p(4)
-    if (f.sibling and (not complete or itself)) or f.beyond:
+    if f.sibling and (not complete or itself):
         return F.EFFECT_TARGET, False
     if _other_layer(f) and not _looks_the_same(f) and (complete or recall >= 0.6):
         return F.EFFECT_TYPE, True
     if displaced := _displaced(f, recall, share):
         return displaced
+    if _other_numbers(f):
+        return F.WRONG_FUNCTION, False
     if complete:
         return _complete(f)
     return _incomplete(f, recall, share)
@@ -158,6 +160,9 @@ def _element(f: Features) -> Failure | None:
 
 def _displaced(f: Features, recall: float, share: float) -> Said | None:
     """Return a failure where the effect is there, at another place or on another thing."""
+    same_kind = f.vanished == 0 or f.reference_came == 0
+    if f.peer >= 0.25 and f.misplaced < 0.1 and f.appeared == 0 and f.present < 0.7 and same_kind:
+        return F.EFFECT_TARGET, False
     if share < 0.5 or f.present >= 0.6:
         return None
     if f.drag and f.misplaced + f.peer >= 0.4:
@@ -183,6 +188,16 @@ def _other_layer(f: Features) -> bool:
         return flows and (f.growth > log1p(20) or f.pushed > 0 or replaces)
     stays = f.reference_moved > log1p(12) and f.moved_recall < 0.3
     return bool(f.floating and (f.over or f.veil > VEIL or stays))
+
+
+def _other_numbers(f: Features) -> bool:
+    """Return whether texts change as they should, but for their numbers.
+
+    Only on near copies, where readings are reliable, and not in what appears: that may have a time.
+    """
+    other = 0 <= f.number_recall < 0.35 and 0 <= f.number_precision < 0.35
+    read = f.close >= NEAR_COPY and f.same_after < 0.99
+    return bool(other and read and not f.appeared and not f.drag)
 
 
 def _complete(f: Features) -> Said:

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import hypot
 
 from uiproof.benchmarks.interaction2code.verifier import constants as const
@@ -156,13 +157,9 @@ def readable(lines: Sequence[OcrLine], *snapshots: Snapshot) -> Sequence[OcrLine
     ]
 
 
-def texts_of(snapshot: Snapshot, *, covered: bool = True) -> list[Text]:
-    """Return the visible texts of a page; those under something else only with `covered`."""
-    return [
-        Text(one.text, text_box(one), one.ref)
-        for one in snapshot.elements
-        if one.text.strip() and (covered or one.ink is None or not one.ink.covered)
-    ]
+def texts_of(snapshot: Snapshot) -> list[Text]:
+    """Return the visible texts of a page, also those under something else."""
+    return [Text(one.text, text_box(one), one.ref) for one in snapshot.elements if one.text.strip()]
 
 
 def text_box(element: Element) -> PixelBox:
@@ -289,6 +286,12 @@ def gap(one: PixelBox, other: PixelBox) -> float:
     across = max(one.left - other.right, other.left - one.right, 0)
     down = max(one.top - other.bottom, other.top - one.bottom, 0)
     return hypot(across, down)
+
+
+def around(boxes: Iterable[PixelBox]) -> PixelBox | None:
+    """Return the box around some boxes."""
+    found = [*boxes]
+    return reduce(PixelBox.union, found) if found else None
 
 
 def shift(one: PixelBox, other: PixelBox) -> float:

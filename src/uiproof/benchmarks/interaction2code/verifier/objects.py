@@ -302,7 +302,7 @@ def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
     moved: list[Motion] = []
     came: list[Word] = []
     ways: list[tuple[float, float]] = []
-    for one in sorted(rest, key=lambda word: -len(word.text)):
+    for one in sorted(rest, key=lambda word: (has_digit(word.text), -len(word.text))):
         twins = old[one.text]
         long = size(one.text) > 3 and not has_digit(one.text)
         same = [was for was in twins if one.ref and was.ref == one.ref]

@@ -111,7 +111,7 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     mine = generated_side(
         generated.before, generated.snapshot, outcome, found, generated.noise, mute=mute
     )
-    mine = _with_options(_with_drawn_words(theirs, mine), found, reference.action)
+    mine = _with_options(theirs, _with_drawn_words(theirs, mine), found, reference.action)
     where = layout(
         lines[0], generated.snapshot, (reference.before.shape[1], reference.before.shape[0])
     )
@@ -146,15 +146,16 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     )
 
 
-def _with_options(mine: Side, found: Element, action: Action) -> Side:
+def _with_options(theirs: Side, mine: Side, found: Element, action: Action) -> Side:
     """Add the options of a native list that is clicked: the browser shows them, not the page."""
     if found.tag != "select" or action.kind not in ("click", "hover"):
         return mine
-    box, words = found.box, found.attributes.get("options", "").split()
+    box = found.box
     below = PixelBox(box.left, box.bottom, box.right, box.bottom + box.height)
-    known = Counter(one.text for one in mine.came)
-    options = Counter(text for one in words if (text := plain(one))) - known
-    return replace(mine, came=(*mine.came, *(Word(one, below) for one in options.elements())))
+    words = Counter(plain(word) for one in options_of(found) for word in one.split())
+    wanted = Counter(one.text for one in theirs.came) - Counter(one.text for one in mine.came)
+    shown = (words & wanted).elements()
+    return replace(mine, came=(*mine.came, *(Word(one, below) for one in shown)))
 
 
 def _with_drawn_words(theirs: Side, mine: Side) -> Side:
@@ -224,6 +225,8 @@ def _better(
         )
         if works and like(one.element) > like(found) + const.MORE_ALIKE:
             return one
+        if works and not is_control(found) and one.element.box.encloses(found.box):
+            return one  # a text over the shape that it is on
         if guess and (one.shows >= const.HALF or (works and one.shows < 0)):
             return one
         # Of several with the same name it is the one that works.
@@ -252,6 +255,11 @@ def names_of(reference: ReferenceEvidence, lines: Sequence[OcrLine]) -> list[str
         if inside:
             names.append(" ".join(inside))
     return [one for one in names if plain(one)]
+
+
+def options_of(element: Element) -> list[str]:
+    """Return what can be chosen in a native list."""
+    return [one for one in element.attributes.get("options", "").split("|") if one]
 
 
 def is_control(element: Element) -> bool:

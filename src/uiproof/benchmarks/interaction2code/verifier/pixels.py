@@ -178,7 +178,12 @@ def in_front(before: Rgb, after: Rgb) -> PixelBox | None:
     dimmed = (old > shade) & (np.abs(new.astype(np.int16) - shade) <= const.CHANGE)
     if shade > const.BRIGHT - const.INK or dimmed.mean() < const.MUCH:
         return None
-    lit = new > shade + const.INK // 2
+    # A veil covers the window; the rest of a longer page stays as it was.
+    moved = np.abs(old.astype(np.int16) - new) > const.CHANGE
+    rows, columns = np.flatnonzero(moved.any(axis=1)), np.flatnonzero(moved.any(axis=0))
+    lit = np.zeros(new.shape, np.bool_)
+    around = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+    lit[around] = new[around] > shade + const.INK // 2
     found = clusters(lit, reach=const.VEIL_STEP)
     if not found or found[0].pixels < const.MOSTLY * lit.sum():
         return None
