@@ -480,12 +480,8 @@ class _Search:
         places = [self.place]
         if not self.layout.anchors and self.query.trigger is not None:
             places.append(self.query.trigger)
-        far = min(
-            min(10.0, dist(one.centre, (x, y)))
-            if _at(element.box, one)
-            else dist(one.centre, (x, y))
-            for one in places
-        )
+        ways = [(dist(one.centre, (x, y)), _at(element.box, one)) for one in places]
+        far = min(min(away, 10.0) if at else away for away, at in ways)
         return exp(-far / _REACH)
 
     def _size(self, element: Element) -> float:
