@@ -92,7 +92,7 @@ def test_pages_in_any_encoding_and_of_any_size_end_as_documented(scored):
     for name in ("large-generated", "large-reference"):
         assert cases[name]["error"]["code"] == "page_too_large"
         assert "50 MB" in cases[name]["error"]["message"]
-        assert "files of their own" in cases[name]["error"]["remedy"]
+        assert "separate files" in cases[name]["error"]["remedy"]
         assert cases[name]["scores"]["strict"]["text"] == 0
     for name in {*ENCODED, "same-words"}:
         assert cases[name]["status"] == "scored", cases[name]["error"]
