@@ -19,7 +19,7 @@ Compare = Callable[[Any], Awaitable[Sequence[Mapping[str, Any]]]]
 
 
 class Context:
-    """What a method is given along with a question.
+    """The context in which a method answers a question.
 
     Flags, calls and files that it leaves here go into the record, also when the case fails.
     """

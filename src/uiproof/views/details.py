@@ -39,7 +39,7 @@ _SUBJECTS = {
     "answer": "the answer",
     "method": "the method",
 }
-# What is said of the page or answer; docs/rendering.md says more.
+# Flags in words; docs/rendering.md explains them.
 _WORDS = {
     "act_refused": "has an element that could not be acted on",
     "boxes_skipped": "has boxes that are not valid, which were ignored",

@@ -289,10 +289,10 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
     def _listed(
         self, reference: PageSource | Screenshot, shown: PageView | PictureView, score: Score
     ) -> tuple[Difference, ...] | None:
-        """Return the same for a report; None where it fails, since the score stands without it."""
+        """Return the differences for a report, or None if finding them fails."""
         try:
             return self._differences(reference, shown, score)
-        except Exception:
+        except Exception:  # a bug here must not cost the case its score
             logging.getLogger("uiproof").exception("The list of differences failed.")
             return None
 

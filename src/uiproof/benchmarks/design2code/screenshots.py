@@ -76,7 +76,7 @@ def _copy_structure(ours: Scene, theirs: Scene) -> None:
     pictures = [one.box for one in theirs.root.leaves() if one.kind == "image"]
     for node in loose:
         _, _, w, h = node.box
-        # What is read in an icon that both have is no text.
+        # OCR reads letters into icons: skip a text that lies inside an icon of both pages.
         if not any(
             overlap(node.box, one) >= 0.7 * w * h and one[2] * one[3] <= ICON * w * h
             for one in pictures

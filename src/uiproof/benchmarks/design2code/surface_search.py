@@ -321,7 +321,7 @@ class _SurfaceSearch:
         straight = there[3 if side in (LEFT, RIGHT) else 2] - 2 * self._inset(there)
         if holds and straight < SHORTEST:
             most = 2
-        # As its neighbours are, or without a change of size; then anywhere near.
+        # Try the neighbours' displacement, then the same size, then anywhere nearby.
         likely = [*dict.fromkeys([*guesses, found[(side + 2) % 4]])]
         scan = [guesses[0] + by for by in sorted(range(-most, most + 1), key=abs)]
         steps = [*likely, *scan]

@@ -274,7 +274,8 @@ _MAX_BYTES = 1 << 30  # of one unpacked member
 _ATTACHMENT = "attachment://"
 _SHEET, _STRINGS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
 _BROKEN = (
-    *(zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, KeyError, ValueError),
+    *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError),
+    NotImplementedError,  # raised by zipfile for a compression that it cannot unpack
     *(IndexError, SyntaxError),  # of XML, too
 )
 
@@ -799,7 +800,7 @@ def _read_showdown(file: _File, _only: str | None) -> FileContent:
     return FileContent("showdown", file.items(read))
 
 
-# How a format is recognised by the kind of file and the keys of its first entries.
+# Readers by a test of the file's kind and the keys of its first entries; the first match wins.
 _READERS: Sequence[
     tuple[Callable[[_File, set[str]], bool], Callable[[_File, str | None], FileContent]]
 ] = (

@@ -84,7 +84,7 @@ def blueprint(interactions: Sequence[Demonstration], reader: Reader) -> str:
     for number, interaction in enumerate(interactions, start=1):
         effect = _effect(before, _reduced(read(interaction.after), scale), reader)
         trigger = trigger_of(interaction) or effect_of(interaction)
-        # Where only the effect is known, act there.
+        # Without a known trigger, act on the place of the effect.
         places = (
             _scaled(trigger, scale, before),
             *(_scaled(o, 1, before) for o, _ in effect.pieces),

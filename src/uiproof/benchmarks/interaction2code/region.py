@@ -245,7 +245,7 @@ def _without(noise: Mask | Rgb | None, before: Rgb, after: Rgb) -> tuple[Rgb, Rg
     if noise is not None and noise.ndim == 3:
         height, width = min(len(before), len(noise)), min(before.shape[1], noise.shape[1])
         unstable = difference(before[:height, :width], np.asarray(noise[:height, :width], np.uint8))
-        # What flickers reaches a little further than was seen in one try.
+        # Flicker may extend a pixel beyond what one comparison showed.
         noise = cv2.dilate(unstable.view(np.uint8), np.ones((3, 3), np.uint8)) > 0
     if noise is None or not noise.any():
         return before, after

@@ -324,7 +324,7 @@ def candidates(
         if guess:
             delegated += 1
             guess = delegated <= _MOST_DELEGATED
-        # What takes much of the page and has no text listens for its content.
+        # A large element without text listens on behalf of the elements inside it.
         share = element.box.area / max(snapshot.size[0] * snapshot.size[1], 1)
         is_frame = element.tag in _FRAMES or (share > _FRAME_SHARE and not element.text)
         clicked = (sure or (guess and above & _CLICKS)) and not is_frame

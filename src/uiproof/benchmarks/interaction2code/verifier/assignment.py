@@ -301,7 +301,7 @@ def _placed(
     where = o.layout if moving else o.later
     mapped = where.place(want)
     copy = o.layout.close >= const.NEAR_COPY
-    # What moves or changes in place has a place to the pixel, as far as a page is a copy.
+    # On a near copy, text that moves or changes in place must be at its exact position.
     exact = copy and (moving or not o.outcome.changes.appeared)
     limit = const.RETEXT_AWAY if exact else const.TEXT_AWAY
 

@@ -41,7 +41,7 @@ from uiproof.vision.ocr import OcrLine
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """What acting on another element does."""
+    """The effect of acting on another element."""
 
     element: Element
     outcome: Outcome
