@@ -196,13 +196,27 @@ def cluster_of(case_id: str) -> str:
     return case_id.rpartition("/")[0] or case_id
 
 
+def paired_scores(
+    one: Mapping[str, float | None], other: Mapping[str, float | None]
+) -> tuple[list[float], list[float], list[str]] | None:
+    """Return the scores of the cases that both runs have, and the cluster of each case.
+
+    None if no case has a score: then the mean is not one over cases, such as a macro mean.
+    """
+    shared = [case_id for case_id in one if case_id in other]
+    if all(run[case_id] is None for run in (one, other) for case_id in shared):
+        return None
+    # If a metric has a mean, only failed cases can lack a score, and they count as 0.
+    a, b = ([run[case_id] or 0.0 for case_id in shared] for run in (one, other))
+    return a, b, list(map(cluster_of, shared))
+
+
 def _tied(best: CaseScores, other: CaseScores, column: int) -> bool:
-    shared = [case_id for case_id in best if case_id in other]
-    if all(scores[case_id][column] is None for scores in (best, other) for case_id in shared):
-        return False  # a mean that is not one over cases, such as a macro mean
-    # Where a metric has a mean, only failed cases can lack it, and those count as 0 in the mean.
-    a, b = ([scores[case_id][column] or 0.0 for case_id in shared] for scores in (best, other))
-    p_value = paired_permutation(a, b, clusters=list(map(cluster_of, shared)))
+    runs = ({case_id: row[column] for case_id, row in run.items()} for run in (best, other))
+    if (paired := paired_scores(*runs)) is None:
+        return False
+    a, b, clusters = paired
+    p_value = paired_permutation(a, b, clusters=clusters)
     return p_value is not None and p_value >= _LEVEL
 
 

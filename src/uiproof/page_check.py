@@ -64,7 +64,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class PageCheck:
-    """What a page is worth by itself."""
+    """The quality of a page without a reference."""
 
     score: float  # in 0-1
     components: Mapping[str, float]  # `renders` and those of `WEIGHTS`, each in 0-1
@@ -133,7 +133,7 @@ def check_source(renderer: Renderer, source: PageSource) -> PageCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What a snapshot does not say of an element."""
+    """Facts about an element that a snapshot lacks."""
 
     selector: str
     name: str
@@ -237,7 +237,8 @@ class _Visit:
                 says = f"The page is {page_width} px wide in a window of {window} px."
                 self._find("overflow", says, window=window)
             return 0.5 * window / page_width
-        # What cannot be scrolled to is cut off. Whatever begins beyond the edge waits there.
+        # The page cannot scroll sideways, so text across the edge is cut off. Elements that start
+        # beyond the edge are off-screen on purpose, such as drawers.
         cut = [
             one
             for one in snapshot.elements
@@ -327,7 +328,7 @@ class _Visit:
             return 1.0
         self._stage.events()
         self._stage.settle()
-        # What the page does by itself, and to which elements.
+        # The elements that the page changes without any input.
         by_itself = set(self._stage.events().mutations)
         tried = alive = 0
         now, fresh, first = self._stage.snapshot(), True, True

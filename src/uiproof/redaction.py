@@ -21,7 +21,7 @@ _SECRET_WORDS = {
     *("passphrase", "passwd", "password", "secret", "secrets", "token"),
 }
 _SECRET_PAIRS = {("api", "key"), ("access", "key"), ("private", "key")}
-# What keys of well-known services look like, wherever they stand.
+# Patterns of API keys of well-known services.
 _KEY = re.compile(
     r"\b(?:sk-[\w-]{16,}|hf_\w{16,}|gh[opsu]_\w{20,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}"
     r"|xox[abp]-[\w-]{10,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)|(?<=Bearer )[\w.~+/=-]{8,}"
@@ -33,7 +33,7 @@ _URL_OR_PATH = re.compile(f"(?P<url>{_URL})|(?P<path>{_PATH})")
 _WHOLE_PATH = re.compile(
     r"((?:[A-Za-z][\w-]+:)?)((?:~[\w.-]*)?/(?!/).*|[A-Za-z]:[\\/].*)", re.DOTALL
 )
-# What the manifest says that others may know; where the data lies is not among it.
+# Manifest entries that may be published; paths of data are not among them.
 _MANIFEST = (
     *("benchmark", "dataset", "dataset_key", "method", "assisted", "settings", "limit", "shard"),
     *("cases", "executor", "workers", "fingerprint", "created", "uiproof"),

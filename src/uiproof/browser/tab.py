@@ -118,7 +118,7 @@ class Tab:
         self._scripts, self._live = scripts, live
         self._held: list[Request] | None = None  # requests held until the clock has stopped
         self._guard: Guard | None = None
-        # Where our script in a live page sends its records; the page cannot guess the URL.
+        # The URL to which our script in a live page sends its records; the page cannot guess it.
         self._records = f"https://{token_hex(16)}.invalid/"
         self._document = ""  # id of the document that is shown
         self._loaded = ""  # id of the document that loaded last

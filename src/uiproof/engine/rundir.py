@@ -32,7 +32,7 @@ from uiproof.markup import tag
 FORMAT = 1
 _OWN_NAMES = {"lock", "workers.log", "run.json.tmp"}  # may be there before run.json is
 _MAX_NAME = 150
-# What must be the same for results to belong together, and how to call it in a message.
+# Settings that must agree for results to be merged, with their names in messages.
 _IDENTITY = {
     "format": "format",
     "uiproof": "version of uiproof",

@@ -27,7 +27,7 @@ from uiproof.files import storage_fault
 Result = TypeVar("Result")
 
 _PATIENCE = 30.0  # seconds for the first answer of a server
-# What tells two versions of an object apart, by the names that file systems have for it.
+# Keys under which file systems report the version of an object.
 _TOKENS = ("ETag", "etag", "md5Hash", "content_md5", "checksum", "mtime", "LastModified", "updated")
 _SPEAKS = ("AWS_", "GOOGLE_", "GCE_", "STORAGE_", "FSSPEC_")  # variables that configure connections
 _S3_TIMEOUTS = {"connect_timeout": 10, "read_timeout": 60, "retries": {"max_attempts": 2}}

@@ -41,7 +41,7 @@ class PageTask(vf.Task[PageData]):  # type: ignore[misc, unused-ignore]
 
 
 class PageTasksetConfig(vf.TasksetConfig):  # type: ignore[misc, unused-ignore]
-    """Where the rows are."""
+    """The path of the JSON Lines file."""
 
     rows: Path
 

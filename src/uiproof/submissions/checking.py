@@ -146,7 +146,7 @@ def _run_problems(place: str, run: SubmittedRun) -> Iterator[str]:
         return
     try:
         made = summarise((case.record() for case in run.cases), benchmark)
-        # What rules say is for people, and is said in other words from version to version.
+        # The texts of rules are for people, and their wording changes between versions.
         stored = {**run.summary, "rules": made.get("rules")}
         found = differences(stored, made, f"{place}.summary")
     except Exception as error:  # noqa: BLE001 - untrusted details may be anything

@@ -17,7 +17,7 @@ from typing import Any
 from uiproof import tables
 from uiproof.benchmark import Metric, look_up
 from uiproof.errors import UsageError
-from uiproof.leaderboard import cluster_of
+from uiproof.leaderboard import paired_scores
 from uiproof.registry import benchmarks
 from uiproof.stats.correlation import holm
 from uiproof.stats.intervals import bounds_text, paired_difference, paired_permutation
@@ -214,14 +214,9 @@ def _compared(rows: list[Ranked], scores: list[dict[str, float | None]]) -> list
     """Rank runs, with the paired test of each against the leader."""
     p_values: dict[int, float] = {}
     for place, own in enumerate(scores[1:], start=1):
-        leader = scores[0]
-        ids = [one for one in leader if one in own]
-        if all(leader[one] is None and own[one] is None for one in ids):
-            continue  # a mean that is not one over cases, such as a macro mean
-        # Where a metric has a mean only failed cases can lack it, and they count as 0 in the mean.
-        a, b = ([side[one] or 0.0 for one in ids] for side in (leader, own))
-        # Elements of one screenshot are alike, and so are interactions of one page.
-        clusters = [cluster_of(one) for one in ids]
+        if (paired := paired_scores(scores[0], own)) is None:
+            continue
+        a, b, clusters = paired
         if behind := paired_difference(a, b, clusters):
             mean, low, high, *_ = behind
             rows[place] = replace(rows[place], behind=mean, behind_low=low, behind_high=high)

@@ -31,7 +31,7 @@ from uiproof.submissions.model import (
 if TYPE_CHECKING:
     from uiproof.benchmark import Benchmark
 
-# What summaries add up of the requests to models; what was said is not among it.
+# The totals of model requests that summaries contain; prompts and answers are not among them.
 _CALL = (
     *("cached", "answered", "attempts", "network_seconds", "queue_seconds"),
     *("input_tokens", "output_tokens", "cost"),

@@ -152,7 +152,7 @@ def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
             *(rgb, gray, inventory.images),
             others=[*texts, *inventory.images, *inventory.controls, *surfaces],
         ),
-        # What a control shows is its text, and its outline.
+        # A control may overlap its own text and outline.
         controls=_standing_out(rgb, gray, inventory.controls),
         surfaces=surfaces,
     )

@@ -122,7 +122,7 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
 
 
 class _Row(NamedTuple):
-    """What a summary needs of one case; NaN is a score that it does not have."""
+    """The numbers of one case that a summary needs; NaN is a missing score."""
 
     screen: str
     accuracy: float
@@ -332,7 +332,7 @@ def _latency(rows: Sequence[_Row], calls: Sequence[Mapping[str, Any]]) -> dict[s
     timed = [call for call in calls if call["network_seconds"] is not None]
     return {
         "per_call": seconds([call["network_seconds"] for call in timed]),
-        # What came from the cache did not wait.
+        # A cached answer has no latency.
         "queue": seconds([call["queue_seconds"] or 0.0 for call in timed if not call["cached"]]),
         "per_case": seconds([row.seconds for row in rows if isfinite(row.seconds)]),
         "cached_calls": sum(bool(call["cached"]) for call in calls),

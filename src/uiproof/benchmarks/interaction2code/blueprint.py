@@ -116,7 +116,7 @@ def _changed(before: Rgb, after: Rgb) -> tuple[PixelBox, ...]:
     height, width = after.shape[:2]
     if before.shape[1] != width:
         return (PixelBox(0, 0, width, height),)
-    # Where a page grew, all that is below has moved.
+    # Everything below the place where a page grew has moved.
     common = min(height, before.shape[0])
     rows = np.flatnonzero(np.any(before[:common] != after[:common], axis=(1, 2)))
     top = int(rows[0]) if rows.size else common

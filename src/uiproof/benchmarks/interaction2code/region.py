@@ -128,7 +128,7 @@ def _diff_lines(before: Hashes, after: Hashes) -> tuple[int, int]:
     first = max(equal_before + 1 - _DIFF_CONTEXT, 1)
     rows, there = between[-1]
     i, end_i, j, end_j = rows.start, rows.stop, there.start, there.stop
-    # What can be shown in several places because lines repeat is shown in the last of them.
+    # If repeated lines allow several positions for the change, choose the last one.
     if i == end_i:
         while end_j < len(after) and after[j] == after[end_j]:
             j, end_j = j + 1, end_j + 1

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from uiproof.engine.rundir import RunDirectory
     from uiproof.stats.intervals import Interval
 
-# What is not implemented counts 0 in the interaction part (`all`), or is left out (`implemented`).
+# An interaction that is not implemented scores 0 in its part (`all`), or is left out
+# (`implemented`).
 Counted = Literal["all", "implemented"]
 NO_TOPIC = "(no topic)"
 _FARTHEST = 1_000_000  # pixels: no edge of a page is beyond

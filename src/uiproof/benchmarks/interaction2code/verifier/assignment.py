@@ -297,7 +297,7 @@ def _placed(
     want = around([a.box for a, _ in pairs])
     assert at is not None
     assert want is not None
-    # What moves is a landmark of the page afterwards, but none for its own place.
+    # Moved text is a landmark for other text, but not for its own position.
     where = o.layout if moving else o.later
     mapped = where.place(want)
     copy = o.layout.close >= const.NEAR_COPY

@@ -159,7 +159,7 @@ class NeutralActs:
     def choose(self) -> tuple[Sequence[Target], Action]:
         """Return where to act instead of on the element, and how; no places if that is futile."""
         action = self.reference.action
-        # Where the reference shows the element, a larger one that lies over all is a fraud.
+        # Prefer the reference's box: a page may cheat with a larger element over everything.
         meant = self.reference.trigger or self.found.box
         if self._is_page(meant):
             # The whole page is the element. Its keys are those of the page, its wheel moves it.

@@ -30,7 +30,7 @@ VEIL = 0.4  # share of a page from which it is covered
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What the guidelines say of an interaction."""
+    """The verdict of the guidelines on an interaction."""
 
     failure: Failure
     usable: bool
@@ -151,7 +151,7 @@ def _element(f: Features) -> Failure | None:
         return F.WRONG_POSITION
     if not anew and f.offset > log1p(75) and f.raw_offset > AWAY:
         return F.WRONG_POSITION
-    # Where all else is at its place, the element and its label have moved together.
+    # Everything else is in place, so the element and its label have moved together.
     apart = f.close > COPY or f.offset > AWAY
     if f.close > 0.7 and f.raw_offset > FAR and apart:
         return F.WRONG_POSITION
@@ -224,7 +224,7 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
     if recall >= 0.75 and precision >= 0.6:  # the words are there, what is around them is not
         return (F.EFFECT_TYPE if 0 <= f.went_recall < 0.4 else F.PARTIAL), True
     if precision >= 0.75 and recall > 0 and f.substitute < 0.3:
-        # Where several texts change, some of them are something; a window without its field is not.
+        # Some of several changed texts are of use; a dialog without its field is not.
         texts = f.says_text and not (f.says_component or f.says_window)
         return F.PARTIAL, bool(texts and recall >= 0.12) or share >= 0.5
     if recall >= 0:

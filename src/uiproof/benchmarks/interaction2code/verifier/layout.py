@@ -45,7 +45,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the places of the reference are on the generated page."""
+    """A map from places of the reference to the generated page."""
 
     anchors: tuple[Anchor, ...]
     theirs: tuple[int, int]  # size of the reference

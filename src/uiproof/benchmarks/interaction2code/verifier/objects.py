@@ -61,7 +61,7 @@ class Motion:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one page shows before and after an act, and the change between the two."""
+    """The texts of one page before and after an action, and the change between them."""
 
     before: Rgb
     after: Rgb
