@@ -72,6 +72,15 @@ def test_a_run_without_a_copy_says_which_pages_lack_what(
     assert ADDRESS in report.read_text()
 
 
+def test_system_ui_is_the_interface_font_of_the_frozen_web(web: FrozenWeb) -> None:
+    fonts = ("system-ui", "Selawik", "Arial")
+    spans = "".join(f"<b style='font:40px {font}'>The quick brown fox</b>" for font in fonts)
+    widths = "[...document.querySelectorAll('b')].map((e) => e.getBoundingClientRect().width)"
+    with Renderer(web=web) as renderer, renderer.open(PageSource.from_html(spans)) as page:
+        system, selawik, arial = page.evaluate(widths)
+    assert system == selawik != arial
+
+
 @pytest.mark.parametrize("beside", [True, False], ids=["beside the data set", "--web"])
 def test_an_archive_answers_and_is_a_part_of_the_fingerprint(
     pages: tuple[Path, Path], tmp_path: Path, beside: bool

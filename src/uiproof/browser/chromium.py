@@ -93,14 +93,19 @@ UNATTENDED = (
     "ThirdPartyStoragePartitioning",
 )
 # Chromium maps `system-ui` to fontconfig's "sans", which is DejaVu Sans on most servers: an eighth
-# wider than desktop interface fonts, so lines would wrap differently. Those fonts have about the
-# widths of Arial. `sans-serif` already is Arial.
+# wider than desktop interface fonts, so lines would wrap differently. Selawik has the widths of
+# Segoe UI, the interface font of Windows; without the frozen web it is missing, and Arial is about
+# as wide. `sans-serif` already is Arial.
 FONTS_CONF = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
+  <dir prefix="relative">fonts</dir>
   <match target="pattern">
     <test name="family" qual="any"><string>sans</string></test>
-    <edit name="family" mode="prepend" binding="strong"><string>Arial</string></edit>
+    <edit name="family" mode="prepend" binding="strong">
+      <string>Selawik</string>
+      <string>Arial</string>
+    </edit>
   </match>
   <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
 </fontconfig>

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -37,7 +37,8 @@ _ENOUGH_BYTES = 2_000_000_000
 class RunningBrowser:
     """A headless Chromium driven over pipes; `close` leaves no process or file behind."""
 
-    def __init__(self, memory_mb: int) -> None:
+    def __init__(self, memory_mb: int, fonts: Iterable[bytes] = ()) -> None:
+        """Start it, with further font files for `system-ui`."""
         chromium = find_chromium()
         self._scratch = ScratchFolder()
         self._folder = self._scratch.path
@@ -53,6 +54,9 @@ class RunningBrowser:
         try:
             try:
                 (self._folder / "fonts.conf").write_text(FONTS_CONF)
+                (self._folder / "fonts").mkdir()
+                for number, font in enumerate(fonts):
+                    (self._folder / "fonts" / f"{number}.ttf").write_bytes(font)
                 if self._confinement.user is not None:
                     os.chown(self._folder, self._confinement.user, -1)
                 self._process = self._start(chromium.path, theirs_in, theirs_out)

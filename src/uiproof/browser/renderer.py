@@ -191,7 +191,9 @@ class Renderer:
         if self._running is not None and not self._running.alive:
             self.close()
         if self._running is None:
-            self._running = RunningBrowser(self.limits.memory_mb)
+            self._running = RunningBrowser(
+                self.limits.memory_mb, self._web.system_fonts if self._web else ()
+            )
             self._hung = False
         return self._running
 

@@ -31,6 +31,7 @@ _CACHE_BYTES = 64 << 20  # of responses in memory
 _SCHEME = "uiproof-web-1"  # to be changed with the content of generated files
 _FONT_SHEETS = {"fonts.googleapis.com", "fonts.bunny.net", "fonts.loli.net", "fonts.font.im"}
 _FONT_FILES = {"fonts.gstatic.com"}
+_SYSTEM_FONT = "winstrap"  # the npm package that has Selawik, under the Open Font License
 _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
@@ -107,6 +108,13 @@ class FrozenWeb:
     def packages(self) -> Mapping[str, Mapping[str, Files]]:
         """Return the installed packages with their versions and files."""
         return self._packages
+
+    @property
+    def system_fonts(self) -> list[bytes]:
+        """Return the font files that `system-ui` means; empty if they are not installed."""
+        files = next(iter(self._packages.get(_SYSTEM_FONT, {}).values()), {})
+        found = [self._store.read(files[path]) for path in sorted(files) if path.endswith(".ttf")]
+        return [font for font in found if font is not None]
 
     @property
     def modules(self) -> int:
