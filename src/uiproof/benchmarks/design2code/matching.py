@@ -136,7 +136,7 @@ def in_order(ours: str, theirs: str) -> float:
 
 def _letters_in_order(ours: str, theirs: str) -> int:
     """Return how many letters two texts share in the same order, less those in another one."""
-    same = sum(count for *_, count in _matcher(theirs, ours).get_matching_blocks())
+    same = sum(int(count) for *_, count in _matcher(theirs, ours).get_matching_blocks())
     return max(2 * same - (Counter(ours) & Counter(theirs)).total(), 0)
 
 
