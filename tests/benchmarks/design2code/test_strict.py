@@ -18,6 +18,7 @@ from uiproof.benchmarks.design2code.strict import (
     commonest_colour,
     content_height,
     layout_overlap,
+    rows_with_content,
     structure,
 )
 from uiproof.browser import PageSource
@@ -369,13 +370,18 @@ def test_a_dot_far_below_does_not_make_a_page_longer(strict):
     assert 0 < more < 0.1
 
 
-@given(st.lists(st.tuples(st.floats(0, 3000), st.floats(1, 300)), max_size=12))
-def test_a_page_is_as_high_as_its_content_and_short_blanks(spans):
-    boxes = [(0.0, top, 10.0, height) for top, height in spans]
-    height = content_height([boxes], 4000.0)
-    covered = np.zeros(3301, bool)
-    for top, length in spans:
-        covered[int(top) : int(top + length)] = True
-    assert height <= max((top + length for top, length in spans), default=0) + 1e-6
-    assert height >= np.count_nonzero(covered) - 2 * len(spans)
-    assert height <= np.count_nonzero(covered) + (MOST_BLANK + 2) * len(spans) + 1e-6
+@given(st.lists(st.tuples(st.integers(0, 900), st.integers(1, 90)), max_size=9), st.booleans())
+def test_a_page_is_as_high_as_its_content_and_short_blanks(spans, is_other_blank):
+    rows = rows_with_content([[(0.0, top, 9.0, height) for top, height in spans]], 1000)
+    end = max((top + height for top, height in spans), default=0)
+    height = content_height(rows, np.full(1000, not is_other_blank))
+    filled = np.count_nonzero(rows)
+    if is_other_blank:
+        assert height == end
+    else:
+        assert filled <= height <= min(end, filled + MOST_BLANK * len(spans))
+
+
+def test_a_blank_stretch_counts_where_the_other_page_is_blank_too(strict):
+    page = FULL + "<div style='margin-top: {}px'>" + TALE + "</div>"
+    assert strict(page.format(900), page.format(880))["page_height"] > 0.97

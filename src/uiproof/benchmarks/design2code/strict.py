@@ -105,18 +105,25 @@ def lowest(classes: Iterable[Iterable[PixelRect]]) -> float:
     return max((y + h for boxes in classes for _, y, _, h in boxes), default=0.0)
 
 
-def content_height(classes: Iterable[Iterable[PixelRect]], painted: float) -> float:
-    """Return how high a page is above `painted`, if no blank stretch is long.
+def content_height(content: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> int:
+    """Return how many rows a page has, given those with content, where blank stretches are short.
 
     A dot far below the rest of a page does not make it as long as one with content all the way.
+    Rows of a long stretch count only where the other page is blank, too.
     """
-    height = reached = 0.0
-    for top, bottom in sorted((y, y + h) for boxes in classes for _, y, _, h in boxes):
-        bottom = min(bottom, painted)
-        if bottom > reached:
-            height += min(max(top - reached, 0.0), MOST_BLANK) + bottom - max(top, reached)
-            reached = bottom
-    return height
+    rows = np.arange(len(content))
+    last = np.maximum.accumulate(np.where(content, rows, -1))
+    counts = (rows - last <= MOST_BLANK) | ~other
+    return int(np.count_nonzero(counts[: last[-1] + 1]))
+
+
+def rows_with_content(classes: Iterable[Iterable[PixelRect]], height: int) -> npt.NDArray[np.bool_]:
+    """Return which rows of a page some boxes cover."""
+    rows = np.zeros(height, np.bool_)
+    for boxes in classes:
+        for _, y, _, h in boxes:
+            rows[max(round(y), 0) : max(round(y + h), 0)] = True
+    return rows
 
 
 def strict_scores(
@@ -145,8 +152,12 @@ def strict_scores(
     height = max(our_gray.shape[0], their_gray.shape[0])
     layout = layout_overlap(our_boxes, their_boxes, width, height)
     extents = (our_boxes, painted_height(our_gray)), (their_boxes, painted_height(their_gray))
-    ends = [min(lowest(classes), painted) for classes, painted in extents]
-    heights = [content_height(classes, painted) for classes, painted in extents]
+    ends = [min(lowest(boxes), painted) for boxes, painted in extents]
+    rows = [
+        rows_with_content(boxes, height) & (np.arange(height) < painted)
+        for boxes, painted in extents
+    ]
+    heights = content_height(*rows), content_height(*reversed(rows))
     # The height of a page that shows something else is nothing to be paid for.
     matched = min(max(blocks.block_match, layout) / MATCHED_SHARE, 1.0)
     return StrictScores(
