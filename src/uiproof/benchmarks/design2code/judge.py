@@ -528,7 +528,8 @@ def human_of_seen(
     unreadable = unreadable_blocks(ours.heaped, width, height)
     read = with_unreadable(as_read(matching), unreadable, len(theirs.heaped))
     written, wanted = (
-        sum(len(text) for _, text, *_ in (*view.seen_texts, *view.heaped))
+        sum(len(text) for _, text, _, _ in view.seen_texts)
+        + sum(len(text) for _, text in view.heaped)
         for view in (ours, theirs)
     )
     excess = written / max(MOST_TEXT * wanted, 1)

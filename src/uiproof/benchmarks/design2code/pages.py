@@ -101,10 +101,10 @@ class PageView:
     inventory: Inventory
     seen_texts: tuple[LegibleText, ...]  # of the inventory's, with the colours of their pixels
     flags: tuple[str, ...]
-    heaped: tuple[tuple[PixelRect, str], ...] = ()  # texts that lie on each other
     scale: int = 1  # device pixels of the picture for each CSS pixel
     seen_elements: tuple[int, ...] = ()  # the element of each seen text
     web: Mapping[str, Any] = field(default_factory=dict)  # what it asked of other hosts
+    heaped: tuple[tuple[PixelRect, str], ...] = ()  # texts that lie on each other
     # Results that scores compute from this page and use again.
     memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
