@@ -367,7 +367,7 @@ def test_a_dot_far_below_does_not_make_a_page_longer(strict):
     short = FULL
     dot = f"{short}<i style='position: absolute; top: 2000px; left: 8px'>x</i>"
     more = strict(page, dot)["page_height"] - strict(page, short)["page_height"]
-    assert 0 < more < 0.1
+    assert 0 < more < 0.15  # 120 pixels and a line
 
 
 @given(st.lists(st.tuples(st.integers(0, 900), st.integers(1, 90)), max_size=9), st.booleans())
