@@ -28,6 +28,7 @@ from uiproof.benchmarks.design2code.pixels import (
     colours_apart,
     has_same_shape,
     letters_height,
+    levels_apart,
     line_lengths,
     rounded_crop,
     surrounding_colour,
@@ -614,11 +615,11 @@ class _Comparison:
             return False
         parts = rounded_crop(self.ours.rgb, node.box), rounded_crop(self.theirs.rgb, other.box)
         height, width = (min(one.shape[axis] for one in parts) for axis in (0, 1))
-        a, b = (one[:height, :width].astype(np.int16) for one in parts)
+        a, b = (one[:height, :width] for one in parts)
         through = np.ones((height, width), np.bool_)
         for part, ground in zip((a, b), grounds, strict=True):
-            through &= np.abs(part - np.array(ground, np.int16)).max(axis=2) <= 3
-        apart = np.where(through, 0, np.abs(a - b).mean(axis=2))
+            through &= levels_apart(part, ground) <= 3
+        apart = np.where(through, 0, cv2.absdiff(a, b).mean(axis=2))
         return float(apart.mean()) < SEEN_PICTURE
 
     # --- places

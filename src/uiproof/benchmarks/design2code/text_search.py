@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from math import hypot
-from typing import Any
+from typing import Any, TypeAlias
 
 import cv2
 import numpy as np
@@ -22,6 +22,7 @@ from uiproof.benchmarks.design2code.pixels import (
     ink,
     ink_map,
     is_equal,
+    levels_apart,
     letters_colour,
     whole,
 )
@@ -32,6 +33,7 @@ from uiproof.vision.ssim import grayscale
 SAME_PIXEL = 24  # levels by which pixels of the same thing may differ
 SAME_SHARE = 0.02  # of its pixels may differ more
 LIKE_TEMPLATE = 0.8  # correlation of a text with the place where it may be
+LIKE_HALF = 0.5  # the same in half the size, where lines fall between pixels
 OTHER_INK = 0.58  # of what two other texts differ by chance
 NEAR = (60, 120)  # pixels across and down in which a text is looked for first
 FAR = 1200  # pixels down for texts that are long enough to be told from others
@@ -39,6 +41,8 @@ LONG = 40  # pixels of such a text
 MOST_PLACES = 12  # that look like a text
 MOST_SHIFTS = 60  # of texts, at which a thing is looked for
 CLAIMED = 0.35  # of a line that was read may belong to texts that were found
+Gray: TypeAlias = npt.NDArray[np.uint8]
+
 _PARAGRAPH = (5.0, 0.3, 1.0)  # pixels, and shares of a line's height, between lines of one text
 
 
@@ -48,6 +52,7 @@ class TextSearch:
     def __init__(self, ours: Scene, theirs: Scene) -> None:
         self.ours, self.theirs = ours, theirs
         self.gray, self.other = grayscale(ours.rgb), grayscale(theirs.rgb)
+        self.half = _halved(self.other)
         self.taken: list[tuple[PixelRect, Node]] = []
         self.texts = [node for node in ours.leaves if node.kind == "text"]
 
@@ -105,27 +110,28 @@ class TextSearch:
         if w >= LONG:
             windows.append((*shifts[0], self.other.shape[1], FAR))
         for dx, dy, across, down in windows:
-            left, top = max(x + dx - across, 0), max(y + dy - down, 0)
-            area = self.other[top : max(y + dy + h + down, 0), left : max(x + dx + w + across, 0)]
-            if area.shape[0] < h or area.shape[1] < w:
-                continue
-            alike = cv2.matchTemplate(area, part, cv2.TM_CCOEFF_NORMED)
-            alike[~np.isfinite(alike)] = -1
-            places = []
-            for _ in range(MOST_PLACES):
-                _, best, _, (column, row) = cv2.minMaxLoc(alike)
-                if best < LIKE_TEMPLATE:
-                    break
-                places.append((column + left, row + top))
-                alike[max(row - 4, 0) : row + 5, max(column - 4, 0) : column + 5] = -1
-            yield from sorted(places, key=lambda at: hypot(at[0] - x - dx, at[1] - y - dy))
+            left, top = (max(value, 0) // 2 for value in (x + dx - across, y + dy - down))
+            right, bottom = (max(value, 0) // 2 for value in (x + dx + w + across, y + dy + h + down))
+            places = [
+                place
+                for column, row in _peaks(self.half[top:bottom, left:right], _halved(part), LIKE_HALF)
+                if (place := self._refined(part, 2 * (column + left), 2 * (row + top)))
+            ]
+            yield from sorted({*places}, key=lambda at: hypot(at[0] - x - dx, at[1] - y - dy))
+
+    def _refined(self, part: Gray, x: int, y: int) -> tuple[int, int] | None:
+        """Return the place of a text that the picture of half the size shows here."""
+        h, w = part.shape
+        left, top = max(x - 2, 0), max(y - 2, 0)
+        places = _peaks(self.other[top : y + h + 3, left : x + w + 3], part, LIKE_TEMPLATE, most=1)
+        return next(((column + left, row + top) for column, row in places), None)
 
     def _is_exact(self, box: tuple[int, int, int, int], place: tuple[int, int]) -> bool:
         a = crop(self.ours.rgb, box)
         b = crop(self.theirs.rgb, (*place, *box[2:]))
         if min(place) < 0 or a.shape != b.shape:
             return False
-        return float((cv2.absdiff(a, b).max(axis=2) > SAME_PIXEL).mean()) <= SAME_SHARE and (
+        return float((levels_apart(a, b) > SAME_PIXEL).mean()) <= SAME_SHARE and (
             self._has_same_letters(box, place)
         )
 
@@ -185,6 +191,28 @@ class TextSearch:
             twin.color = letters_colour(self.theirs.rgb, box)
         self.theirs.root.children.append(twin)
         marry(node, twin)
+
+
+def _halved(gray: Gray) -> Gray:
+    height, width = gray.shape
+    size = max(width // 2, 1), max(height // 2, 1)
+    return np.asarray(cv2.resize(gray, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _peaks(area: Gray, part: Gray, least: float, most: int = MOST_PLACES) -> list[tuple[int, int]]:
+    """Return the columns and rows at which an area is most like a part."""
+    if area.shape[0] < part.shape[0] or area.shape[1] < part.shape[1]:
+        return []
+    alike = cv2.matchTemplate(area, part, cv2.TM_CCOEFF_NORMED)
+    alike[~np.isfinite(alike)] = -1
+    found = []
+    for _ in range(most):
+        _, best, _, (column, row) = cv2.minMaxLoc(alike)
+        if best < least:
+            break
+        found.append((column, row))
+        alike[max(row - 4, 0) : row + 5, max(column - 4, 0) : column + 5] = -1
+    return found
 
 
 def _tiles(values: npt.NDArray[Any], tile: int) -> npt.NDArray[np.float64]:
