@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
 from typing import Any
@@ -499,46 +499,49 @@ class _Comparison:
 
     def _lost_surfaces(self) -> list[Difference]:
         """Return surfaces that only one page has, below things that both have."""
+        lost = [
+            node
+            for scene in (self.theirs, self.ours)
+            for node in scene.root.walk()
+            if node.is_drawn and node.partner is None and node.background is not None
+        ]
+        ours = {*self.ours.root.walk()}
+        told: dict[tuple[str, str], set[Node]] = defaultdict(set)
         found = []
-        for scene, kind in ((self.theirs, "gone"), (self.ours, "new")):
-            for node in scene.root.walk():
-                if not node.is_drawn or node.partner is not None or not node.children:
-                    continue
-                paired = [leaf for leaf in node.leaves() if leaf.partner is not None]
-                if not paired or node.background is None:
-                    continue
-                twins = [leaf.partner for leaf in paired if leaf.partner is not None]
-                there = self.ours if kind == "gone" else self.theirs
-                behind = commonest_colour(
-                    rounded_crop(there.rgb, around(leaf.box for leaf in twins))
+        for node in sorted(lost, key=area_of):
+            on_it = [leaf for leaf in node.leaves() if leaf.partner is not None]
+            is_ours, background = node in ours, node.background
+            if not on_it or background is None:
+                continue
+            there = self.theirs if is_ours else self.ours
+            grounds = [surrounding_colour(there.rgb, leaf.twin.box) for leaf in on_it]
+            behind = Counter(grounds).most_common(1)[0][0]
+            on_it = [leaf for leaf, ground in zip(on_it, grounds, strict=True) if ground == behind]
+            if colours_apart([(behind, background)])[0] < SEEN_COLOUR:
+                continue  # what is around it has the same colour
+            colours = (behind, background) if is_ours else (background, behind)
+            was, is_ = map(hex_of, colours)
+            about = [leaf if is_ours else leaf.twin for leaf in on_it]
+            # Where both pages have a surface, each is told once.
+            if told[was, is_].intersection(about):
+                continue
+            told[was, is_].update(about)
+            beyond = around(leaf.twin.box for leaf in on_it)
+            found.append(
+                Difference(
+                    "background",
+                    box=node.box if is_ours else beyond,
+                    reference_box=beyond if is_ours else node.box,
+                    selector=(node if is_ours else about[0]).selector,
+                    was=was,
+                    is_=is_,
+                    impact=self._impact([node], 0.5),
+                    cost=0.0,
+                    says=f"The background behind {subject_of(about[:1])} is {is_}, "
+                    f"should be {was}.",
+                    members=(node.box,),
                 )
-                if colours_apart([(behind, node.background)])[0] < SEEN_COLOUR:
-                    continue  # what is around it has the same colour
-                ours = twins if kind == "gone" else paired
-                box = around(leaf.box for leaf in ours)
-                colour = hex_of(node.background)
-                about = subject_of(ours[:1])
-                says = (
-                    f"The surface in {colour} behind {about} is missing."
-                    if kind == "gone"
-                    else f"The surface in {colour} behind {about} is not on the reference page."
-                )
-                found.append(
-                    Difference(
-                        "background",
-                        box=box if kind == "gone" else node.box,
-                        reference_box=node.box
-                        if kind == "gone"
-                        else around(leaf.box for leaf in twins),
-                        selector=(ours[0] if kind == "gone" else node).selector,
-                        was=colour if kind == "gone" else None,
-                        is_=None if kind == "gone" else colour,
-                        impact=self._impact([node], 0.5),
-                        cost=0.0,
-                        says=says,
-                        members=(node.box,),
-                    )
-                )
+            )
         return found
 
     # --- pictures
@@ -728,7 +731,9 @@ def _shares_rows(a: PixelRect, b: PixelRect) -> bool:
 def _shift_key(shift: Shift) -> Any:
     node = shift.nodes[0]
     if shift.kind == "resized":
-        return shift.kind, node.kind, node.tag, round(shift.dx / 2), round(shift.dy / 2)
+        # Heights follow where contents fill other lines.
+        height = 0 if shift.dx and node.children else round(shift.dy / 2)
+        return shift.kind, node.kind, node.tag, round(shift.dx / 2), height
     return shift.kind, node.tag, round(shift.dx), round(shift.dy), id(_great_parent(node))
 
 

@@ -20,7 +20,6 @@ NEAR = 150.0  # pixels: farther apart, place says nothing
 IN_PLACE = 0.75  # how near a text must be to one with other words to stand in its place
 STAYS = 0.96  # how near a text must be to the place that its neighbours let expect
 ALIKE = 0.1  # of the area of a picture or a surface, to stand in its place
-SAME_SHAPE = 0.75  # of the proportions of two pictures that show the same
 SAME_AREA = 1 / 32  # of the areas of two pictures that show the same
 SAME_SIGHT = 16.0  # mean levels between them
 MOST_PICTURES = 200
@@ -317,7 +316,7 @@ def _same_elsewhere(a: Node, b: Node, near: float, _similarity: TextSimilarity) 
 
 def _like_elsewhere(a: Node, b: Node, near: float, similarity: TextSimilarity) -> float:
     if a.kind == "text":
-        alike = similarity(a.text.lower(), b.text.lower())
+        alike = similarity(_letters(a.text) or a.text, _letters(b.text) or b.text)
         shortest = min(len(a.text), len(b.text))
         return alike + near / 10 if alike >= (0.75 if shortest > 12 else 0.9) else 0.0
     score = (_alike(a, b) + near) / 2
@@ -375,8 +374,7 @@ def _absorb(side: Sequence[Node], other: Sequence[Node]) -> None:
         words = _letters(node.text)
         if node.kind != "text" or node.partner is not None or len(words) < LEAST_ABSORBED:
             continue
-        middle = len(words) // 2
-        some = words[:8], words[middle : middle + 8]
+        some = [words[at * len(words) // 4 :][:8] for at in range(4)]
         for longer, letters in whole.items():
             own = longer.partner
             if len(letters) <= len(words) or not any(part in letters for part in some):
@@ -385,7 +383,7 @@ def _absorb(side: Sequence[Node], other: Sequence[Node]) -> None:
             if match.size < MOST_OF_IT * len(words):
                 continue
             if own is None:
-                if len(words) >= MOST_OF_IT * len(letters):
+                if len(words) >= MOST_OF_IT * len(letters) or match.size >= WHOLE * len(words):
                     marry(node, longer)
                     break
                 continue
@@ -428,6 +426,7 @@ def _pair_pictures(generated: Scene, reference: Scene) -> None:
     )
     if not ours or not theirs:
         return
+    longest = max(*generated.size, *reference.size)
     small = [_small(generated.rgb, node) for node in ours]
     others = [_small(reference.rgb, node) for node in theirs]
     table = np.zeros((len(ours), len(theirs)))
@@ -437,10 +436,11 @@ def _pair_pictures(generated: Scene, reference: Scene) -> None:
                 continue
             (w, h), (v, g) = a.box[2:], b.box[2:]
             shape = min(w * g, v * h) / max(w * g, v * h, 1e-9)
-            if _alike(a, b) < SAME_AREA or shape < SAME_SHAPE:
+            if _alike(a, b) < SAME_AREA:
                 continue
             if float(cv2.absdiff(small[i], others[j]).mean()) < SAME_SIGHT:
-                table[i, j] = shape + _alike(a, b)
+                apart = hypot(a.box[0] - b.box[0], a.box[1] - b.box[1])
+                table[i, j] = shape + _alike(a, b) + 2 * max(1 - apart / longest, 0.0)
     for i, j in zip(*assign(table), strict=True):
         if table[i, j] > 0:
             marry(ours[i], theirs[j])
