@@ -79,6 +79,8 @@ THINNEST = 3.0  # pixels of letters whose colour can be told from a picture
 MOST_GROUND = 0.4  # of what is behind thin letters is mixed into their colour
 SEEN_WEIGHT = 0.16  # logarithm of the ink of two weights of a font
 SEEN_HEIGHT = 0.08  # of the height of letters
+SEEN_CUT = 2.0  # pixels of the width of a field
+_FIELDS = frozenset(("input", "select", "textarea"))
 WEIGHT = 1000  # the group of letters that have another weight
 SPACE = 0.28  # of the size of letters, between words
 
@@ -262,7 +264,7 @@ class _Comparison:
         groups: dict[int, list[Node]] = defaultdict(list)
         for node in self.texts:
             other = node.twin
-            if node.text != other.text or self._looks_the_same(node):
+            if node.text != other.text or self._looks_the_same(node) or _is_cut(node):
                 continue
             lines = line_lengths(self.ours.rgb, node.box), line_lengths(self.theirs.rgb, other.box)
             ratio = node.box[2] / max(other.box[2], 1)
@@ -722,6 +724,14 @@ class _Comparison:
             count=len(group),
             members=tuple(one.box for one in nodes),
         )
+
+
+def _is_cut(node: Node) -> bool:
+    """Return whether a text is in a control of another width, which may cut it."""
+    holder = node.parent
+    if holder is None or holder.kind != "control" or holder.partner is None:
+        return False
+    return holder.tag in _FIELDS and abs(holder.box[2] - holder.partner.box[2]) > SEEN_CUT
 
 
 def _shares_rows(a: PixelRect, b: PixelRect) -> bool:

@@ -69,6 +69,8 @@ def find_surfaces(ours: Scene, theirs: Scene) -> None:
         box = search.find(node, expected)
         if box is None and node.is_leaf:
             box = search.other_picture(node, expected[0], found)
+        if box is not None and texts and not _holds_any(box, texts):
+            box = _moved(node.box, [*shift_of(texts[0])] * 2) if texts[0].partner else None
         if box is None or (node.is_leaf and _is_taken(box, node, found)):
             continue
         twin = Node(node.kind, box, node.order, node.tag, parent=theirs.root)
@@ -96,6 +98,12 @@ def _shift_around(node: Node, paired: Sequence[Node]) -> Shift | None:
     after = [one for one in paired if one.order > node.order][:1]
     shifts = [shift_of(one) for one in (*before, *after)]
     return shifts[0] if shifts and all(one == shifts[0] for one in shifts) else None
+
+
+def _holds_any(box: PixelRect, texts: Iterable[Node]) -> bool:
+    """Return whether a place holds one of the texts that were found, or there are none."""
+    there = [one.partner.box for one in texts if one.partner is not None]
+    return not there or any(overlap(box, one) >= 0.5 * one[2] * one[3] for one in there)
 
 
 def _is_taken(box: PixelRect, node: Node, found: Iterable[Node]) -> bool:
@@ -272,14 +280,31 @@ class _SurfaceSearch:
         fixed: Mapping[int, int],
         expected: Sequence[Shift],
     ) -> PixelRect | None:
-        """Look for each side by itself, nearest to where what is beside it lets expect it."""
+        """Look for each side by itself, nearest to where what is beside it lets expect it.
+
+        An upper side can only be told where its ends are known, and the other way round.
+        """
+        for sides in ((TOP, BOTTOM, LEFT, RIGHT), (LEFT, RIGHT, TOP, BOTTOM)):
+            if (there := self._in_order(sides, node, box, visible, fixed, expected)) is not None:
+                return there
+        return None
+
+    def _in_order(
+        self,
+        sides: Sequence[int],
+        node: Node,
+        box: tuple[int, int, int, int],
+        visible: Sequence[bool],
+        fixed: Mapping[int, int],
+        expected: Sequence[Shift],
+    ) -> PixelRect | None:
         guesses = _guesses(node, expected)
         found = [fixed.get(side, guess[0]) for side, guess in enumerate(guesses)]
         lost = weak = 0
         # Twice, as the second time the length of each side is known; then any edge will do.
         for is_last in (False, True):
             lost = weak = 0
-            for side in (TOP, BOTTOM, LEFT, RIGHT):
+            for side in sides:
                 if not visible[side]:
                     continue
                 by, is_same = self._side(box, side, found, guesses[side], bool(node.children))

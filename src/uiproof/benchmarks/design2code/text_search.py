@@ -252,7 +252,8 @@ def read_rest(ours: Scene, theirs: Scene, lines: Sequence[LegibleText]) -> None:
     rest = [
         part
         for line in lines
-        if (part := _unclaimed(theirs.rgb, line, found)) is not None
+        if any(map(str.isalnum, line[1]))  # others are icons
+        and (part := _unclaimed(theirs.rgb, line, found)) is not None
         and not _is_in_picture(ours, theirs.rgb, part[0], shifts)
     ]
     read = []
