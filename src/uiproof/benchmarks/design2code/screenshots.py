@@ -47,7 +47,7 @@ def scenes_of(generated: PictureView, reference: PictureView) -> tuple[Scene, Sc
     height, width = reference.rgb.shape[:2]
     root = Node("group", (0.0, 0.0, float(width), float(height)), tag="html", selector="html")
     theirs = Scene(root, reference.rgb)
-    TextSearch(ours, theirs).run()
+    TextSearch(ours, theirs, reference.texts).run()
     read_rest(ours, theirs, reference.texts)
     find_surfaces(ours, theirs)
     _copy_structure(ours, theirs)

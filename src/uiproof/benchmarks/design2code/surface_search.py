@@ -31,7 +31,7 @@ from uiproof.vision.images import Rgb
 
 SAME_SIDE = 0.85  # of the pixels along a side of a thing that is found again
 SAME_PICTURE = 0.9  # correlation of a picture with the place where it is
-EDGE_SAMPLES = 48  # pixels of a side that are looked at
+EDGE_SAMPLES = 32  # pixels of a side that are looked at
 MOST_EDGE = 0.8  # of the pixels of a side between which there is an edge
 SHORTEST = 6  # pixels of a side that is looked for
 SEARCH = 90  # pixels that an edge of a thing may be displaced by

@@ -22,8 +22,8 @@ from uiproof.benchmarks.design2code.pixels import (
     ink,
     ink_map,
     is_equal,
-    levels_apart,
     letters_colour,
+    levels_apart,
     whole,
 )
 from uiproof.benchmarks.design2code.scene import Node, Scene, Shift, around, overlap, shift_of
@@ -38,6 +38,9 @@ OTHER_INK = 0.58  # of what two other texts differ by chance
 NEAR = (60, 120)  # pixels across and down in which a text is looked for first
 FAR = 1200  # pixels down for texts that are long enough to be told from others
 LONG = 40  # pixels of such a text
+SHORTEST_READ = 3  # letters of a line that tell where a text is
+MOST_LINES = 4  # with the same letters
+BESIDE = 8  # pixels around a line that was read
 MOST_PLACES = 12  # that look like a text
 MOST_SHIFTS = 60  # of texts, at which a thing is looked for
 CLAIMED = 0.35  # of a line that was read may belong to texts that were found
@@ -49,8 +52,9 @@ _PARAGRAPH = (5.0, 0.3, 1.0)  # pixels, and shares of a line's height, between l
 class TextSearch:
     """Looks for the texts of a page in a screenshot, by their pixels."""
 
-    def __init__(self, ours: Scene, theirs: Scene) -> None:
+    def __init__(self, ours: Scene, theirs: Scene, lines: Iterable[LegibleText]) -> None:
         self.ours, self.theirs = ours, theirs
+        self.lines = [(whole(line[0]), plain_letters(line[1])) for line in lines]
         self.gray, self.other = grayscale(ours.rgb), grayscale(theirs.rgb)
         self.half = _halved(self.other)
         self.taken: list[tuple[PixelRect, Node]] = []
@@ -106,18 +110,44 @@ class TextSearch:
         """Yield where something like a text is, nearest to where it is expected."""
         x, y, w, h = whole(node.box)
         part = crop(self.gray, (x, y, w, h))
-        windows = [(dx, dy, *NEAR) for dx, dy in shifts]
-        if w >= LONG:
-            windows.append((*shifts[0], self.other.shape[1], FAR))
-        for dx, dy, across, down in windows:
-            left, top = (max(value, 0) // 2 for value in (x + dx - across, y + dy - down))
-            right, bottom = (max(value, 0) // 2 for value in (x + dx + w + across, y + dy + h + down))
+        dx, dy = shifts[0]
+        for window in self._windows(node, shifts):
+            left, top, right, bottom = (max(side, 0) // 2 for side in window)
             places = [
                 place
-                for column, row in _peaks(self.half[top:bottom, left:right], _halved(part), LIKE_HALF)
+                for column, row in _peaks(
+                    self.half[top:bottom, left:right], _halved(part), LIKE_HALF
+                )
                 if (place := self._refined(part, 2 * (column + left), 2 * (row + top)))
             ]
             yield from sorted({*places}, key=lambda at: hypot(at[0] - x - dx, at[1] - y - dy))
+
+    def _windows(self, node: Node, shifts: Sequence[Shift]) -> Iterator[tuple[int, int, int, int]]:
+        """Yield the parts of the screenshot in which a text is looked for.
+
+        These are the lines in which the same letters were read, if there are any.
+        """
+        x, y, w, h = whole(node.box)
+        letters, (dx, dy) = plain_letters(node.text), shifts[0]
+        lines = [
+            (line, read)
+            for line, read in self.lines
+            if min(len(read), len(letters)) >= SHORTEST_READ
+            and (read in letters or letters in read)
+        ]
+        lines.sort(key=lambda one: hypot(one[0][0] - x - dx, one[0][1] - y - dy))
+        for (left, top, width, height), read in lines[:MOST_LINES]:
+            down = BESIDE if letters in read else h
+            right = left + max(w, width) + BESIDE
+            yield left - BESIDE, top - down, right, top + max(h, height) + down
+        if lines:
+            return
+        for dx, dy in shifts[: 1 if _is_readable(node.text) else None]:
+            across, down = NEAR
+            yield x + dx - across, y + dy - down, x + dx + w + across, y + dy + h + down
+        if w >= LONG and not _is_readable(node.text):
+            dx, dy = shifts[0]
+            yield 0, y + dy - FAR, self.other.shape[1], y + dy + h + FAR
 
     def _refined(self, part: Gray, x: int, y: int) -> tuple[int, int] | None:
         """Return the place of a text that the picture of half the size shows here."""
