@@ -511,7 +511,7 @@ class _Comparison:
         told: dict[tuple[str, str], set[Node]] = defaultdict(set)
         found = []
         for node in sorted(lost, key=area_of):
-            on_it = [leaf for leaf in node.leaves() if leaf.partner is not None]
+            on_it = [leaf for leaf in node.leaves() if leaf.partner and _ground_of(leaf) is node]
             is_ours, background = node in ours, node.background
             if not on_it or background is None:
                 continue
@@ -724,6 +724,12 @@ class _Comparison:
             count=len(group),
             members=tuple(one.box for one in nodes),
         )
+
+
+def _ground_of(leaf: Node) -> Node | None:
+    """Return the surface that is seen behind a text or a control."""
+    painted = (one for one in leaf.ancestors() if one.is_drawn and one.is_painted)
+    return None if leaf.kind == "image" else next(painted, None)
 
 
 def _is_cut(node: Node) -> bool:

@@ -27,6 +27,8 @@ EMPTIED = 0.3  # of the size of a surface is left when it has lost what it held
 SAME_CONTENTS = 0.5  # of what two surfaces hold must be the same
 MOST_PIECES = 16  # texts of one page that are one text of the other
 WHOLE = 0.8  # of the letters of a text that its pieces have
+LONG_TEXT = 40  # letters of texts that may be told from others by how they begin
+BEGINNING = 12  # letters that they begin with
 LEAST_ABSORBED = 12  # letters and digits of a text that is part of a longer one
 MOST_OF_IT = 0.4  # of its letters that stand together in the longer one
 APART = 30.0  # pixels between it and the rest of the longer one
@@ -61,6 +63,7 @@ def pair(generated: Scene, reference: Scene) -> set[Node]:
             displaced.add(node)
     _pair_rest(ours, theirs, theirs, similarity, _like_elsewhere)
     for side, other in ((ours, theirs), (theirs, ours)):
+        _join_rest(side)
         _absorb(side, other)
     _pair_pictures(generated, reference)
     _pair_surfaces(generated, reference)
@@ -318,6 +321,8 @@ def _like_elsewhere(a: Node, b: Node, near: float, similarity: TextSimilarity) -
     if a.kind == "text":
         alike = similarity(_letters(a.text) or a.text, _letters(b.text) or b.text)
         shortest = min(len(a.text), len(b.text))
+        if shortest >= LONG_TEXT and _letters(a.text)[:BEGINNING] == _letters(b.text)[:BEGINNING]:
+            return 0.5 + alike / 2 + near / 10  # written anew
         return alike + near / 10 if alike >= (0.75 if shortest > 12 else 0.9) else 0.0
     score = (_alike(a, b) + near) / 2
     return score if score >= (0.6 if a.kind == "image" else 0.8) and near > 0 else 0.0
@@ -365,6 +370,32 @@ def _pieces_of(whole: str, side: Sequence[Node], first: int) -> int:
         if more or side[index].parent is side[first].parent:
             joined, last = joined + more, index
     return last if len(joined) >= WHOLE * len(whole) else first
+
+
+def _join_rest(side: Sequence[Node]) -> None:
+    """Join texts without partners to the text before them, if both are more like its partner."""
+    last: Node | None = None
+    for node in side:
+        if node.kind != "text" or node.parent is None:
+            continue
+        if node.partner is not None or last is None:
+            last = None if node.partner is None else node
+            continue
+        wanted = last.twin.text.lower().split()
+        known, more = last.text.lower().split(), node.text.lower().split()
+        if (
+            last.parent in (node.parent, node.parent.parent)
+            and len(wanted) > len(known) + MOST_OF_IT * len(more)
+            and _ratio(known + more, wanted) > _ratio(known, wanted)
+        ):
+            last.text = f"{last.text} {node.text}"
+            last.box = around((last.box, node.box))
+            node.parent.children.remove(node)
+            node.parent = None
+
+
+def _ratio(words: Sequence[str], wanted: Sequence[str]) -> float:
+    return SequenceMatcher(None, wanted, words, autojunk=False).ratio()
 
 
 def _absorb(side: Sequence[Node], other: Sequence[Node]) -> None:

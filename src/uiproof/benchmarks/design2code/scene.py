@@ -81,6 +81,11 @@ class Node:
         return float(self.font.split("|", 1)[0].removesuffix("px") or 0)
 
     @property
+    def is_painted(self) -> bool:
+        """Return whether it has a background colour or picture."""
+        return self.kind == "image" or not self.paint.startswith(_NOT_PAINTED[:-1])
+
+    @property
     def background(self) -> Color | None:
         """Return its background colour; None where that is transparent."""
         return colour_of(self.paint.split("|", 1)[0])
