@@ -27,7 +27,7 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
     letters,
     matched_words,
 )
-from uiproof.benchmarks.interaction2code.verifier.observation import Observation
+from uiproof.benchmarks.interaction2code.verifier.observation import Observation, same_kind
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 
@@ -256,7 +256,7 @@ def _areas(o: Observation) -> list[Expected]:
         ]
         if twins:
             twin = min(twins, key=lambda box: gap(box, place))
-            one = replace(one, status=_elsewhere(o, place, twin), place=twin)
+            one = replace(one, status=_elsewhere(o, part.box, place, twin), place=twin)
         found.append(one)
     own = theirs.changed & theirs.own
     if theirs.trigger is not None and own.sum() > const.HARDLY * theirs.own.sum():
@@ -320,7 +320,7 @@ def _placed(
         (x, y), (to_x, to_y) = trigger.centre, o.found.box.centre
         if near(lambda box: moved(box, round(to_x - x), round(to_y - y))):
             return "present", at
-    return _elsewhere(o, mapped, at), at
+    return _elsewhere(o, want, mapped, at), at
 
 
 def _in_same_row(o: Observation, want: PixelBox, at: PixelBox) -> bool | None:
@@ -344,14 +344,26 @@ def _in_same_row(o: Observation, want: PixelBox, at: PixelBox) -> bool | None:
     return len(theirs & mine) >= const.MUCH * min(len(theirs), len(mine))
 
 
-def _elsewhere(o: Observation, place: PixelBox, at: PixelBox) -> Status:
+def _elsewhere(o: Observation, want: PixelBox, place: PixelBox, at: PixelBox) -> Status:
     """Return whether something that is not at its place is on a peer, or only misplaced."""
     if not o.layout.anchors:  # places can hardly be told
         return "present" if gap(place, at) <= const.AROUND_TEXT else "misplaced"
+    if _at_another(o, want, at):
+        return "peer"
     if o.outcome.changes.appeared:
         return "peer" if _beside_peer(o, place, at) else "misplaced"
     overwritten = any(one.box.overlap(at) for one in o.mine.went)
     return "peer" if overwritten or in_line(place, at) else "misplaced"
+
+
+def _at_another(o: Observation, want: PixelBox, at: PixelBox) -> bool:
+    """Return whether what belongs beside the element is beside another one of its kind."""
+    if o.reference.trigger is None:
+        return False
+    alike = [one for one in o.generated.snapshot.elements if same_kind(one, o.found)]
+    nearest = min((gap(one.box, at) for one in alike if one.ref != o.found.ref), default=1e6)
+    beside = gap(o.reference.trigger, want) <= const.TEXT_AWAY and nearest <= const.TEXT_AWAY
+    return beside and nearest + const.AWAY < gap(o.found.box, at)
 
 
 def _beside_peer(o: Observation, place: PixelBox, at: PixelBox) -> bool:

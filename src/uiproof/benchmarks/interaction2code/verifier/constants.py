@@ -10,6 +10,7 @@ TOLERANCE = 40  # colour: antialiasing differs by less where an edge is the same
 CHANGE = 3  # colour: one browser drawing the same twice differs by less
 SPECK = 10  # pixels: less than the smallest letter that reads differently
 TRACE = 4  # pixels: the least change that counts at all
+DRAWING = 20  # pixels: the side at which drawings are compared
 INK = 32  # colour: the least contrast of a drawing with its background
 SCALED = 17  # pixels around a clear change that count with it on pictures that were scaled
 

@@ -254,6 +254,9 @@ def _share_at(place: PixelBox, box: PixelBox) -> float:
 def _belongs(o: Observation, element: Element, names: Sequence[str]) -> bool:
     """Return whether an element can stand in for another one: it has no meaning of its own."""
     means = element.tag in ("button", "a", "select", "input", "textarea")
+    name = o.reference.name or ""
+    if not means and plain(name) and likeness([name], element.label) >= const.ALL_WORDS:
+        return True  # its label, wherever it is
     if element.attributes.get("draggable") == "true":
         return False
     if not means and element.role not in const.CONTROL_ROLES:
