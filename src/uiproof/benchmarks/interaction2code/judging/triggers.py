@@ -398,12 +398,12 @@ class _Search:
         rest = [*([chosen[own]] if own in chosen else []), *again]
         return (*first[: _OTHERS - 2], *rest[:2])
 
-    @staticmethod
-    def _is_mute(element: Element) -> bool:
-        return (
-            not any(map(str.isalnum, element.text))
-            and max(element.box.width, element.box.height) <= _ICON
-        )
+    def _is_mute(self, element: Element) -> bool:
+        """Return whether it is small and shows no text, whatever it is called."""
+        if max(element.box.width, element.box.height) > _ICON:
+            return False
+        shown = (one.text for one in (element, *self.snapshot.inside(element)))
+        return not any(map(str.isalnum, "".join(shown)))
 
     def ranked(self) -> Ranked:
         """Return the elements that may be meant, the likeliest first, and whether texts say so."""
@@ -454,7 +454,8 @@ class _Search:
             sign = self._sign(element)
             look = self._look(element)
             size = self._size(element)
-            mute = not any(map(str.isalnum, element.text)) or len(element.text) <= 2
+            mute = len(element.label) <= 2 or not any(map(str.isalnum, element.label))
+            mute = mute or self._is_mute(element)
             score = 2.0 * near + kind + 0.8 * look + 0.6 * size + 1.2 * sign + 0.6 * mute - 0.4
             if _is_control(element) and mute:
                 score += 1.6 * self._drawn_alike(element)

@@ -53,6 +53,7 @@ BESIDE = 16  # between an element and what belongs to it
 PAGE_SHARE = 0.4  # of the window, from which an element is as good as the page
 WIDE_SHARE = 0.2  # the same, from which a part of the page is more than what is around an element
 EFFECT_SHARE = 0.5  # share of an effect from which it is there
+MOST_CLOSING = 3  # controls that are tried to close what an act opened
 PART_GAP = 12  # between changes that are one
 GRID = (12, 16)  # rows and columns of neutral points
 EDGE = 6  # from the edge of the window

@@ -145,6 +145,7 @@ class Features:
     substitute: float
     harmful: float
     lacks: float  # expected changes at whose places nothing happens
+    main: float  # whether the text that the description names first is there
 
     def row(self) -> list[float]:
         """Return the numbers in order."""

@@ -205,8 +205,8 @@ def _complete(f: Features) -> Said:
     if f.says_back and 0 <= f.back < 0.6 and (f.click or f.hover):
         return F.PARTIAL, True
     if f.close > COPY and f.lacks and not f.drag:
-        return F.PARTIAL, True  # a count stays as it was, say
-    return (F.PARTIAL if f.absent > 0.2 else F.NONE), True
+        return F.PARTIAL, f.main != 0  # a count stays as it was, say
+    return (F.PARTIAL, f.main != 0) if f.absent > 0.2 else (F.NONE, True)
 
 
 def _incomplete(f: Features, recall: float, share: float) -> Said:
@@ -226,7 +226,8 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
     if precision >= 0.75 and recall > 0 and f.substitute < 0.3:
         # Some of several changed texts are of use; a dialog without its field is not.
         texts = f.says_text and not (f.says_component or f.says_window)
-        return F.PARTIAL, bool(texts and recall >= 0.12) or share >= 0.5
+        some = bool(texts and recall >= 0.12) or share >= 0.5
+        return F.PARTIAL, bool(f.main) if f.main >= 0 else some
     if recall >= 0:
         return _other_words(f)
     if f.came > LETTERS:

@@ -127,6 +127,16 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
         )
 
     mine = side_of(outcome, found)
+    # A number in a small mark is hardly read, but the description may say it.
+    if (count := told_count(reference)) and _shows_count(generated.snapshot, count[0]):
+        read = {one.text for one in (*theirs.came, *theirs.kept)}
+        marks = [
+            part.box
+            for part in theirs.parts()
+            if not any(part.box.overlap(one.box) for one in theirs.came)
+        ]
+        if count[1] not in read and marks:
+            theirs = replace(theirs, came=(*theirs.came, Word(count[1], marks[-1])))
     mine = _with_options(theirs, _with_drawn_words(theirs, mine), found, reference.action)
     where = layout(
         lines[0], generated.snapshot, (reference.before.shape[1], reference.before.shape[0])
@@ -171,6 +181,16 @@ def described_words(reference: ReferenceEvidence, before: Snapshot) -> list[str]
     words = [plain(word) for word in re.split(r"[\s,،;؛:()·]+", reference.description)]
     strange = [one for one in words if len(one) > 2 and not is_readable(one)]
     return [one for one in dict.fromkeys(strange) if one not in known]
+
+
+def told_count(reference: ReferenceEvidence) -> tuple[str, str] | None:
+    """Return the numbers between which the description says that a count changes."""
+    found = re.search(r"\bfrom (\d{1,4}) to (\d{1,4})\b(?![.:/%]\d)", reference.description)
+    return (found[1], found[2]) if found else None
+
+
+def _shows_count(snapshot: Snapshot, number: str) -> bool:
+    return any(one.text.strip() == number for one in snapshot.elements)
 
 
 def reference_box(theirs: Side) -> PixelBox:
