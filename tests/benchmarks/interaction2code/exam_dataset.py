@@ -62,7 +62,7 @@ def _play(
                 f"{value['dx'] + (x - 0.5) * box.width:.0f},"
                 f"{value['dy'] + (y - 0.5) * box.height:.0f}"
             )
-        if kind == "scroll":
+        if kind == "scroll" and isinstance(value, dict):
             value = f"{value.get('dx', 0)},{value['dy']}"
         pictures = [stage.screenshot()]
         refused = stage.act(element, Action(kind, value))

@@ -324,6 +324,7 @@ def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
             if old[one.text]:
                 came.remove(one)
                 moved.append(Motion(one.text, old[one.text].pop().box, one.box))
+    _pushed_along(came, old, moved)
     went = [one for some in old.values() for one in some]
     # Letters that were read differently at the same place are the same word.
     for one in list(came):
@@ -346,6 +347,22 @@ def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
                 for each in parts:
                     others.remove(each)
     return tuple(came), tuple(went), tuple(moved), tuple(kept)
+
+
+def _pushed_along(came: list[Word], old: Mapping[str, list[Word]], moved: list[Motion]) -> None:
+    """Take short words that go one way together, such as a column of numbers, for moved ones."""
+    ways: dict[tuple[int, int], list[Motion]] = defaultdict(list)
+    for one in came:
+        if len(old[one.text]) == 1:
+            motion = Motion(one.text, old[one.text][0].box, one.box)
+            ways[round(motion.way[0] / 8), round(motion.way[1] / 8)].append(motion)
+    for some in ways.values():
+        if len({one.text for one in some}) < const.COLUMN:
+            continue
+        moved += some
+        for motion in some:
+            old[motion.text].clear()
+            came[:] = [one for one in came if one.box != motion.after]
 
 
 def _share_in(inner: PixelBox, outer: PixelBox) -> float:

@@ -31,6 +31,7 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
     Word,
     found_letters,
     generated_side,
+    letters,
     reference_side,
 )
 from uiproof.benchmarks.interaction2code.verifier.text_compare import (
@@ -127,6 +128,15 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
         )
 
     mine = side_of(outcome, found)
+    if theirs.front is None and theirs.changed.mean() >= const.PAGE_SHARE:
+        # Words on a page in other colours are read otherwise; this page says which are the same.
+        same = {one.text for one in mine.kept}
+        came, went = (
+            tuple(one for one in some if one.text not in same)
+            for some in (theirs.came, theirs.went)
+        )
+        if letters(theirs.came) - letters(came) <= const.MUCH * letters(mine.kept):
+            theirs = replace(theirs, came=came, went=went)
     # A number in a small mark is hardly read, but the description may say it.
     if (count := told_count(reference)) and _shows_count(generated.snapshot, count[0]):
         read = {one.text for one in (*theirs.came, *theirs.kept)}
@@ -162,6 +172,8 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
             generated, found=better.element, outcome=better.outcome, found_by="text", others=()
         )
         return observe(reference, replace(swapped, again=lambda: None))
+    if reference.action.kind == "drag":
+        theirs, mine = _masked(theirs), _masked(mine)
     again = None
     something = pixels.clusters(mine.changed, least=const.TRACE)
     if something and reference.action.kind in ("click", "hover") and not outcome.changes.new_page:
@@ -181,6 +193,15 @@ def described_words(reference: ReferenceEvidence, before: Snapshot) -> list[str]
     words = [plain(word) for word in re.split(r"[\s,،;؛:()·]+", reference.description)]
     strange = [one for one in words if len(one) > 2 and not is_readable(one)]
     return [one for one in dict.fromkeys(strange) if one not in known]
+
+
+def _masked(side: Side) -> Side:
+    """Return a side on which all numbers are the same: nobody drags to the pixel."""
+
+    def mask(words: Sequence[Word]) -> tuple[Word, ...]:
+        return tuple(Word(re.sub(r"\d+", "0", one.text), one.box) for one in words)
+
+    return replace(side, came=mask(side.came), went=mask(side.went))
 
 
 def told_count(reference: ReferenceEvidence) -> tuple[str, str] | None:
