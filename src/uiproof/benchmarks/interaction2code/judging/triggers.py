@@ -131,14 +131,18 @@ _SIGNS = (
 )
 # Where something is, not what it shows.
 _DIRECTION = re.compile(
-    r"(?i)\b(?:top|bottom|upper|lower|far|to the|on the|at the)[ -](?:right|left)\b(?! (?:arrow|button))"
+    r"(?i)\b(?:top|bottom|upper|lower|far|to the|on the|at the)[ -](?:right|left)\b"
+    r"(?! (?:arrow|button))"
 )
 # Words of sentences that are no name of what is acted on.
 _COMMON = frozenset(
-    "the and with into onto from over under click hover type select drag press scroll button icon"
-    " link round small large first second third fourth last left right bottom corner header footer"
-    " image picture photo item element list card page text field that this which three"
-    " sign symbol control".split()
+    (
+        *("the", "and", "with", "into", "onto", "from", "over", "under", "that", "this", "which"),
+        *("click", "hover", "type", "select", "drag", "press", "scroll", "button", "icon", "link"),
+        *("round", "small", "large", "first", "second", "third", "fourth", "last", "left", "right"),
+        *("bottom", "corner", "header", "footer", "image", "picture", "photo", "item", "element"),
+        *("list", "card", "page", "text", "field", "three", "sign", "symbol", "control"),
+    )
 )
 _BLANK = " \n\t\ufe0e\ufe0f"  # spaces, and what asks for the plain or the coloured form of a sign
 
