@@ -41,6 +41,7 @@ _PART_ROLES = frozenset(
     }
 )
 _PART_STATES = frozenset({"aria-expanded", "aria-pressed", "aria-selected", "aria-checked"})
+_DRAWN_STATES = ("aria-checked", "aria-pressed", "aria-selected")
 _PART_BONUS = 0.5
 _LINK_COST = 0.5
 _OPENED_SHARE = 0.6  # of its worth counts for an interaction inside what another one opened
@@ -101,9 +102,13 @@ def is_part(element: Element) -> bool:
 
 
 def leaves_page(finding: Finding) -> bool:
-    """Return whether a link only leads to another document."""
-    is_link = category_of(finding.element) == "link" or finding.element.tag == "area"
-    return is_link and (finding.changes.new_page or bool(finding.events.navigations))
+    """Return whether a link, or a form sent to another window, only leads to another document."""
+    element, events = finding.element, finding.events
+    if category_of(element) == "link" or element.tag == "area":
+        windows = () if element.listeners else events.windows
+        return finding.changes.new_page or bool(events.navigations or windows)
+    is_sent = bool(events.windows) and element.type in {"submit", "image"}
+    return is_sent and not element.listeners and finding.changes == Changes()
 
 
 def is_trivial(finding: Finding) -> bool:
@@ -170,6 +175,13 @@ def _hover_is_visible(finding: Finding) -> bool:
 def _is_visible(finding: Finding) -> bool:
     """Return whether more changed than the state of the element itself."""
     changes, own = finding.changes, _own(finding)
+    # What the browser ticks by itself is nothing to build; what a page draws is.
+    if any(
+        old.state.get(name) != new.state.get(name) and new.tag not in (*FIELDS, "option")
+        for old, new in changes.restated
+        for name in _DRAWN_STATES
+    ):
+        return True
     if any(new.ref not in own for _, new in (*changes.moved, *changes.resized)):
         return True
     if any(new.ref not in own for _, new in changes.restated if new.tag != "select"):
@@ -177,7 +189,7 @@ def _is_visible(finding: Finding) -> bool:
     if "position" in finding.visuals or "size" in finding.visuals:
         return True
     link = finding.element.tag == "a"  # turns another colour when it has the focus or was visited
-    focused = _focused_field(finding)
+    focused = _focused(finding)
     return any(
         not (link and new.ref == finding.element.ref and not _fills(old, new))
         and new.ref not in focused
@@ -185,14 +197,20 @@ def _is_visible(finding: Finding) -> bool:
     )
 
 
-def _focused_field(finding: Finding) -> set[int]:
-    """Return the text field that got the focus, and the box and label around it."""
+def _focused(finding: Finding) -> set[int]:
+    """Return the text field that got the focus with the box and label around it, and what lost it.
+
+    How they look then is no effect of the action.
+    """
     by_ref = {one.ref: one for one in finding.later.elements}
-    field = by_ref.get(finding.later.focus or 0)
-    is_text = field is not None and field.tag in FIELDS and field.type in _TEXT_TYPES
-    if field is None or not is_text:
-        return set()
-    return {field.ref, *([field.parent] if field.parent else []), finding.element.ref}
+    field, former = (by_ref.get(one.focus or 0) for one in (finding.later, finding.snapshot))
+    refs: set[int] = set()
+    if field is not None and field.tag in FIELDS and field.type in _TEXT_TYPES:
+        refs = {field.ref, *([field.parent] if field.parent else []), finding.element.ref}
+    if former is not None and former.tag != "body" and former.ref != finding.later.focus:
+        lost = {former.ref, *(one.ref for one in finding.later.inside(former))}
+        refs |= lost if finding.element.ref not in lost else set()
+    return refs
 
 
 def _own(finding: Finding) -> set[int]:
@@ -246,7 +264,8 @@ def _without_duplicates(
     tries: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     for one in findings:
         opener = one.opener.element.ref if one.opener else 0
-        tries[opener, one.element.ref, one.action.kind].append(one)
+        key = one.action.value if one.action.kind == "key" else None  # each does something else
+        tries[opener, one.element.ref, one.action.kind, key].append(one)
     dropped["same action"] += sum(len(group) - 1 for group in tries.values())
     tried = [max(group, key=significance) for group in tries.values()]
 
@@ -357,7 +376,12 @@ def _best(findings: list[Finding], tree: Tree, most: int) -> list[Finding]:
         chosen.append(one)
     first = sorted(
         (one for one in chosen if one.opener is None),
-        key=lambda one: (not is_part(one.element), one.element.box.top // 8, one.element.box.left),
+        key=lambda one: (
+            not is_part(one.element),
+            one.action.kind == "hover" and one.visuals == ("color",),
+            one.element.box.top // 8,
+            one.element.box.left,
+        ),
     )
     return [other for one in first for other in with_opened(one)]
 
