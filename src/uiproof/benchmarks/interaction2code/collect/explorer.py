@@ -54,6 +54,7 @@ _CLICKABLE_ROLES = frozenset(
         *("switch", "checkbox", "radio", "treeitem", "combobox"),
     )
 )
+_COMPOSITES = frozenset({"listbox", "tree", "menu", "menubar", "tablist", "radiogroup", "grid"})
 _CLICKABLE_INPUTS = frozenset({"button", "submit", "reset", "image", "checkbox", "radio"})
 _TYPED_INPUTS = frozenset({"text", "search", "email", "password", "url", "tel", "number", ""})
 _ENTRIES = frozenset({"h3", "h4", "li", "td", "a", "dt", "b"})
@@ -396,7 +397,9 @@ def candidates(
             found.append(Candidate(element, Action("drag")))
         elif clicked:
             found.append(Candidate(element, Action("click"), sure))
-        if own & _GRABS or element.attributes.get("draggable") == "true":
+        # What is chosen by a click may listen to the press before it.
+        grabbed = own & _GRABS and element.role not in _CLICKABLE_ROLES
+        if grabbed or element.attributes.get("draggable") == "true":
             ways = _drag_offsets(element, tree)
             found += [Candidate(element, Action("drag", way)) for way in ways]
         if (own | above) & _KEYS and _takes_keys(element):
@@ -471,6 +474,8 @@ def is_clickable(element: Element, tree: Tree) -> bool:
         if "for" in element.attributes:
             fields += [one for one in tree.elements if one.id == element.attributes["for"]]
         return all(one.type in {"checkbox", "radio"} for one in fields)
+    if element.role in _COMPOSITES and any(is_part(one) for one in tree.inside(element)):
+        return False  # its parts are clicked
     if element.tag == "a":
         return "href" in element.attributes or bool(_CLICKS & set(element.listeners))
     if element.tag in _CLICKABLE_TAGS or element.role in _CLICKABLE_ROLES:

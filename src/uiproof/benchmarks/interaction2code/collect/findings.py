@@ -78,16 +78,29 @@ class Finding:
         changed = self.changes
         if changed.new_page:
             return ("new page", self.later.url)
-        looks = (*changed.appeared, *changed.vanished)
         pairs = (*changed.moved, *changed.resized, *changed.retexted, *changed.restated)
         return (
-            frozenset((one.tag, one.label, one.box) for one in looks),
+            frozenset((one.tag, one.label, one.box) for one in changed.appeared),
+            frozenset((one.tag, one.label, one.box) for one in changed.vanished),
             frozenset(
                 (new.tag, new.label, new.box)
                 for old, new in pairs
                 if not own_value_changed((old, new), self.element)
             ),
             frozenset(new.box for _, new in changed.recoloured if new.ref != self.element.ref),
+        )
+
+    @property
+    def outcome(self) -> frozenset[tuple[object, ...]]:
+        """Return what is there, gone, or in another state, whatever it looks like."""
+        changed = self.changes
+        pairs = (*changed.retexted, *changed.restated)
+        return frozenset(
+            (
+                *((one.ref, "appeared") for one in changed.appeared),
+                *((one.ref, "vanished") for one in changed.vanished),
+                *((new.ref, new.text, *sorted(new.state.items())) for _, new in pairs),
+            )
         )
 
 
@@ -108,7 +121,7 @@ def leaves_page(finding: Finding) -> bool:
         windows = () if element.listeners else events.windows
         return finding.changes.new_page or bool(events.navigations or windows)
     is_sent = bool(events.windows) and element.type in {"submit", "image"}
-    return is_sent and not element.listeners and finding.changes == Changes()
+    return is_sent and not (element.listeners or events.mutations)
 
 
 def is_trivial(finding: Finding) -> bool:
@@ -198,15 +211,18 @@ def _is_visible(finding: Finding) -> bool:
 
 
 def _focused(finding: Finding) -> set[int]:
-    """Return the text field that got the focus with the box and label around it, and what lost it.
+    """Return what got or lost the focus; how it looks then is no effect of the action.
 
-    How they look then is no effect of the action.
+    Around a text field, its box and label count as well. What the page's code changed itself is an
+    effect, but for fields.
     """
     by_ref = {one.ref: one for one in finding.later.elements}
     field, former = (by_ref.get(one.focus or 0) for one in (finding.later, finding.snapshot))
     refs: set[int] = set()
     if field is not None and field.tag in FIELDS and field.type in _TEXT_TYPES:
         refs = {field.ref, *([field.parent] if field.parent else []), finding.element.ref}
+    elif field is not None and field.tag != "body" and not finding.events.mutations:
+        refs = {field.ref, *(one.ref for one in finding.later.inside(field))}
     if former is not None and former.tag != "body" and former.ref != finding.later.focus:
         lost = {former.ref, *(one.ref for one in finding.later.inside(former))}
         refs |= lost if finding.element.ref not in lost else set()
@@ -310,6 +326,8 @@ def _same_rule(one: Finding, other: Finding, tree: Tree) -> bool:
 def _same_effect(one: Finding, other: Finding, tree: Tree) -> bool:
     if one.after == other.after:
         return True
+    if "key" in (one.action.kind, other.action.kind) and one.outcome:
+        return one.outcome == other.outcome  # a click leaves the pointer where it was
     if one.effect_key != other.effect_key:
         return False
     nested = tree.is_in(one.element, other.element) or tree.is_in(other.element, one.element)
