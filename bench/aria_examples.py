@@ -87,7 +87,8 @@ def fetch(names: Sequence[str], source: str, folder: Path) -> int:
             to.write_bytes(reply.content)
             got += 1
             if name.endswith((".html", ".css")):
-                new = [one for one in _named_in(reply.text, name) if one not in seen]
+                named = dict.fromkeys(_named_in(reply.text, name))
+                new = [one for one in named if one not in seen]
                 seen.update(new)
                 waiting += new
             if got >= _MOST_FILES:

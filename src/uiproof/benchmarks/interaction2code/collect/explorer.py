@@ -34,6 +34,7 @@ _ENOUGH_GUESSED = 3  # the same where nothing suggests an effect
 _ENOUGH_KEYS = 2  # and of the same key
 _ENOUGH_GUESSES = 24  # clicks on all of the page because something above listens, without effect
 _ENOUGH_PARTS = 12  # parts of one component that all had the same effect
+_ENOUGH_CHOICES = 3  # entries of one list that did the same
 _MOST_OPENED = 10  # actions on what one interaction opened
 _CLICKS = frozenset({"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick"})
 HOVERS = frozenset(
@@ -54,6 +55,7 @@ _CLICKABLE_ROLES = frozenset(
         *("switch", "checkbox", "radio", "treeitem", "combobox"),
     )
 )
+_CHOICES = frozenset({"option", "gridcell", "menuitemradio"})
 _COMPOSITES = frozenset({"listbox", "tree", "menu", "menubar", "tablist", "radiogroup", "grid"})
 _CLICKABLE_INPUTS = frozenset({"button", "submit", "reset", "image", "checkbox", "radio"})
 _TYPED_INPUTS = frozenset({"text", "search", "email", "password", "url", "tel", "number", ""})
@@ -224,6 +226,8 @@ class Explorer:
         if did and (is_again or candidate.action.kind == "key"):
             return True
         alike = _ENOUGH_PARTS if is_part(candidate.element) else _ENOUGH_ALIKE
+        if candidate.element.role in _CHOICES:
+            alike = _ENOUGH_CHOICES
         if len(did) >= alike and len({one.visuals for one in did}) == 1:
             return True
         if candidate.action.kind == "key":
