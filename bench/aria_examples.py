@@ -25,7 +25,7 @@ from cpu import cpu_of_all
 from uiproof.benchmarks.interaction2code.collect import collect_page
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
 from uiproof.browser.renderer import Renderer
-from uiproof.browser.snapshots import ACTION_KINDS, Action
+from uiproof.browser.snapshots import ACTION_KINDS
 from uiproof.browser.source import PageSource
 from uiproof.browser.stage import Stage
 from uiproof.errors import UiproofError
@@ -155,7 +155,7 @@ def compare(
 ) -> tuple[list[Mapping[str, Any]], list[Interaction], bool]:
     """Return what was missed, what was kept beside the component, and whether its own is first."""
     left = list(graph.interactions)
-    missed = []
+    hits: list[Mapping[str, Any]] = []
     opened = {one.target for one in graph.interactions}
     with Renderer() as renderer:
         source = PageSource.from_file(folder / "page.html")
@@ -167,32 +167,41 @@ def compare(
 
         with renderer.stage(source, viewport) as stage:
             example = places(stage, _EXAMPLE)
-        for after in dict.fromkeys(one.get("after") for one in wanted):
+            starts = {
+                after: places(stage, after)
+                for after in {one["after"] for one in wanted if "after" in one}
+            }
+        # In the page as it was loaded, and in what each kept interaction opened.
+        for opener in (None, *(one for one in graph.interactions if one.source not in opened)):
+            ready = [
+                other
+                for other in left
+                if (other.source == opener.target if opener else other.source not in opened)
+            ]
+            if not ready:
+                continue
             with renderer.stage(source, viewport) as stage:
-                if after is not None and (element := stage.find(after)) is not None:
-                    stage.act(element, Action("click"))
+                if opener is not None and opener.trigger is not None:
+                    stage.act(opener.trigger.centre, opener.action)
                     stage.settle()
-                for one in wanted:
-                    if one.get("after") != after:
+                for one in [one for one in wanted if one not in hits]:
+                    if (opener is None) != ("after" not in one):
                         continue
-                    meant = [
-                        (kind, places(stage, one["on" if kind == "key" else kind]))
+                    if opener and not any(
+                        _is_near(opener.trigger, at) for at in starts[one["after"]]
+                    ):
+                        continue
+                    meant = {
+                        kind: places(stage, one["on" if kind == "key" else kind])
                         for kind in ACTION_KINDS
                         if kind in one
-                    ]
-                    hit = next(
-                        (
-                            other
-                            for other in left
-                            if (other.source in opened) == (after is not None)
-                            and _is_meant(other, one, dict(meant))
-                        ),
-                        None,
-                    )
-                    if hit is None:
-                        missed.append(one)
-                    else:
+                    }
+                    hit = next((other for other in ready if _is_meant(other, one, meant)), None)
+                    if hit is not None:
+                        hits.append(one)
+                        ready.remove(hit)
                         left.remove(hit)
+    missed = [one for one in wanted if one not in hits]
     others = [
         other
         for other in graph.interactions

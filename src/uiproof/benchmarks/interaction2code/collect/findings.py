@@ -45,6 +45,7 @@ _DRAWN_STATES = ("aria-checked", "aria-pressed", "aria-selected")
 _PART_BONUS = 0.5
 _LINK_COST = 0.5
 _OPENED_SHARE = 0.6  # of its worth counts for an interaction inside what another one opened
+_OPENED_REPEATED_SHARE = 0.5  # the same for what menus and folders hold, which is much alike
 _REPEATED_SHARE = 0.8  # the same for each further interaction of elements made by one rule
 # These are rare, and should not be lost among the clicks.
 _BY_KIND = {"type": 0.3, "select": 0.4, "drag": 0.4, "key": 0.3, "scroll": 0.2}
@@ -97,7 +98,8 @@ class Finding:
         pairs = (*changed.retexted, *changed.restated)
         return frozenset(
             (
-                *((one.ref, "appeared") for one in changed.appeared),
+                # Elements are numbered when they are first seen: new ones have no fixed number.
+                *((one.tag, one.label, one.box) for one in changed.appeared),
                 *((one.ref, "vanished") for one in changed.vanished),
                 *((new.ref, new.text, *sorted(new.state.items())) for _, new in pairs),
             )
@@ -141,11 +143,16 @@ def is_trivial(finding: Finding) -> bool:
     if changes == Changes():
         return False  # only pixels differ, and enough of them
     if kind != "scroll" and finding.later.scroll != finding.snapshot.scroll:
-        return True  # a link to further down
+        # A link or a key to further down; code may also bring into view what it chose.
+        jumps = finding.element.tag in {"a", "body"} and not finding.element.listeners
+        if jumps or not finding.outcome:
+            return True
     if kind == "scroll":
         return not finding.events.mutations or not set(finding.visuals) - {"position"}
     if kind == "hover":
         return not (_content_changed(finding) or _hover_is_visible(finding))
+    if kind == "key" and is_part(finding.element) and not finding.outcome:
+        return set(finding.visuals) <= {"color", "size"}  # only the focus moved, in its own look
     return not (_content_changed(finding) or _is_visible(finding))
 
 
@@ -377,7 +384,11 @@ def _best(findings: list[Finding], tree: Tree, most: int) -> list[Finding]:
     alike: Counter[tuple[object, ...]] = Counter()
 
     def repeated(one: Finding) -> tuple[object, ...]:
-        return (one.action.kind, *tree.rule_key(one.element))
+        return (one.opener is None, one.action.kind, *tree.rule_key(one.element))
+
+    def worth(one: Finding) -> float:
+        share = _REPEATED_SHARE if one.opener is None else _OPENED_REPEATED_SHARE
+        return significance(one) * share ** alike[repeated(one)]
 
     def with_opened(finding: Finding) -> list[Finding]:
         inside = [one for one in chosen if one.opener is finding]
@@ -387,8 +398,7 @@ def _best(findings: list[Finding], tree: Tree, most: int) -> list[Finding]:
         ready = [one for one in waiting if one.opener is None or one.opener in chosen]
         if not ready:
             break
-        worth = [significance(one) * _REPEATED_SHARE ** alike[repeated(one)] for one in ready]
-        one = ready[worth.index(max(worth))]
+        one = max(ready, key=worth)
         alike[repeated(one)] += 1
         waiting.remove(one)
         chosen.append(one)
