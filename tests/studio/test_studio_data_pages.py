@@ -176,6 +176,12 @@ def test_a_page_that_cannot_be_read_does_not_hide_the_others(tmp_path):
         # What was collected may lie beside the picture, or on one that is missing.
         assert state["content"]["interactions"][0]["trigger"] == [0, 60, 640, 90]
         assert state["content"]["interactions"][0]["effect"] is None
+        # Its graph shows what can be read, with pictures that the studio serves.
+        drawing = re.search(r'<svg[^>]*class="graph".*?</svg>', shown, re.DOTALL)[0]
+        pictures = [unescape(one) for one in re.findall(r'<image [^>]*href="([^"]*)"', drawing)]
+        assert len(pictures) == 2
+        served = client.get(f"{address}/{pictures[0]}")
+        assert served.headers["content-type"] == "image/jpeg"
         state["content"]["topic"] = "corrected"
         change = {"name": "102", "revision": 0, "content": state["content"]}
         assert client.post(f"{address}/interactions", json=change).status_code == 200

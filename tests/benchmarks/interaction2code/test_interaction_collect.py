@@ -240,6 +240,55 @@ def test_a_components_parts_come_first_and_what_opens_is_explored(tmp_path):
     assert "Where the parcel" in drawing
 
 
+WIDGETS = """<!DOCTYPE html><style>
+  [role=radio]::before { content: "o " } [aria-checked=true]::before { content: "x " }
+  [aria-selected=true] { background: #9cf } button:focus { background: #024; color: #fff }
+  [hidden] { display: none } li { cursor: default }
+</style>
+<a href="elsewhere.html">Elsewhere</a> <a href="https://elsewhere.example/">Far away</a>
+<form action="https://pens.example/" method="post" target="_blank"><button>Edit</button></form>
+<label for="who">Who</label> <input id="who">
+<div role="radio" tabindex="0" aria-checked="false"
+  onclick="this.setAttribute('aria-checked', true)">Thin crust</div>
+<ul role="listbox" tabindex="0"><li role="option">Lead</li><li role="option">Tin</li>
+  <li role="option">Zinc</li></ul>
+<button aria-expanded="false" aria-controls="more">More</button>
+<div id="more" hidden><a href="#" onclick="said.textContent = 'All of it'">Overview</a></div>
+<h2 id="said">Start</h2>
+<script>
+  const list = document.querySelector("[role=listbox]"), options = [...list.children];
+  const more = document.querySelector("[aria-expanded]"), box = document.getElementById("more");
+  const choose = (one) => options.forEach((o) => o.setAttribute("aria-selected", o === one));
+  list.onclick = (e) => choose(e.target);
+  list.onkeydown = (e) => {
+    if (e.key === "ArrowDown") choose(options[0]);
+    if (e.key === "End") choose(options[2]);
+  };
+  const open = (yes) => { box.hidden = !yes; more.setAttribute("aria-expanded", yes); };
+  more.onclick = () => open(box.hidden);
+  more.onkeydown = (e) => { if (e.key === "Escape") open(false); };
+</script>"""
+
+
+def test_widgets_of_a_page_are_asked_with_the_keys_of_their_roles_and_closed_again(tmp_path):
+    graph = explored(tmp_path, WIDGETS)
+    inside = {one.sentence for one in graph.interactions if one.source != "0"}
+    first = {one.sentence for one in graph.interactions if one.source == "0"}
+    # Links and forms that leave the page, a field and its label do nothing here.
+    assert first == {
+        'click the "o Thin crust" radio button',
+        'click the "Lead" option',
+        'click the "Tin" option',
+        'click the "Zinc" option',
+        'click the "More" button',
+    }
+    # Closing by the button and by Escape are one, and so is the key that does what a click did.
+    assert 'click the "Overview" link' in inside
+    closing = {'click the "More" button', 'press the Escape key in the "More" button'}
+    assert len(inside & closing) == 1
+    assert len(inside) == 2
+
+
 def test_files_above_a_page_need_a_root_and_links_can_be_kept(tmp_path):
     page = SITE / "menus" / "sections.html"
     found = collect_page(page, tmp_path / "out", depth=1, links=True)

@@ -9,9 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from pydantic import AfterValidator, Field, StrictBool
 
+from uiproof.benchmarks.interaction2code.drawing import NO_PICTURE_HEIGHT, graph_svg
 from uiproof.benchmarks.interaction2code.graph import (
     FILE,
     TAG_CATEGORIES,
@@ -40,6 +42,9 @@ from uiproof.dataset_editor import (
 )
 from uiproof.errors import InputError
 from uiproof.geometry import PixelBox
+from uiproof.markup import Markup
+
+_THUMBNAIL_HEIGHT = 138  # as wide as a state of a graph, in the shape of the studio's thumbnails
 
 
 def _normalised(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -108,6 +113,18 @@ def read_page(content: Any, graph: Graph, sizes: Mapping[str, Size]) -> EditedPa
     return page.model_copy(update={"interactions": tuple(interactions)})
 
 
+def _drawing(graph: Graph, sizes: Mapping[str, Size]) -> Markup:
+    """Return the graph with the studio's own thumbnails, whose addresses are beside the page's."""
+
+    def thumbnail(node: str) -> tuple[Mapping[str, str | int], int]:
+        if node not in sizes:
+            return {}, NO_PICTURE_HEIGHT
+        query = urlencode({"name": graph.page, "node": node, "size": "thumbnail"})
+        return {"href": f"picture?{query}"}, _THUMBNAIL_HEIGHT
+
+    return graph_svg(graph, thumbnail) if graph.interactions else Markup("")
+
+
 class InteractionEditor(DatasetEditor):
     """Pages with interactions to correct."""
 
@@ -170,6 +187,7 @@ class InteractionEditor(DatasetEditor):
                 "content": page.model_dump(mode="json"),
             },
             "link": graph.link,
+            "graph": _drawing(graph, sizes),
             "broken": [f"{id}: {error.message}" for id, error in graph.broken.items()],
             "kinds": ACTION_KINDS,
             # The categories of the paper, then others that a page has.

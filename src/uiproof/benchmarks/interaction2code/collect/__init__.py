@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -107,6 +108,7 @@ def collect_page(
         missing = [] if link else missing_files(Path(source), root=root)
         found = _explore(page, viewport, progress, depth=depth, links=links)
         kept, dropped = choose(found.findings, found.tree, most, links=links)
+        dropped["leaves the page"] += found.left_out
         if found.stopped is not None and not kept:
             raise found.stopped
         if len(kept) < max(at_least, 1):
@@ -207,6 +209,7 @@ class _Explored:
     tree: Tree
     findings: list[Finding] = field(default_factory=list)
     tried: int = 0
+    left_out: int = 0  # links to elsewhere, which are not tried
     stopped: KeyboardInterrupt | None = None
 
 
@@ -219,8 +222,13 @@ def _explore(
     links: bool,
 ) -> _Explored:
     """Explore the page, then what its most significant interactions open, level by level."""
-    from uiproof.benchmarks.interaction2code.collect.explorer import Explorer, opens
-    from uiproof.benchmarks.interaction2code.collect.findings import Tree, choose
+    from uiproof.benchmarks.interaction2code.collect.explorer import (
+        Explorer,
+        Results,
+        new_results,
+        opens,
+    )
+    from uiproof.benchmarks.interaction2code.collect.findings import Tree, choose, is_part
     from uiproof.browser.renderer import Renderer
     from uiproof.engine.progress import Progress
     from uiproof.errors import RenderError
@@ -233,9 +241,21 @@ def _explore(
         try:
             for _ in range(depth):
                 seen = len(found.findings)
+                alike = defaultdict[tuple[object, ...], Results](new_results)
                 for opener in openers:
+                    # Menus, folders and tabs hold much the same; other openers may not.
+                    is_alike = opener is not None and is_part(opener.element)
+                    rule = found.tree.rule_key(opener.element) if opener and is_alike else ()
                     try:
-                        with Explorer(renderer, page, viewport, opener=opener) as explorer:
+                        with Explorer(
+                            renderer,
+                            page,
+                            viewport,
+                            opener=opener,
+                            links=links,
+                            results=alike[rule] if is_alike else None,
+                        ) as explorer:
+                            found.left_out += explorer.left_out
                             if opener is None:
                                 found.tree = explorer.tree
                             _try_all(explorer, found, progress)

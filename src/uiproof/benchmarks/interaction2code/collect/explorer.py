@@ -17,6 +17,7 @@ from uiproof.benchmarks.interaction2code.collect.findings import (
     is_trivial,
     strong_difference,
 )
+from uiproof.benchmarks.interaction2code.collect.pages import CUT_LINK
 from uiproof.benchmarks.interaction2code.graph import VISUAL_CATEGORIES
 from uiproof.browser.changes import changes
 from uiproof.browser.snapshots import Action, Changes, Element, Events, Snapshot
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 _ENOUGH_ALIKE = 2  # elements of one rule that all had the same effect
 _ENOUGH_NOTHING = 4  # elements of one rule without any effect
 _ENOUGH_GUESSED = 3  # the same where nothing suggests an effect
+_ENOUGH_KEYS = 2  # and of the same key
+_ENOUGH_GUESSES = 24  # clicks on all of the page because something above listens, without effect
 _ENOUGH_PARTS = 12  # parts of one component that all had the same effect
+_ENOUGH_CHOICES = 3  # entries of one list that did the same
 _MOST_OPENED = 10  # actions on what one interaction opened
 _CLICKS = frozenset({"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick"})
 HOVERS = frozenset(
@@ -39,6 +43,11 @@ HOVERS = frozenset(
 _GRABS = frozenset({"pointerdown", "mousedown", "dragstart", "touchstart"})
 _KEYS = frozenset({"keydown", "keyup", "keypress"})
 _CHANGES = frozenset({"input", "change", "toggle", "wheel"})
+_TYPING = frozenset({"input", "change", "beforeinput", "focus", "blur", "focusin", "focusout"})
+# A page that listens to these as a whole closes menus or ends a drag; it hardly means each element.
+_PRESSES = frozenset({"mousedown", "mouseup", "pointerdown", "pointerup"})
+# Style rules that show more of a field's text than the text.
+_FIELD_STYLES = re.compile(r":(?:in)?valid|:user-|:placeholder-shown|range\b|:focus-within|:has\(")
 _CLICKABLE_TAGS = frozenset({"a", "button", "summary", "label", "area"})
 _CLICKABLE_ROLES = frozenset(
     (
@@ -46,6 +55,8 @@ _CLICKABLE_ROLES = frozenset(
         *("switch", "checkbox", "radio", "treeitem", "combobox"),
     )
 )
+_CHOICES = frozenset({"option", "gridcell", "menuitemradio"})
+_COMPOSITES = frozenset({"listbox", "tree", "menu", "menubar", "tablist", "radiogroup", "grid"})
 _CLICKABLE_INPUTS = frozenset({"button", "submit", "reset", "image", "checkbox", "radio"})
 _TYPED_INPUTS = frozenset({"text", "search", "email", "password", "url", "tel", "number", ""})
 _ENTRIES = frozenset({"h3", "h4", "li", "td", "a", "dt", "b"})
@@ -66,11 +77,13 @@ _TEXTS = {
     "number": ("7",),
 }
 _USUAL_KEYS = ("Enter", "ArrowDown", "ArrowRight", "Escape")
-# Keys that a role promises to people without a mouse.
+# Keys that a role promises to people without a mouse; all but the first if the code names them.
 _ROLE_KEYS = {
-    **dict.fromkeys(("tab", "menubar", "toolbar", "gridcell", "treeitem"), ("ArrowRight",)),
-    **dict.fromkeys(("menuitem", "listbox", "combobox", "radio", "tree"), ("ArrowDown",)),
-    **dict.fromkeys(("slider", "spinbutton"), ("ArrowUp",)),
+    **dict.fromkeys(("tab", "menubar", "toolbar", "gridcell"), ("ArrowRight",)),
+    **dict.fromkeys(("menuitem", "combobox", "radio", "tree"), ("ArrowDown",)),
+    **dict.fromkeys(("slider", "spinbutton"), ("ArrowUp", "End")),
+    "treeitem": ("ArrowRight", "*"),
+    "listbox": ("ArrowDown", "End"),
     **dict.fromkeys(("dialog", "alertdialog", "menu"), ("Escape",)),
 }
 _CLOSED_BY_ESCAPE = frozenset({"dialog", "alertdialog", "menu", "listbox"})
@@ -90,6 +103,15 @@ _SLIGHT = re.compile(
 )
 
 
+# Labels and findings of tried elements, by what groups them.
+Results = defaultdict[tuple[object, ...], list[tuple[str, Finding | None]]]
+
+
+def new_results() -> Results:
+    """Return an empty collection of what was tried."""
+    return defaultdict(list)
+
+
 class Explorer:
     """Acts on a page and yields findings.
 
@@ -105,13 +127,16 @@ class Explorer:
         viewport: tuple[int, int],
         *,
         opener: Finding | None = None,
+        links: bool = False,
+        results: Results | None = None,
     ) -> None:
         self._renderer, self._source, self._viewport = renderer, source, viewport
-        self._opener = opener
+        self._opener, self._links = opener, links
         self._stack = ExitStack()
         self._stage: Stage | None = None
-        # Labels and findings of tried elements, by what groups them.
-        self._results = defaultdict[tuple[object, ...], list[tuple[str, Finding | None]]](list)
+        self.left_out = 0  # links to elsewhere
+        self._results = new_results() if results is None else results
+        self._guesses = 0  # without any effect so far
 
     def __enter__(self) -> Explorer:
         stage = self._fresh()
@@ -126,8 +151,12 @@ class Explorer:
         }
         self._heard = _ancestor_listeners(self.tree)
         found = candidates(self.start, scripts=scripts, hovered=hovered)
+        if not self._links:
+            staying = [one for one in found if not self._leads_elsewhere(one)]
+            self.left_out = len(found) - len(staying)
+            found = staying
         if self._opener is not None:
-            found = self._opened(found)
+            found = self._opened(found, closes="Escape" in scripts)
         self.candidates = sorted(found, key=lambda one: one.action.kind == "hover", reverse=True)
         return self
 
@@ -146,19 +175,41 @@ class Explorer:
                 self._drop()  # the page crashed its browser, or hangs; go on with the others
                 found = []
             acted = next((one for one in found if one.action.kind == candidate.action.kind), None)
+            if not candidate.sure and candidate.action.kind == "click" and self._guesses >= 0:
+                self._guesses = -1 if acted else self._guesses + 1
             self._results[self._group(candidate)].append((candidate.element.label, acted))
             yield found
 
-    def _opened(self, found: list[Candidate]) -> list[Candidate]:
-        """Return the candidates in what the opener brought, and Escape for what it closes."""
+    def _leads_elsewhere(self, candidate: Candidate) -> bool:
+        """Return whether an action only follows a link to another document, or a cut one."""
+        element = candidate.element
+        href = element.attributes.get("href", "").strip()
+        if candidate.action.kind != "click" or not href or _CLICKS & self._hears(element):
+            return False
+        return href == CUT_LINK or not href.lower().startswith(("#", "javascript:"))
+
+    def _opened(self, found: list[Candidate], *, closes: bool) -> list[Candidate]:
+        """Return the candidates in what the opener brought, and what may close it again."""
         known = {one.ref for one in self._known.elements}
-        new = {one.ref for one in self.start.elements if one.ref not in known}
-        inside = [one for one in found if one.element.ref in new]
-        for one in self.start.elements:
-            if one.ref in new and (one.tag == "dialog" or one.role in _CLOSED_BY_ESCAPE):
-                inside.insert(0, Candidate(one, Action("key", "Escape")))
-                break
+        new = [one for one in self.start.elements if one.ref not in known]
+        inside = [one for one in found if one.element.ref not in known]
+        by_ref = {one.ref: one for one in self.start.elements}
+        opener = self._opener and by_ref.get(self._opener.element.ref)
+        if opener and "aria-expanded" in opener.state:
+            inside.insert(0, Candidate(opener, Action("click")))
+        popup = next(
+            (one for one in new if one.tag == "dialog" or one.role in _CLOSED_BY_ESCAPE), None
+        )
+        # People press it where the focus is, which need not be in what was opened.
+        focused = by_ref.get(self.start.focus or 0)
+        if focused is None or focused.tag in _FRAMES:
+            focused = popup
+        if focused and (popup or (closes and _KEYS & self._hears(focused))):
+            inside.insert(0, Candidate(focused, Action("key", "Escape")))
         return inside[:_MOST_OPENED]
+
+    def _hears(self, element: Element) -> frozenset[str]:
+        return self._heard[element.ref] | frozenset(element.listeners)
 
     def _group(self, candidate: Candidate) -> tuple[object, ...]:
         action = candidate.action
@@ -171,8 +222,17 @@ class Explorer:
         label = candidate.element.label
         if label and any(label == name for name, finding in results if finding is not None):
             return True
+        is_again = self._opener is not None and candidate.element.ref == self._opener.element.ref
+        if did and (is_again or candidate.action.kind == "key"):
+            return True
         alike = _ENOUGH_PARTS if is_part(candidate.element) else _ENOUGH_ALIKE
+        if candidate.element.role in _CHOICES:
+            alike = _ENOUGH_CHOICES
         if len(did) >= alike and len({one.visuals for one in did}) == 1:
+            return True
+        if candidate.action.kind == "key":
+            return len(results) >= _ENOUGH_KEYS
+        if not candidate.sure and self._guesses >= _ENOUGH_GUESSES:
             return True
         enough = _ENOUGH_NOTHING if candidate.sure else _ENOUGH_GUESSED
         return not did and len(results) >= enough
@@ -210,7 +270,7 @@ class Explorer:
             states = start, stage.snapshot()
             found.append(self._finding(candidate, (before, hovered, after), states, events))
         still = events == Events() and (after == hovered or kind == "hover")
-        if not still or kind not in {"click", "hover"}:
+        if not still or kind not in {"click", "hover", "key"}:
             self._drop()
         return found
 
@@ -309,6 +369,7 @@ def candidates(
     keys = keys_in(scripts)
     word = common_word(snapshot)
     css = frozenset(hovered)
+    styled = bool(_FIELD_STYLES.search(scripts))
     heard = _ancestor_listeners(tree)
     found: list[Candidate] = []
     delegated = 0
@@ -334,16 +395,20 @@ def candidates(
         if element.tag == "select":
             found.append(Candidate(element, Action("select")))
         elif is_typed_into(element):
-            found += [Candidate(element, Action("type", text)) for text in texts(element, word)]
+            if styled or (own | above) & (_TYPING | _KEYS):
+                found += [Candidate(element, Action("type", text)) for text in texts(element, word)]
         elif (element.tag == "input" and element.type == "range") or element.role == "slider":
             found.append(Candidate(element, Action("drag")))
         elif clicked:
             found.append(Candidate(element, Action("click"), sure))
-        if own & _GRABS or element.attributes.get("draggable") == "true":
+        # What is chosen by a click may listen to the press before it.
+        grabbed = own & _GRABS and element.role not in _CLICKABLE_ROLES
+        if grabbed or element.attributes.get("draggable") == "true":
             ways = _drag_offsets(element, tree)
             found += [Candidate(element, Action("drag", way)) for way in ways]
         if (own | above) & _KEYS and _takes_keys(element):
-            promised = _ROLE_KEYS.get(element.role, keys)
+            first, *others = _ROLE_KEYS.get(element.role, ("",))
+            promised = (first, *(key for key in others if _names(scripts, key))) if first else keys
             found += [Candidate(element, Action("key", key)) for key in promised]
         if "scrollable" in element.attributes and element.tag not in _FRAMES:
             down, right = max(element.box.height // 2, 120), element.box.width // 2
@@ -372,6 +437,10 @@ def keys_in(scripts: str) -> tuple[str, ...]:
         if code in _LEGACY_KEYS:
             named[_LEGACY_KEYS[code]] += 1
     return tuple(key for key, _ in named.most_common(_MOST_KEYS)) or _USUAL_KEYS
+
+
+def _names(scripts: str, key: str) -> bool:
+    return any(f"{quote}{key}{quote}" in scripts for quote in "'\"`")
 
 
 def common_word(snapshot: Snapshot) -> str:
@@ -406,7 +475,11 @@ def is_clickable(element: Element, tree: Tree) -> bool:
     """Return whether an element can be clicked by its tag, role, listeners or cursor."""
     if element.tag == "label":
         fields = [one for one in tree.inside(element) if one.tag in {"input", "select", "textarea"}]
+        if "for" in element.attributes:
+            fields += [one for one in tree.elements if one.id == element.attributes["for"]]
         return all(one.type in {"checkbox", "radio"} for one in fields)
+    if element.role in _COMPOSITES and any(is_part(one) for one in tree.inside(element)):
+        return False  # its parts are clicked
     if element.tag == "a":
         return "href" in element.attributes or bool(_CLICKS & set(element.listeners))
     if element.tag in _CLICKABLE_TAGS or element.role in _CLICKABLE_ROLES:
@@ -440,8 +513,8 @@ def _ancestor_listeners(tree: Tree) -> dict[int, frozenset[str]]:
     heard: dict[int, frozenset[str]] = {}
     for element in tree.elements:
         parent = tree.parent(element)
-        above = frozenset(tree.page_listeners)
-        if parent is not None:
+        above = frozenset(tree.page_listeners) - _PRESSES
+        if parent is not None and parent.tag != "html":
             above |= heard[parent.ref] | frozenset(parent.listeners)
         heard[element.ref] = above
     return heard

@@ -41,9 +41,11 @@ _PART_ROLES = frozenset(
     }
 )
 _PART_STATES = frozenset({"aria-expanded", "aria-pressed", "aria-selected", "aria-checked"})
+_DRAWN_STATES = ("aria-checked", "aria-pressed", "aria-selected")
 _PART_BONUS = 0.5
 _LINK_COST = 0.5
 _OPENED_SHARE = 0.6  # of its worth counts for an interaction inside what another one opened
+_OPENED_REPEATED_SHARE = 0.5  # the same for what menus and folders hold, which is much alike
 _REPEATED_SHARE = 0.8  # the same for each further interaction of elements made by one rule
 # These are rare, and should not be lost among the clicks.
 _BY_KIND = {"type": 0.3, "select": 0.4, "drag": 0.4, "key": 0.3, "scroll": 0.2}
@@ -77,16 +79,30 @@ class Finding:
         changed = self.changes
         if changed.new_page:
             return ("new page", self.later.url)
-        looks = (*changed.appeared, *changed.vanished)
         pairs = (*changed.moved, *changed.resized, *changed.retexted, *changed.restated)
         return (
-            frozenset((one.tag, one.label, one.box) for one in looks),
+            frozenset((one.tag, one.label, one.box) for one in changed.appeared),
+            frozenset((one.tag, one.label, one.box) for one in changed.vanished),
             frozenset(
                 (new.tag, new.label, new.box)
                 for old, new in pairs
                 if not own_value_changed((old, new), self.element)
             ),
             frozenset(new.box for _, new in changed.recoloured if new.ref != self.element.ref),
+        )
+
+    @property
+    def outcome(self) -> frozenset[tuple[object, ...]]:
+        """Return what is there, gone, or in another state, whatever it looks like."""
+        changed = self.changes
+        pairs = (*changed.retexted, *changed.restated)
+        return frozenset(
+            (
+                # Elements are numbered when they are first seen: new ones have no fixed number.
+                *((one.tag, one.label, one.box) for one in changed.appeared),
+                *((one.ref, "vanished") for one in changed.vanished),
+                *((new.ref, new.text, *sorted(new.state.items())) for _, new in pairs),
+            )
         )
 
 
@@ -101,9 +117,13 @@ def is_part(element: Element) -> bool:
 
 
 def leaves_page(finding: Finding) -> bool:
-    """Return whether a link only leads to another document."""
-    is_link = category_of(finding.element) == "link" or finding.element.tag == "area"
-    return is_link and (finding.changes.new_page or bool(finding.events.navigations))
+    """Return whether a link, or a form sent to another window, only leads to another document."""
+    element, events = finding.element, finding.events
+    if category_of(element) == "link" or element.tag == "area":
+        windows = () if element.listeners else events.windows
+        return finding.changes.new_page or bool(events.navigations or windows)
+    is_sent = bool(events.windows) and element.type in {"submit", "image"}
+    return is_sent and not (element.listeners or events.mutations)
 
 
 def is_trivial(finding: Finding) -> bool:
@@ -123,11 +143,16 @@ def is_trivial(finding: Finding) -> bool:
     if changes == Changes():
         return False  # only pixels differ, and enough of them
     if kind != "scroll" and finding.later.scroll != finding.snapshot.scroll:
-        return True  # a link to further down
+        # A link or a key to further down; code may also bring into view what it chose.
+        jumps = finding.element.tag in {"a", "body"} and not finding.element.listeners
+        if jumps or not finding.outcome:
+            return True
     if kind == "scroll":
         return not finding.events.mutations or not set(finding.visuals) - {"position"}
     if kind == "hover":
         return not (_content_changed(finding) or _hover_is_visible(finding))
+    if kind == "key" and is_part(finding.element) and not finding.outcome:
+        return set(finding.visuals) <= {"color", "size"}  # only the focus moved, in its own look
     return not (_content_changed(finding) or _is_visible(finding))
 
 
@@ -170,6 +195,13 @@ def _hover_is_visible(finding: Finding) -> bool:
 def _is_visible(finding: Finding) -> bool:
     """Return whether more changed than the state of the element itself."""
     changes, own = finding.changes, _own(finding)
+    # What the browser ticks by itself is nothing to build; what a page draws is.
+    if any(
+        old.state.get(name) != new.state.get(name) and new.tag not in (*FIELDS, "option")
+        for old, new in changes.restated
+        for name in _DRAWN_STATES
+    ):
+        return True
     if any(new.ref not in own for _, new in (*changes.moved, *changes.resized)):
         return True
     if any(new.ref not in own for _, new in changes.restated if new.tag != "select"):
@@ -177,7 +209,7 @@ def _is_visible(finding: Finding) -> bool:
     if "position" in finding.visuals or "size" in finding.visuals:
         return True
     link = finding.element.tag == "a"  # turns another colour when it has the focus or was visited
-    focused = _focused_field(finding)
+    focused = _focused(finding)
     return any(
         not (link and new.ref == finding.element.ref and not _fills(old, new))
         and new.ref not in focused
@@ -185,14 +217,23 @@ def _is_visible(finding: Finding) -> bool:
     )
 
 
-def _focused_field(finding: Finding) -> set[int]:
-    """Return the text field that got the focus, and the box and label around it."""
+def _focused(finding: Finding) -> set[int]:
+    """Return what got or lost the focus; how it looks then is no effect of the action.
+
+    Around a text field, its box and label count as well. What the page's code changed itself is an
+    effect, but for fields.
+    """
     by_ref = {one.ref: one for one in finding.later.elements}
-    field = by_ref.get(finding.later.focus or 0)
-    is_text = field is not None and field.tag in FIELDS and field.type in _TEXT_TYPES
-    if field is None or not is_text:
-        return set()
-    return {field.ref, *([field.parent] if field.parent else []), finding.element.ref}
+    field, former = (by_ref.get(one.focus or 0) for one in (finding.later, finding.snapshot))
+    refs: set[int] = set()
+    if field is not None and field.tag in FIELDS and field.type in _TEXT_TYPES:
+        refs = {field.ref, *([field.parent] if field.parent else []), finding.element.ref}
+    elif field is not None and field.tag != "body" and not finding.events.mutations:
+        refs = {field.ref, *(one.ref for one in finding.later.inside(field))}
+    if former is not None and former.tag != "body" and former.ref != finding.later.focus:
+        lost = {former.ref, *(one.ref for one in finding.later.inside(former))}
+        refs |= lost if finding.element.ref not in lost else set()
+    return refs
 
 
 def _own(finding: Finding) -> set[int]:
@@ -246,7 +287,8 @@ def _without_duplicates(
     tries: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     for one in findings:
         opener = one.opener.element.ref if one.opener else 0
-        tries[opener, one.element.ref, one.action.kind].append(one)
+        key = one.action.value if one.action.kind == "key" else None  # each does something else
+        tries[opener, one.element.ref, one.action.kind, key].append(one)
     dropped["same action"] += sum(len(group) - 1 for group in tries.values())
     tried = [max(group, key=significance) for group in tries.values()]
 
@@ -291,6 +333,8 @@ def _same_rule(one: Finding, other: Finding, tree: Tree) -> bool:
 def _same_effect(one: Finding, other: Finding, tree: Tree) -> bool:
     if one.after == other.after:
         return True
+    if "key" in (one.action.kind, other.action.kind) and one.outcome:
+        return one.outcome == other.outcome  # a click leaves the pointer where it was
     if one.effect_key != other.effect_key:
         return False
     nested = tree.is_in(one.element, other.element) or tree.is_in(other.element, one.element)
@@ -340,7 +384,11 @@ def _best(findings: list[Finding], tree: Tree, most: int) -> list[Finding]:
     alike: Counter[tuple[object, ...]] = Counter()
 
     def repeated(one: Finding) -> tuple[object, ...]:
-        return (one.action.kind, *tree.rule_key(one.element))
+        return (one.opener is None, one.action.kind, *tree.rule_key(one.element))
+
+    def worth(one: Finding) -> float:
+        share = _REPEATED_SHARE if one.opener is None else _OPENED_REPEATED_SHARE
+        return significance(one) * share ** alike[repeated(one)]
 
     def with_opened(finding: Finding) -> list[Finding]:
         inside = [one for one in chosen if one.opener is finding]
@@ -350,14 +398,18 @@ def _best(findings: list[Finding], tree: Tree, most: int) -> list[Finding]:
         ready = [one for one in waiting if one.opener is None or one.opener in chosen]
         if not ready:
             break
-        worth = [significance(one) * _REPEATED_SHARE ** alike[repeated(one)] for one in ready]
-        one = ready[worth.index(max(worth))]
+        one = max(ready, key=worth)
         alike[repeated(one)] += 1
         waiting.remove(one)
         chosen.append(one)
     first = sorted(
         (one for one in chosen if one.opener is None),
-        key=lambda one: (not is_part(one.element), one.element.box.top // 8, one.element.box.left),
+        key=lambda one: (
+            not is_part(one.element),
+            one.action.kind == "hover" and one.visuals == ("color",),
+            one.element.box.top // 8,
+            one.element.box.left,
+        ),
     )
     return [other for one in first for other in with_opened(one)]
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 PAGE = "page.html"  # what the prepared page is called
 
+CUT_LINK = "javascript:void(0)"  # where links to other sites lead in the copy
+
 _COPIED_FILES = 1_000
 _COPIED_BYTES = 200_000_000
 _TEXT_SUFFIXES = frozenset({".html", ".htm", ".css", ".js", ".mjs", ".json", ".svg", ".xhtml"})
@@ -138,7 +140,7 @@ def pages_below(folder: Path) -> list[Path]:
 
 def cut_links(html: str) -> str:
     """Replace links to other sites by dead ones; their pictures and photos by a placeholder."""
-    html = _FOREIGN_LINK.sub(r'\1"javascript:void(0)"', html)
+    html = _FOREIGN_LINK.sub(rf'\1"{CUT_LINK}"', html)
     html = _SRCSET.sub(r"\1", html)
     html = _FOREIGN_PICTURE.sub(rf'\1"{_PLACEHOLDER}"', html)
     return _EMBEDDED.sub(rf"\g<1>{_PLACEHOLDER}", html)

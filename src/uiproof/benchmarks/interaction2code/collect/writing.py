@@ -31,6 +31,10 @@ _NOUNS = {
     **{"image": "image", "progress": "slider", "table": "row", "text": "text"},
     **{"video": "video", "iframe": "frame", "dialog": "dialog"},
 }
+_ROLE_NOUNS = {
+    **{"tab": "tab", "radio": "radio button", "checkbox": "checkbox", "switch": "switch"},
+    **{"slider": "slider", "option": "option"},
+}
 _WHOLES = frozenset({"button", "link", "summary"})  # everything on them is their name
 _BLOCK_AREA = 20_000  # square pixels above which an item is called a block
 
@@ -198,8 +202,8 @@ def _effects(finding: Finding) -> list[str]:
 def _noun(element: Element) -> str:
     if element.tag == "input" and element.type in {"checkbox", "radio", "range"}:
         return {"checkbox": "checkbox", "radio": "radio button", "range": "slider"}[element.type]
-    if element.role == "tab":
-        return "tab"
+    if element.role in _ROLE_NOUNS:
+        return _ROLE_NOUNS[element.role]
     if "scrollable" in element.attributes:
         return "list"
     usual = "block" if element.box.area > _BLOCK_AREA else "item"
