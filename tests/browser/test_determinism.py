@@ -128,7 +128,7 @@ def test_what_waits_until_it_is_in_sight_is_always_there(renderer: Renderer) -> 
 def test_a_page_sees_the_same_screen_everywhere(renderer: Renderer) -> None:
     html = """<body><script>
       const seen = [screen.width, screen.height, innerWidth, innerHeight, devicePixelRatio];
-      const as_ever = String(seen) === "1280,800,1280,720,1" && navigator.language === "en-US";
+      const as_ever = String(seen) === "1280,840,1280,720,1" && navigator.language === "en-US";
       document.body.style.background = as_ever && navigator.onLine ? "green" : "red";
     </script>"""
     assert colour_at(shot(renderer, html)[0], 25, 25) == GREEN
