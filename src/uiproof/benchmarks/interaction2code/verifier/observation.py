@@ -139,13 +139,13 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
             theirs = replace(theirs, came=came, went=went)
     # A number in a small mark is hardly read, but the description may say it.
     if (count := told_count(reference)) and _shows_count(generated.snapshot, count[0]):
-        read = {one.text for one in (*theirs.came, *theirs.kept)}
+        shown = {one.text for one in (*theirs.came, *theirs.kept)}
         marks = [
             part.box
             for part in theirs.parts()
             if not any(part.box.overlap(one.box) for one in theirs.came)
         ]
-        if count[1] not in read and marks:
+        if count[1] not in shown and marks:
             theirs = replace(theirs, came=(*theirs.came, Word(count[1], marks[-1])))
     mine = _with_options(theirs, _with_drawn_words(theirs, mine), found, reference.action)
     where = layout(
