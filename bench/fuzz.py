@@ -65,7 +65,7 @@ with atheris.instrument_imports(include=["uiproof"]) if atheris else nullcontext
     from uiproof.prompts import prompt_file
     from uiproof.redaction import redact
     from uiproof.rewards.completions import answer_in, reference_in
-    from uiproof.studio.label_bundle import read_bundle
+    from uiproof.studio.label_bundle import _read_bundle as read_bundle
     from uiproof.submissions.checking import problems_of
     from uiproof.submissions.model import read_json
     from uiproof.web.archive import Archive, asked_by_css, asked_by_page, asked_by_script

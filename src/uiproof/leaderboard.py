@@ -221,9 +221,10 @@ def _tied(best: CaseScores, other: CaseScores, column: int) -> bool:
 
 
 def _primary(metrics: Sequence[Metric], rows: Sequence[RunRow]) -> int | None:
-    measured = [
-        i for i in range(len(metrics)) if all(row.cells[i].mean is not None for row in rows)
-    ]
+    """Return the metric that most runs have, of these one that ranks, else the first."""
+    counts = [sum(row.cells[i].mean is not None for row in rows) for i in range(len(metrics))]
+    most = max(counts, default=0)
+    measured = [i for i, count in enumerate(counts) if count == most > 0]
     return next((i for i in measured if metrics[i].ranks), measured[0] if measured else None)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import matplotlib
 import pytest
+from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.ttLib import TTFont
 
 from uiproof.browser import PageSource, Renderer
@@ -45,6 +46,10 @@ SEEN = {
     "written in a field": '<input value="W">',
     "hinted at in a field": '<textarea placeholder="W"></textarea>',
     "drawn": '<svg viewBox="0 0 20 3" width=400 height=60><text y=2 font-size=1>W</text></svg>',
+    "smaller where a font is installed": (
+        "<style>@font-face{font-family:less;src:local(Nowhere);size-adjust:90%}</style>"
+        '<p style="font-family:less,serif">W</p>'
+    ),
     "opened": "<details open><summary>s</summary><p>W</p></details>",
 }
 UNSEEN = {
@@ -96,6 +101,10 @@ UNSEEN = {
     "not rendered itself": '<div style="content-visibility:hidden">W</div>',
     "closed": "<details><summary>s</summary><p>W</p></details>",
     "closed itself": "<details><summary>s</summary>W</details>",
+    "tiny where a font is installed": (
+        "<style>@font-face{font-family:tiny;src:local(Nowhere);size-adjust:1%}</style>"
+        '<p style="font-family:tiny,serif">W</p>'
+    ),
 }
 
 
@@ -177,12 +186,24 @@ def test_what_is_only_read_aloud_names_an_element_that_says_nothing_else():
         assert [stage.find(f"#{name}").label for name in "ab"] == ["Close", "Save"]
 
 
-def web_font(turned_by: int) -> str:
-    """Return a font, as a data URL, that draws each letter as a later one of the alphabet."""
+def web_font(turned_by: int | None) -> str:
+    """Return a font, as a data URL, that draws each letter as a later one of the alphabet.
+
+    With None it draws all of them as bars.
+    """
     font = TTFont(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf")
     tables = {id(table.cmap): table.cmap for table in font["cmap"].tables if hasattr(table, "cmap")}
     for table in tables.values():
         glyphs = dict(table)
+        if turned_by is None:
+            for letter in string.ascii_letters:
+                pen = TTGlyphPen(None)
+                pen.moveTo((100, 0))
+                for corner in ((100, 1100), (1000, 1100), (1000, 0)):
+                    pen.lineTo(corner)
+                pen.closePath()
+                font["glyf"][glyphs[ord(letter)]] = pen.glyph()
+            continue
         for letters in (string.ascii_lowercase, string.ascii_uppercase):
             for place, letter in enumerate(letters):
                 table[ord(letter)] = glyphs[ord(letters[(place + turned_by) % 26])]
@@ -191,8 +212,10 @@ def web_font(turned_by: int) -> str:
     return f"data:font/ttf;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
-@pytest.mark.parametrize(("turned_by", "is_read"), [(0, True), (1, False), (13, False)])
-def test_text_in_a_font_that_draws_other_letters_is_not_seen(turned_by, is_read):
+@pytest.mark.parametrize(
+    ("turned_by", "is_read"), [(0, True), (1, False), (13, False), (None, False)]
+)
+def test_text_in_a_font_that_draws_other_letters_or_bars_is_not_seen(turned_by, is_read):
     body = f"""<!doctype html><style>
       @font-face {{ font-family: own; src: url({web_font(turned_by)}) }}
       p {{ font-family: own, sans-serif }}</style>

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from large_runs import MAKERS, failed, write
-from page_checks import EVIL, INTRUDERS, loaded, poisoned, serious
+from page_checks import EVIL, INTRUDERS, barriers, loaded, poisoned
 from playwright.sync_api import expect
 
 from uiproof.report import write_report
@@ -298,7 +298,7 @@ def test_an_interaction_shows_what_did_not_change_and_its_place_in_the_graph(loo
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 @pytest.mark.parametrize("width", [390, 1280, 1920])
-def test_everything_fits_and_axe_finds_nothing_serious(browser, reports, benchmark, width):
+def test_everything_fits_and_axe_finds_nothing(browser, reports, benchmark, width):
     context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
     page = context.new_page()
     page.goto(reports[benchmark].as_uri())
@@ -307,7 +307,7 @@ def test_everything_fits_and_axe_finds_nothing_serious(browser, reports, benchma
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert page.evaluate(fits)
-        assert serious(page) == []
+        assert barriers(page) == []
     open_first(page, benchmark)
     page.keyboard.press("ArrowRight")  # the first one may have failed
     assert page.locator(".viewer-bar, #facts").evaluate_all(
@@ -316,7 +316,7 @@ def test_everything_fits_and_axe_finds_nothing_serious(browser, reports, benchma
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert page.evaluate(fits)
-        assert serious(page) == []
+        assert barriers(page) == []
     context.close()
 
 

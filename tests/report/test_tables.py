@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from large_runs import MAKERS
+from large_runs import MAKERS, write
 from report_runs import failed, make_run, scored
 
 from uiproof.errors import UsageError
@@ -119,6 +119,15 @@ def test_runs_with_different_cases_are_compared_on_what_they_share_and_it_is_sai
     assert "Only 5 cases are in all runs" in markdown([a, b])
     names = [row.name for row in leaderboard([a, b]).rows]
     assert names == ["blueprint (a)", "blueprint (b)"]
+
+
+def test_runs_are_ranked_by_what_most_have_where_one_lacks_the_main_score(tmp_path):
+    two = [MAKERS["grounding"](tmp_path / str(seed), 8, seed=seed) for seed in (1, 2)]
+    records = [replace(one, scores={"macro": 0.5}) for one in two[0].records()]
+    lacking = write(tmp_path / "lacking", "grounding", "lacking", records)
+    board = leaderboard([lacking, *two])
+    assert board.metrics[board.primary].key == "accuracy"
+    assert board.ranked()[-1].name == "lacking"
 
 
 def test_two_human_scales_are_not_compared(tmp_path):

@@ -55,7 +55,7 @@ def place(tmp_path_factory):
     "address",
     ["/tasks/1/results", "/tasks/2/results", "/tasks/1/decide", "/tasks/1/items/1", "/import"],
 )
-def test_every_page_fits_and_has_no_serious_barrier_in_light_and_dark(place, look, address):
+def test_every_page_fits_and_has_no_barrier_in_light_and_dark(place, look, address):
     page = look(place, address)
     for theme in ("light", "dark"):
         page.evaluate("theme => localStorage.setItem('theme', theme)", theme)

@@ -64,6 +64,16 @@ def test_a_file_that_would_run_code_is_refused(tmp_path):
     assert not (tmp_path / "made").exists()
 
 
+def test_alexnet_gives_the_distance_of_the_original():
+    """The value is that of lpips 0.1.4 on torch 2.13, whose linear layers equal those here."""
+    weights = find_weights()
+    if weights is None:
+        pytest.skip("needs `uiproof data get lpips-alexnet`")
+    assert LpipsModel(weights).distance(noise(1), noise(2)) == pytest.approx(0.1357972, abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)  # a minute of CPU time for each pair
 def test_the_published_values_of_mrweb_come_out_within_a_third_of_a_percent(shared_data):
     """MRWeb used VGG16 and gave it 0 to 255 instead of -1 to 1; pages of one size are exact."""
     weights = find_weights("vgg16")

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import uiproof
-from uiproof.browser import PageSource, Renderer
+from uiproof.browser import Limits, PageSource, Renderer
 from uiproof.cli.results import exit_for
 from uiproof.registry import resolve_dataset
 from uiproof.web import FrozenWeb
@@ -170,7 +170,7 @@ def test_pages_of_models_are_alive_where_their_authors_saw_them_alive(
     pages = sorted(folder.glob("*.html"))
     assert pages
     alike = 0
-    with Renderer(web=web) as renderer:
+    with Renderer(Limits(load_seconds=120), web=web) as renderer:  # whatever else the machine does
         for path in pages:
             with renderer.open(PageSource.from_file(path)) as page:
                 ours = is_blank(page.screenshot())

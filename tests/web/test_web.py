@@ -256,6 +256,11 @@ def test_what_a_style_sheet_of_the_set_loads_is_in_the_set(web: FrozenWeb) -> No
         assert all(web.answer(f"{base}/{file}") for file in files)
 
 
+def test_the_default_set_takes_at_most_60_megabytes(web: FrozenWeb) -> None:
+    folder = Settings.from_environment().web_dir
+    assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) < 60_000_000
+
+
 def test_an_unversioned_address_means_the_day_of_the_lock(web: FrozenWeb) -> None:
     babel = web.answer("https://unpkg.com/@babel/standalone/babel.min.js")
     react = web.answer("https://unpkg.com/react/umd/react.production.min.js")

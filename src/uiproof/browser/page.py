@@ -261,18 +261,34 @@ class LivePage:
 
         This runs the page's scripts again, so nothing can be measured afterwards.
         """
-        if not self._had_scripts:
-            return Fleeting()
         try:
-            self._draw(None)
-            self.send("Emulation.setScriptExecutionDisabled", value=False)
-            self.run_script("linger", {"begins": True})
-            self._touch()
-            found = self.run_script("linger", {"begins": False})
+            found = self._later() if self._had_scripts else self._hovered()
         except (BrowserError, RenderError):
             return Fleeting()  # the page was shown properly before, which is what counts
+        if found is None:
+            return Fleeting()
         boxes = tuple((x, y, w, h) for x, y, w, h in found["boxes"])
         return Fleeting(frozenset(found["gone"]), boxes, found["others"])
+
+    def _later(self) -> dict[str, Any]:
+        """Return what is gone after some seconds of scripts, input and scrolling."""
+        self._draw(None)
+        self.send("Emulation.setScriptExecutionDisabled", value=False)
+        self.run_script("linger", {"moment": "before"})
+        self._touch()
+        found: dict[str, Any] = self.run_script("linger", {"moment": "later"})
+        return found
+
+    def _hovered(self) -> dict[str, Any] | None:
+        """Return what is gone while a pointer is on a page without scripts.
+
+        The pointer is not moved: it would be on the next page of the tab, too.
+        """
+        if not self.run_script("linger", {"moment": "before"}):
+            return None
+        self._draw(None)
+        found: dict[str, Any] | None = self.run_script("linger", {"moment": "hovered"})
+        return found
 
     def _touch(self) -> None:
         """Send input that no reader can avoid: pointer and wheel movement, and a key."""

@@ -191,19 +191,20 @@ def _counted(
 def _extremes(
     cases: Iterable[_Case], column: int, run: int, places: Places
 ) -> dict[str, list[list[Any]]]:
-    """Return the worst and the best cases; ties are broken by the other scores."""
+    """Return the worst and the best cases; of ties those that are shown, then by other scores."""
 
-    def rank(case: _Case) -> tuple[float, float, float]:
+    def rank(case: _Case, shown: int) -> tuple[float, int, float, float]:
         known = [score for score in case.scores if score is not None]
-        return case.scores[column] or 0.0, sum(known) / len(known), -(case.distance or 0.0)
+        first = shown if (run, case.id) in places else 0
+        return case.scores[column] or 0.0, first, sum(known) / len(known), -(case.distance or 0.0)
 
     measured = [case for case in cases if case.scores[column] is not None]
     most = min(_EXTREMES, len(measured) // 2)  # no case is both
     return {
         name: [[case.id, case.scores[column], places.get((run, case.id))] for case in chosen]
         for name, chosen in (
-            ("worst", nsmallest(max(most, 1), measured, rank)),
-            ("best", nlargest(most, measured, rank)),
+            ("worst", nsmallest(max(most, 1), measured, lambda case: rank(case, -1))),
+            ("best", nlargest(most, measured, lambda case: rank(case, 1))),
         )
     }
 
@@ -211,7 +212,7 @@ def _extremes(
 def _table(grid: Table, titled: str) -> Markup:
     def cell(row: int, column: int, text: str) -> Markup:
         if column < grid.names:
-            return tag("th", text, scope="row")
+            return tag("th", text, scope="row") if text else tag("td")
         kind = "b" if (row, column) in grid.best else "u" if (row, column) in grid.second else None
         return tag("td", text if kind is None else tag(kind, text))
 

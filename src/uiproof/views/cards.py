@@ -193,7 +193,7 @@ class CardView(ABC, Generic[ShownT]):
         return tag(
             "section",
             tag("h2", self.outcomes_title, id=titled),
-            tag("div", table, class_="scroll", tabindex=0, role="region", aria_labelledby=titled),
+            tag("div", table, class_="scroll", tabindex=0, role="group", aria_labelledby=titled),
             aria_labelledby=titled,
         )
 

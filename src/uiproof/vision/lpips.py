@@ -31,7 +31,6 @@ _REMEDY = "Run `uiproof data get lpips-alexnet`."
 _SHIFT = np.array((-0.030, -0.088, -0.188), np.float32)
 _SCALE = np.array((0.458, 0.448, 0.450), np.float32)
 _EPSILON = 1e-10
-_BAND = 1 << 24  # numbers unfolded at a time
 _PAGE_WIDTH = 512  # pixels to which pages are scaled, as in MRWeb
 
 # Stride, padding and preceding pooling of each layer; layers whose features are compared.
@@ -141,16 +140,13 @@ def _max_pool(values: Features, size: int) -> Features:
 def _convolve(
     values: Features, kernel: Features, bias: Features, stride: int, padding: int
 ) -> Features:
-    """Return a convolution, computed as matrix products of bands of rows."""
+    """Return a convolution: for each position in the kernel, a matrix product of all pixels."""
     size = kernel.shape[0]
     padded = np.pad(values, ((padding, padding), (padding, padding), (0, 0)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (size, size), axis=(0, 1))
-    windows = windows[::stride, ::stride]  # rows, columns, channels, down, across
-    matrix = kernel.transpose(2, 0, 1, 3).reshape(-1, kernel.shape[3])
-    step = max(1, _BAND // (windows.shape[1] * matrix.shape[0]))
-    bands = [
-        windows[row : row + step].reshape(-1, matrix.shape[0]) @ matrix
-        for row in range(0, len(windows), step)
-    ]
-    shape = (len(windows), windows.shape[1], kernel.shape[3])
-    return np.asarray(np.concatenate(bands).reshape(shape) + bias, dtype=np.float32)
+    height, width = ((side - size) // stride + 1 for side in padded.shape[:2])
+    total = np.tile(bias, (height * width, 1))
+    for down in range(size):
+        for across in range(size):
+            part = padded[down::stride, across::stride][:height, :width]
+            total += part.reshape(height * width, -1) @ kernel[down, across]
+    return total.reshape(height, width, -1)

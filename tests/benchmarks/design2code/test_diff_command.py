@@ -13,6 +13,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 from typer.testing import CliRunner
@@ -193,6 +194,23 @@ def test_the_page_fits_and_pointing_at_one_side_shows_the_other(
     assert kind.get_attribute("aria-pressed") == "false"
     assert page.locator("#list li.off").count() >= 1
     assert errors == []
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_the_page_in_every_window(
+    pages: Path, differ: Differ, browser: Browser, scheme: str
+) -> None:
+    case = compare(differ, Pair("page", pages / "wanted/page.html", pages / "made/page.html"))
+    out = write_diff_page([case], pages / "d.html")
+    page = browser.new_page(bypass_csp=True, color_scheme=scheme)
+    page.goto(out.as_uri())
+    page.wait_for_selector(".generated .marks .mark-group", state="attached")
+    for width in (390, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
     page.close()
 
 

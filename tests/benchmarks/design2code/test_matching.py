@@ -18,6 +18,7 @@ from uiproof.benchmarks.design2code.matching import (
     Matching,
     TextSimilarity,
     assign,
+    in_order,
     match_blocks,
     merge_same_box,
     ratio,
@@ -296,3 +297,26 @@ def test_of_equally_good_assignments_it_finds_the_one_that_scipy_finds(n, m, see
     table = np.random.default_rng(seed).integers(0, values, (n, m)) / values
     found, wanted = assign(table), linear_sum_assignment(table, maximize=True)
     assert [side.tolist() for side in found] == [side.tolist() for side in wanted]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "low", "high"),
+    [
+        ("sign up", "up sign", 0, 0.49),
+        ("mrofepnraec", "performance", 0, 0.3),
+        ("one two three four five six", "six two five four one three", 0, 0.4),
+        ("contact us", "contact", 0.8, 0.9),
+        ("analtyics", "analytics", 0.7, 0.9),
+        ("color palette", "colour palette", 0.9, 1),
+        ("今天天气很好我们去公园", "今天天气不好我们去公园", 0.85, 0.95),
+        ("", "", 1, 1),
+    ],
+)
+def test_only_what_reads_the_same_in_the_same_order_is_alike(ours, theirs, low, high):
+    assert low <= in_order(ours, theirs) <= high
+
+
+@given(st.text("ab c", max_size=30), st.text("ab c", max_size=30))
+def test_what_reads_the_same_is_a_fraction_and_all_of_equal_texts(ours, theirs):
+    assert 0 <= in_order(ours, theirs) <= 1
+    assert in_order(ours, ours) == 1

@@ -185,6 +185,8 @@ HIDING_TEXT = {
         "@keyframes x { 0%, 6% { opacity: 1 } 7%, 100% { opacity: 0 } }"
         "body { animation: x 30s both }"
     ),
+    "gone under a pointer": css("body:hover > * { display: none }"),
+    "fading under a pointer": css("html:hover body { opacity: 0; transition: opacity 3s }"),
     "soon gone": "<script>setTimeout(() => document.body.replaceChildren(), 2000)</script>",
     "gone when the pointer moves": "<script>onpointermove = () => document.body.remove()</script>",
     "gone with the first key": "<script>onkeydown = () => document.body.remove()</script>",
@@ -304,6 +306,27 @@ def test_what_appears_where_it_is_scrolled_to_is_seen(scores):
         "animation-timeline: view(); animation-range: entry }"
     )
     assert scores(LONG, LONG, css(fading))["strict"]["text"] == pytest.approx(1)
+
+
+def test_what_changes_a_little_under_a_pointer_is_seen(scores):
+    links = "<nav>" + "".join(f"<a>Link {n}</a> " for n in range(20)) + "</nav>"
+    page = SMALL.replace("<h1", f"{links}<h1")
+    honest = css("a:hover { visibility: hidden } nav:hover { opacity: .9 } p:hover { color: red }")
+    assert scores(page, page, honest) == scores(page, page)
+
+
+def test_texts_printed_all_over_the_page_are_extra(scores):
+    again = """<script>for (const one of [...document.querySelectorAll('h1, p')]) {
+      for (let n = 0; n < 24; n++) {
+        const copy = one.cloneNode(true);
+        copy.style = `position: absolute; left: ${(n * 331) % 700}px; top: ${(n * 67) % 560}px`;
+        document.body.append(copy);
+      }
+    }</script>"""
+    honest, often = scores(SMALL, SMALL), scores(SMALL, SMALL, again)
+    assert honest["human"] == 1
+    assert often["human"] < 0.15
+    assert all(often["strict"][name] < 0.15 for name in BLOCKS), often["strict"]
 
 
 def test_texts_on_one_heap_do_not_pay(scores):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +12,13 @@ from hypothesis import strategies as st
 import uiproof
 from uiproof.benchmarks.design2code.judge import Design2CodeJudge
 from uiproof.benchmarks.design2code.strict import (
+    MOST_BLANK,
     StrictScores,
     above_blank,
     commonest_colour,
+    content_height,
     layout_overlap,
+    rows_with_content,
     structure,
 )
 from uiproof.browser import PageSource
@@ -311,3 +316,72 @@ def test_a_margin_that_makes_up_for_a_missing_text_does_not_pay(strict):
     short = page.replace("<p>What is said about 2 in one line.</p>", "")
     made_up = short.replace("<h2>Part 5", '<h2 style="margin-top: 59px">Part 5')
     assert strict(page, made_up)["position"] < strict(page, short)["position"] < 1
+
+
+TALE = """
+<h1>Boats for hire on the northern lake</h1><h2>Every summer since nineteen sixty</h2>
+<p>Come early in the morning, when the water is calm and herons stand between the reeds.</p>
+<p>Children under twelve wear a vest; we bring one in every size to the wooden pier.</p>
+<ul><li>Rowing boat with two seats</li><li>Sailing dinghy for beginners</li></ul>
+"""
+
+
+def shuffled(page, pattern, seed=3):
+    """A page with the pieces that match a pattern in another order, where they were."""
+    rng = random.Random(seed)
+    pieces = re.findall(pattern, page)
+    order = iter(rng.sample(pieces, len(pieces)))
+    return re.sub(pattern, lambda _: next(order), page)
+
+
+def of_letters(page):
+    """A page with the letters of each word in another order."""
+    rng = random.Random(3)
+    return re.sub(
+        r"(?<![<\w/])\w{2,}(?!\w*>)", lambda word: "".join(rng.sample(word[0], len(word[0]))), page
+    )
+
+
+@pytest.mark.parametrize("shuffle", ["words", "letters"])
+def test_shuffled_words_or_letters_are_worth_no_more_than_other_words(judge, strict, shuffle):
+    # Other words of the same length, so that all else is equal.
+    other = iter("abcdefghijklmnopqrstuvwxyz" * 100)
+    words = r"(?<![<\w/])\w+(?!\w*>)"
+    others = re.sub(words, lambda word: next(other) * len(word[0]), TALE)
+    page = of_letters(TALE) if shuffle == "letters" else shuffled(TALE, words)
+    assert page != TALE
+    ours, theirs = strict(TALE, page), strict(TALE, others)
+    assert all(ours[name] <= theirs[name] + 0.02 for name in BLOCKS), ours
+    sources = [PageSource.from_html(f"<html><body>{one}</body></html>") for one in (TALE, page)]
+    assert judge.compare(*sources)[0].scores["human"] <= 0.02
+
+
+def test_a_word_that_differs_costs_little(strict):
+    scores = strict(TALE, TALE.replace("herons", "swans").replace("beginners", "beginers"))
+    assert scores["block_match"] > 0.99
+    assert 0.95 < scores["text"] < 1
+
+
+def test_a_dot_far_below_does_not_make_a_page_longer(strict):
+    page = f"{FULL}<div style='margin-top: 40px'>{TALE}</div>" * 4
+    short = FULL
+    dot = f"{short}<i style='position: absolute; top: 2000px; left: 8px'>x</i>"
+    more = strict(page, dot)["page_height"] - strict(page, short)["page_height"]
+    assert 0 < more < 0.15  # 120 pixels and a line
+
+
+@given(st.lists(st.tuples(st.integers(0, 900), st.integers(1, 90)), max_size=9), st.booleans())
+def test_a_page_is_as_high_as_its_content_and_short_blanks(spans, is_other_blank):
+    rows = rows_with_content([[(0.0, top, 9.0, height) for top, height in spans]], 1000)
+    end = max((top + height for top, height in spans), default=0)
+    height = content_height(rows, np.full(1000, not is_other_blank))
+    filled = np.count_nonzero(rows)
+    if is_other_blank:
+        assert height == end
+    else:
+        assert filled <= height <= min(end, filled + MOST_BLANK * len(spans))
+
+
+def test_a_blank_stretch_counts_where_the_other_page_is_blank_too(strict):
+    page = FULL + "<div style='margin-top: {}px'>" + TALE + "</div>"
+    assert strict(page.format(900), page.format(880))["page_height"] > 0.97

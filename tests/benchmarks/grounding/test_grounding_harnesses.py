@@ -1,9 +1,8 @@
 """Files of other harnesses: read, scored as the harness scores them, and diagnosed.
 
-`logs/` has what lmms-eval 0.7.3, screensuite 0.0.1 and inspect_ai (the oldest and the newest that
-the extra allows) wrote when they asked a model that answers in 0-1000 about items of
-`grounding-demo`. VLMEvalKit is not on PyPI: its sheet has the columns of its data set classes,
-written as it writes them (pandas with xlsxwriter).
+`logs/` has what lmms-eval 0.7.3, VLMEvalKit 0.2rc1 (ms-vlmeval 0.0.20 on PyPI), screensuite 0.0.1
+and inspect_ai (the oldest and the newest that the extra allows) wrote when they asked a model that
+answers in 0-1000 about items of `grounding-demo`.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def scored(file: Path, dataset: str = DEMO, **options):
     [
         ("lmms_eval_0.7.3_samples_screenspot_pro.jsonl", 56, 3, "53.6 % instead of 5.4 %"),
         ("screensuite_0.0.1_answers.jsonl", 56, 2, "55.4 % instead of 3.6 %"),
-        ("vlmevalkit_ScreenSpot_Pro.xlsx", 56, 4, "67.9 % instead of 7.1 %"),
+        ("vlmevalkit_0.2rc1_ScreenSpot_Pro_Office.xlsx", 56, 4, "62.5 % instead of 7.1 %"),
     ],
 )
 def test_a_log_is_scored_as_its_harness_did_and_the_wrong_coordinates_are_named(
@@ -50,6 +49,12 @@ def test_a_log_is_scored_as_its_harness_did_and_the_wrong_coordinates_are_named(
     verdict = uiproof.diagnose_run(LOGS / name, dataset=DEMO)
     assert verdict.startswith(f"The coordinates are 0-1000: with that, {gain} (p < 0.001")
     assert scored(LOGS / name, points="thousand").rates.correct > 0.5 * total
+
+
+def test_with_the_boxes_of_its_own_file_vlmevalkit_gets_the_number_that_it_printed():
+    # The set has larger areas for small icons than the boxes that were exported for the harness.
+    one = scored(LOGS / "vlmevalkit_0.2rc1_ScreenSpot_Pro_Office.xlsx", dataset="elsewhere")
+    assert 100 * one.rates.correct / one.rates.total == pytest.approx(5.357142857142857)
 
 
 @pytest.mark.parametrize("version", ["0.3.100", "0.3.285"])

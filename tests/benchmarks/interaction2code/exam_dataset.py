@@ -62,6 +62,8 @@ def _play(
                 f"{value['dx'] + (x - 0.5) * box.width:.0f},"
                 f"{value['dy'] + (y - 0.5) * box.height:.0f}"
             )
+        if kind == "scroll" and isinstance(value, dict):
+            value = f"{value.get('dx', 0)},{value['dy']}"
         pictures = [stage.screenshot()]
         refused = stage.act(element, Action(kind, value))
         assert refused is None, f"{file}: {told['id']}: {refused}"

@@ -38,6 +38,7 @@ class Part:
     tag: str = "div"
     id: str = ""
     listeners: tuple[str, ...] = ()
+    position: str = "static"
 
 
 BUTTON = Part(2, "Open", (60, 120, 180, 160), tag="button", id="interact1", listeners=("click",))
@@ -60,8 +61,10 @@ def drawn(parts: tuple[Part, ...]) -> np.ndarray:
     return picture
 
 
-def reading(*pages: tuple[Part, ...]) -> Callable[[Rgb], Sequence[OcrLine]]:
-    """Read drawn pages without errors, word by word."""
+def reading(
+    *pages: tuple[Part, ...], unread: tuple[str, ...] = ()
+) -> Callable[[Rgb], Sequence[OcrLine]]:
+    """Read drawn pages without errors, word by word, but for some texts."""
 
     def line(part: Part) -> OcrLine:
         left, top, _, bottom = part.box
@@ -75,7 +78,7 @@ def reading(*pages: tuple[Part, ...]) -> Callable[[Rgb], Sequence[OcrLine]]:
 
     def read(picture: Rgb) -> Sequence[OcrLine]:
         page = next(one for one in pages if np.array_equal(drawn(one), picture))
-        return [line(part) for part in page if part.text]
+        return [line(part) for part in page if part.text and part.text not in unread]
 
     return read
 
@@ -92,6 +95,7 @@ def snapshot(parts: tuple[Part, ...]) -> Snapshot:
             part.text,
             background=(*part.fill, 1.0),
             listeners=part.listeners,
+            style={"position": part.position},
         )
         for part in parts
     )
@@ -121,6 +125,8 @@ def judged(
     elsewhere: Callable[[Element, Sequence[Target], Action], Sequence[Outcome]] | None = None,
     trigger: tuple[int, int, int, int] = (56, 116, 184, 164),
     pointed_at: tuple[Part, ...] | None = None,
+    description: str = "",
+    unread: tuple[str, ...] = (),
 ) -> Verdict:
     """The verdict on a page that goes from one state to another; the reference opens the panel."""
     reference = ReferenceEvidence(
@@ -132,7 +138,8 @@ def judged(
         tags=("button",),
         visuals=visuals,
         reverts=reverts,
-        read=reading(shown, wanted),
+        description=description,
+        read=reading(shown, wanted, unread=unread),
     )
     state = snapshot(before)
     element = next((one for one in state.elements if one.id == found), None)
@@ -474,3 +481,78 @@ def test_what_is_shown_before_is_no_effect():
     for before in ({"text": "Spades and r"}, {"box": (60, 220, 400, 300)}):
         said = judged(swapped(OPEN, spades=changed(PANEL, **before)), OPEN)
         assert (said.failure, said.usable) == ("b", False)
+
+
+# --- what the description says
+
+
+def test_a_count_that_cannot_be_read_is_expected_as_the_description_says():
+    def page(count, *more):
+        mark = Part(8, count, (740, 40, 770, 70), fill=(255, 210, 210), tag="b")
+        return (*CLOSED, mark, *more)
+
+    def verdict(count, description):
+        return judged(
+            page("2"),
+            page(count, PANEL),
+            shown=page("2"),
+            wanted=page("3", PANEL),
+            description=description,
+            unread=("2", "3"),
+        )
+
+    first = "Clicking raises the count from 2 to 3 and shows Spades and rakes."
+    last = "Clicking shows Spades and rakes and raises the count from 2 to 3."
+    assert verdict("3", first).failure == verdict("3", last).failure == "none"
+    # What the description names first is what the user came for.
+    assert (verdict("2", first).failure, verdict("2", first).usable) == ("i", False)
+    assert (verdict("2", last).failure, verdict("2", last).usable) == ("i", True)
+
+
+def test_words_in_a_script_that_cannot_be_read_are_those_of_the_description():
+    heading = Part(7, "أدوات الحديقة للبيع", (500, 120, 820, 170), fill=(255, 255, 255))
+    shown = (TITLE, BUTTON, heading)
+    right = changed(PANEL, text="مجرفة ومشط")
+    wrong = changed(PANEL, text="سلة فارغة")
+    told = {"description": "Clicking shows مجرفة ومشط below.", "unread": (heading.text, right.text)}
+    assert judged(shown, (*shown, right), shown=shown, wanted=(*shown, right), **told).usable
+    assert not judged(shown, (*shown, wrong), shown=shown, wanted=(*shown, right), **told).usable
+
+
+def test_a_dialog_that_its_own_controls_do_not_close_is_not_usable():
+    veil = Part(40, "", (0, 0, 900, 600), fill=(120, 120, 120), position="fixed")
+    close = Part(42, "Close", (480, 360, 560, 390), fill=(200, 200, 200), tag="button")
+    window = Part(41, "Spades and rakes", (300, 200, 600, 400), fill=(250, 250, 250))
+    opened = (*CLOSED, veil, window, close)
+
+    def verdict(*afterwards):
+        return judged(
+            after=opened,
+            wanted=opened,
+            again=outcome(CLOSED, opened),
+            elsewhere=lambda _element, targets, _action: [
+                outcome(CLOSED, after) for after in afterwards[: len(targets)]
+            ],
+        )
+
+    stays = verdict(CLOSED, *[opened] * 5)
+    assert (stays.failure, stays.usable) == ("i", False)
+    assert "closed" in stays.evidence[0]
+    assert verdict(opened, CLOSED, CLOSED, CLOSED).evidence != stays.evidence
+
+
+def test_a_menu_beside_another_thing_of_the_kind_is_on_the_wrong_one():
+    dots = [Part(50 + n, "...", (200 + 250 * n, 330, 240 + 250 * n, 360)) for n in (0, 1)]
+    menus = [
+        Part(60 + n, "Rename or delete", (200 + 250 * n, 370, 400 + 250 * n, 420)) for n in (0, 1)
+    ]
+    before = (*CLOSED, changed(dots[0], id="interact1", tag="a"), changed(dots[1], tag="a"))
+    before = tuple(changed(one, id="") if one.text == "Open" else one for one in before)
+    verdict = judged(
+        before,
+        (*before, menus[1]),
+        shown=before,
+        wanted=(*before, menus[0]),
+        trigger=(200, 330, 240, 360),
+    )
+    assert (verdict.failure, verdict.usable) == ("h", False)

@@ -176,6 +176,7 @@ class SeenText:
     ink: PixelRect  # around its pixels that are seen
     is_whole: bool
     legibility: float = 1.0  # 0-1: 0 where it can hardly be noticed, 1 where it is easily read
+    in_heap: bool = False  # cannot be read, because other texts lie on it
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +304,10 @@ class Glyphs:
     def seen_texts(
         self, texts: Sequence[ListedText], places: Sequence[TextPlace]
     ) -> tuple[SeenText, ...]:
-        """Return the texts of an inventory that are seen, each cut to its visible part."""
+        """Return the texts of an inventory that are seen, each cut to its visible part.
+
+        Those that lie on each other are among them, marked.
+        """
         lines: dict[int, list[PixelRect]] = {}  # of text nodes, by colour
         for place in places:
             if place.kind == "node":
@@ -337,12 +341,10 @@ class Glyphs:
             if legibility >= 0
         )
         ordered = sorted(seen, key=lambda text: text.index)
-        return tuple(self._out_of_heaps(ordered, places))
+        return tuple(self._with_heaps(ordered, places))
 
-    def _out_of_heaps(
-        self, texts: Sequence[SeenText], places: Sequence[TextPlace]
-    ) -> list[SeenText]:
-        """Leave out texts that lie with others on one place, and parts of texts that do."""
+    def _with_heaps(self, texts: Sequence[SeenText], places: Sequence[TextPlace]) -> list[SeenText]:
+        """Mark texts that lie with others on one place, and leave out parts of texts that do."""
         height, width = (length // CELL + 1 for length in self.screenshot.shape[:2])
         layers = np.zeros((height, width), np.int16)
         last = np.full((height, width), -1, np.int32)  # the text that was there last
@@ -369,12 +371,12 @@ class Glyphs:
             total = sum(part.size for part in parts)
             heaped = sum(int(np.count_nonzero(part >= HEAP)) for part in parts)
             if heaped > HEAP_SHARE * total:  # 0 without lines
-                continue
-            if heaped > (1 - WHOLE_SHARE) * total and text.is_whole:
+                text = replace(text, in_heap=True)
+            elif heaped > (1 - WHOLE_SHARE) * total and text.is_whole:
                 kept = _kept_pieces(text.text, places[text.index].lines, is_free)
                 if kept is None:
-                    continue
-                if kept[0].split() != text.text.split():
+                    text = replace(text, in_heap=True)
+                elif kept[0].split() != text.text.split():
                     box = _overlap(kept[1], text.box)
                     text = replace(text, text=kept[0], box=box, ink=box, is_whole=False)
             found.append(text)

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
 from typing import Any
@@ -28,6 +28,7 @@ from uiproof.benchmarks.design2code.pixels import (
     colours_apart,
     has_same_shape,
     letters_height,
+    levels_apart,
     line_lengths,
     rounded_crop,
     surrounding_colour,
@@ -78,6 +79,8 @@ THINNEST = 3.0  # pixels of letters whose colour can be told from a picture
 MOST_GROUND = 0.4  # of what is behind thin letters is mixed into their colour
 SEEN_WEIGHT = 0.16  # logarithm of the ink of two weights of a font
 SEEN_HEIGHT = 0.08  # of the height of letters
+SEEN_CUT = 2.0  # pixels of the width of a field
+_FIELDS = frozenset(("input", "select", "textarea"))
 WEIGHT = 1000  # the group of letters that have another weight
 SPACE = 0.28  # of the size of letters, between words
 
@@ -261,7 +264,7 @@ class _Comparison:
         groups: dict[int, list[Node]] = defaultdict(list)
         for node in self.texts:
             other = node.twin
-            if node.text != other.text or self._looks_the_same(node):
+            if node.text != other.text or self._looks_the_same(node) or _is_cut(node):
                 continue
             lines = line_lengths(self.ours.rgb, node.box), line_lengths(self.theirs.rgb, other.box)
             ratio = node.box[2] / max(other.box[2], 1)
@@ -498,46 +501,49 @@ class _Comparison:
 
     def _lost_surfaces(self) -> list[Difference]:
         """Return surfaces that only one page has, below things that both have."""
+        lost = [
+            node
+            for scene in (self.theirs, self.ours)
+            for node in scene.root.walk()
+            if node.is_drawn and node.partner is None and node.background is not None
+        ]
+        ours = {*self.ours.root.walk()}
+        told: dict[tuple[str, str], set[Node]] = defaultdict(set)
         found = []
-        for scene, kind in ((self.theirs, "gone"), (self.ours, "new")):
-            for node in scene.root.walk():
-                if not node.is_drawn or node.partner is not None or not node.children:
-                    continue
-                paired = [leaf for leaf in node.leaves() if leaf.partner is not None]
-                if not paired or node.background is None:
-                    continue
-                twins = [leaf.partner for leaf in paired if leaf.partner is not None]
-                there = self.ours if kind == "gone" else self.theirs
-                behind = commonest_colour(
-                    rounded_crop(there.rgb, around(leaf.box for leaf in twins))
+        for node in sorted(lost, key=area_of):
+            on_it = [leaf for leaf in node.leaves() if leaf.partner and _ground_of(leaf) is node]
+            is_ours, background = node in ours, node.background
+            if not on_it or background is None:
+                continue
+            there = self.theirs if is_ours else self.ours
+            grounds = [surrounding_colour(there.rgb, leaf.twin.box) for leaf in on_it]
+            behind = Counter(grounds).most_common(1)[0][0]
+            on_it = [leaf for leaf, ground in zip(on_it, grounds, strict=True) if ground == behind]
+            if colours_apart([(behind, background)])[0] < SEEN_COLOUR:
+                continue  # what is around it has the same colour
+            colours = (behind, background) if is_ours else (background, behind)
+            was, is_ = map(hex_of, colours)
+            about = [leaf if is_ours else leaf.twin for leaf in on_it]
+            # Where both pages have a surface, each is told once.
+            if told[was, is_].intersection(about):
+                continue
+            told[was, is_].update(about)
+            beyond = around(leaf.twin.box for leaf in on_it)
+            found.append(
+                Difference(
+                    "background",
+                    box=node.box if is_ours else beyond,
+                    reference_box=beyond if is_ours else node.box,
+                    selector=(node if is_ours else about[0]).selector,
+                    was=was,
+                    is_=is_,
+                    impact=self._impact([node], 0.5),
+                    cost=0.0,
+                    says=f"The background behind {subject_of(about[:1])} is {is_}, "
+                    f"should be {was}.",
+                    members=(node.box,),
                 )
-                if colours_apart([(behind, node.background)])[0] < SEEN_COLOUR:
-                    continue  # what is around it has the same colour
-                ours = twins if kind == "gone" else paired
-                box = around(leaf.box for leaf in ours)
-                colour = hex_of(node.background)
-                about = subject_of(ours[:1])
-                says = (
-                    f"The surface in {colour} behind {about} is missing."
-                    if kind == "gone"
-                    else f"The surface in {colour} behind {about} is not on the reference page."
-                )
-                found.append(
-                    Difference(
-                        "background",
-                        box=box if kind == "gone" else node.box,
-                        reference_box=node.box
-                        if kind == "gone"
-                        else around(leaf.box for leaf in twins),
-                        selector=(ours[0] if kind == "gone" else node).selector,
-                        was=colour if kind == "gone" else None,
-                        is_=None if kind == "gone" else colour,
-                        impact=self._impact([node], 0.5),
-                        cost=0.0,
-                        says=says,
-                        members=(node.box,),
-                    )
-                )
+            )
         return found
 
     # --- pictures
@@ -614,11 +620,11 @@ class _Comparison:
             return False
         parts = rounded_crop(self.ours.rgb, node.box), rounded_crop(self.theirs.rgb, other.box)
         height, width = (min(one.shape[axis] for one in parts) for axis in (0, 1))
-        a, b = (one[:height, :width].astype(np.int16) for one in parts)
+        a, b = (one[:height, :width] for one in parts)
         through = np.ones((height, width), np.bool_)
         for part, ground in zip((a, b), grounds, strict=True):
-            through &= np.abs(part - np.array(ground, np.int16)).max(axis=2) <= 3
-        apart = np.where(through, 0, np.abs(a - b).mean(axis=2))
+            through &= levels_apart(part, ground) <= 3
+        apart = np.where(through, 0, cv2.absdiff(a, b).mean(axis=2))
         return float(apart.mean()) < SEEN_PICTURE
 
     # --- places
@@ -720,6 +726,20 @@ class _Comparison:
         )
 
 
+def _ground_of(leaf: Node) -> Node | None:
+    """Return the surface that is seen behind a text or a control."""
+    painted = (one for one in leaf.ancestors() if one.is_drawn and one.is_painted)
+    return None if leaf.kind == "image" else next(painted, None)
+
+
+def _is_cut(node: Node) -> bool:
+    """Return whether a text is in a control of another width, which may cut it."""
+    holder = node.parent
+    if holder is None or holder.kind != "control" or holder.partner is None:
+        return False
+    return holder.tag in _FIELDS and abs(holder.box[2] - holder.partner.box[2]) > SEEN_CUT
+
+
 def _shares_rows(a: PixelRect, b: PixelRect) -> bool:
     return a[1] < b[1] + b[3] and b[1] < a[1] + a[3]
 
@@ -727,7 +747,9 @@ def _shares_rows(a: PixelRect, b: PixelRect) -> bool:
 def _shift_key(shift: Shift) -> Any:
     node = shift.nodes[0]
     if shift.kind == "resized":
-        return shift.kind, node.kind, node.tag, round(shift.dx / 2), round(shift.dy / 2)
+        # Heights follow where contents fill other lines.
+        height = 0 if shift.dx and node.children else round(shift.dy / 2)
+        return shift.kind, node.kind, node.tag, round(shift.dx / 2), height
     return shift.kind, node.tag, round(shift.dx), round(shift.dy), id(_great_parent(node))
 
 

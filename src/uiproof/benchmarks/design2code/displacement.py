@@ -230,7 +230,29 @@ class _Group:
             middle_g = g[index, TOP] + g[index, BOTTOM] - self.outer_g[TOP] - self.outer_g[BOTTOM]
             middle_r = r[index, TOP] + r[index, BOTTOM] - self.outer_r[TOP] - self.outer_r[BOTTOM]
             return bool(abs(middle_g - middle_r) / 2 <= TOLERANCE)
+        return self._is_centred(index, mates)
+
+    def _is_centred(self, index: int, mates: Sequence[int]) -> bool:
+        """Return whether a thing begins a column whose height changed, but not its middle."""
+        for column in self._columns(index):
+            top_g, top_r = self.g[column, TOP].min(), self.r[column, TOP].min()
+            middle_g = (top_g + self.g[column, BOTTOM].max()) / 2
+            middle_r = (top_r + self.r[column, BOTTOM].max()) / 2
+            beside = [self.outer_g - self.outer_r] if not self.is_page else []
+            beside += [self.g[one] - self.r[one] for one in mates if one not in column]
+            if abs((middle_g - top_g) - (middle_r - top_r)) > TOLERANCE and any(
+                abs(middle_g - middle_r - (by[TOP] + by[BOTTOM]) / 2) <= TOLERANCE for by in beside
+            ):
+                return True
         return False
+
+    def _columns(self, index: int) -> Iterator[list[int]]:
+        """Yield what elements around a thing hold, from the inside out."""
+        for one in self.nodes[index].ancestors():
+            if one.is_drawn or one.tag in ("html", "body"):
+                return
+            inside = {id(node) for node in one.walk()}
+            yield [i for i, node in enumerate(self.nodes) if id(node) in inside]
 
     def _mates(self, index: int) -> list[int]:
         r = self.r
@@ -291,14 +313,10 @@ class _Group:
         """Return what stands right beside a column that is displaced as a whole."""
         apart = self.g[:, TOP] - self.r[:, TOP]
         column: set[int] = set()
-        for one in self.nodes[index].ancestors():
-            if one.is_drawn or one.tag in ("html", "body"):
-                break
-            inside = {id(node) for node in one.walk()}
-            held = {i for i, node in enumerate(self.nodes) if id(node) in inside}
+        for held in self._columns(index):
             if any(abs(apart[i] - apart[index]) > TOLERANCE for i in held):
                 break
-            column = held
+            column = {*held}
         others = {one for one in mates if one not in column}
         if len(column) < 2 or not others or not all(stays[one] for one in others):
             return None
@@ -448,7 +466,7 @@ class _Group:
             # A shift of what it holds is told there; but not one that pushes on both sides.
             if abs(bottom) <= TOLERANCE or abs(dh - grown) <= TOLERANCE:
                 return True
-            if self._holds_change(index):
+            if self._holds_change(index) or (grown * dh > 0 and self._holds_unsteady(index)):
                 return True
         elif dw and node_is_scaled(self.nodes[index], self.partners[index]):
             return False
@@ -472,6 +490,10 @@ class _Group:
             and abs(end_g - end_r) > TOLERANCE
             for end_g, end_r in ends
         )
+
+    def _holds_unsteady(self, index: int) -> bool:
+        """Return whether letters in a surface have another size, and lines with them."""
+        return any(one in self.unsteady for one in self.nodes[index].walk())
 
     def _holds_change(self, index: int) -> bool:
         """Return whether something in a surface is gone or came."""

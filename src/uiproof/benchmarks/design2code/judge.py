@@ -31,8 +31,10 @@ from uiproof.benchmarks.design2code.differences import page_differences, picture
 from uiproof.benchmarks.design2code.matching import (
     Matching,
     TextSimilarity,
+    as_read,
     match_blocks,
     match_with_itself,
+    with_unreadable,
 )
 from uiproof.benchmarks.design2code.page_diff import Difference, PageDiff
 from uiproof.benchmarks.design2code.pages import (
@@ -53,6 +55,7 @@ from uiproof.benchmarks.design2code.picture import (
     view_of,
 )
 from uiproof.benchmarks.design2code.scores import (
+    MOST_TEXT,
     BlockScores,
     block_scores,
     colors,
@@ -65,6 +68,7 @@ from uiproof.benchmarks.design2code.strict import (
     above_blank,
     commonest_colour,
     strict_scores,
+    unreadable_blocks,
 )
 from uiproof.benchmarks.page_files import generated_page, reference_page
 from uiproof.benchmarks.withholding import SCRIPTS, Withheld
@@ -223,16 +227,17 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         if ours.shows_the_same_as(theirs):
             matching = match_with_itself(ours.blocks)
             same = None if self._clip is None else 1.0
-            paper = seen = paper_scores(BlockScores(1.0, 1.0, 1.0, 1.0), same)
+            paper = paper_scores(BlockScores(1.0, 1.0, 1.0, 1.0), same)
+            human = _human(paper)
             strict_clip = same
         else:
             matching = match_blocks(ours.blocks, theirs.blocks, similarity)
             paper = paper_scores(block_scores(matching), self._paper_clip(ours, theirs))
             seen_clip, strict_clip = self._seen_clip(ours, theirs)
-            seen = paper
+            of_seen = matching
             if (ours.seen_blocks, theirs.seen_blocks) != (ours.blocks, theirs.blocks):
                 of_seen = match_blocks(ours.seen_blocks, theirs.seen_blocks, similarity)
-                seen = paper_scores(block_scores(of_seen), seen_clip)
+            human = human_of_seen(of_seen, ours, theirs, seen_clip)
         strict = strict_scores(
             ours.with_colors_of(theirs), theirs, similarity=similarity, clip=strict_clip
         )
@@ -241,7 +246,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         if generated.text != answer.text:
             flags.append("generated:cleaned")
         score = Score(
-            {"paper": paper, "strict": _strict_as_json(strict), "human": _human(seen)},
+            {"paper": paper, "strict": _strict_as_json(strict), "human": human},
             details={
                 **_details(matching, ours, theirs),
                 **web_details(generated=ours.web, reference=theirs.web),
@@ -513,6 +518,22 @@ def _strict_as_json(strict: StrictScores) -> dict[str, float | None]:
 def _human(paper: Mapping[str, Any]) -> float:
     names = ("block_match", "text", "position", "color", "clip")
     return human_score(**{name: paper[name] for name in names})
+
+
+def human_of_seen(
+    matching: Matching, ours: PageView, theirs: PageView, clip: float | None
+) -> float:
+    """Return the composite for the matching of all texts that are seen."""
+    width, height = ours.size
+    unreadable = unreadable_blocks(ours.heaped, width, height)
+    read = with_unreadable(as_read(matching), unreadable, len(theirs.heaped))
+    written, wanted = (
+        sum(len(text) for _, text, _, _ in view.seen_texts)
+        + sum(len(text) for _, text in view.heaped)
+        for view in (ours, theirs)
+    )
+    excess = written / max(MOST_TEXT * wanted, 1)
+    return _human(paper_scores(block_scores(read), clip)) / max(excess, 1.0)
 
 
 def _details(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,59 @@ def match_with_itself(blocks: Sequence[TextBlock]) -> Matching:
     """
     merged = tuple(merge_same_box(blocks))
     return Matching(merged, merged, tuple(Match(i, i, 1.0) for i in range(len(merged))))
+
+
+def as_read(matching: Matching) -> Matching:
+    """Return a matching in which texts are only as alike as what reads the same in the same order.
+
+    Of the letters of words in another order, and of letters in another order within words, some are
+    always in the same sequence: enough for the paper to match a text with the same words shuffled.
+    """
+    texts = [block.text for block in matching.generated], [b.text for b in matching.reference]
+    pairs = (
+        replace(pair, similarity=min(pair.similarity, in_order(*both)))
+        if pair.similarity >= MIN_SIMILARITY
+        and (both := (texts[0][pair.generated], texts[1][pair.reference]))
+        else pair
+        for pair in matching.pairs
+    )
+    return replace(matching, pairs=tuple(pairs))
+
+
+def with_unreadable(
+    matching: Matching, unreadable: Sequence[TextBlock], expected: int = 0
+) -> Matching:
+    """Return a matching with texts of ours that lie on each other, where there are too many.
+
+    One of them may stand for every text of the reference that found no partner, and for `expected`
+    ones that cannot be read there either; the others are extra.
+    """
+    lost = len(matching.reference) - len(matching.kept())
+    return replace(matching, generated=(*matching.generated, *unreadable[lost + expected :]))
+
+
+def in_order(ours: str, theirs: str) -> float:
+    """Return the share of two texts that reads the same, less what both have in another order.
+
+    Words are compared first, then the letters of what is between words that are the same.
+    """
+    if ours == theirs:
+        return 1.0
+    a, b = ours.split(), theirs.split()
+    letters = sum(map(len, a)) + sum(map(len, b))
+    same, ours_read, theirs_read = 0, 0, 0
+    for i, j, count in _matcher(b, a).get_matching_blocks():
+        same += _letters_in_order("".join(a[ours_read:i]), "".join(b[theirs_read:j]))
+        same += 2 * sum(map(len, a[i : i + count]))
+        ours_read, theirs_read = i + count, j + count
+    same -= sum(len(word) * count for word, count in (Counter(a) & Counter(b)).items())
+    return max(2 * same / letters, 0.0) if letters else 1.0
+
+
+def _letters_in_order(ours: str, theirs: str) -> int:
+    """Return how many letters two texts share in the same order, less those in another one."""
+    same = sum(int(count) for *_, count in _matcher(theirs, ours).get_matching_blocks())
+    return max(2 * same - (Counter(ours) & Counter(theirs)).total(), 0)
 
 
 def _match(
@@ -366,7 +419,7 @@ class TextSimilarity:
         # A matcher prepares its second text once for all comparisons, so each text keeps its own.
         matcher = self._matchers.get(reference)
         if matcher is None:
-            matcher = self._matchers[reference] = _matcher(reference)
+            matcher = self._matchers[reference] = _matcher(reference, "")
         matcher.set_seq1(generated)
         return float(matcher.ratio())
 
@@ -391,11 +444,11 @@ def total_lengths(generated: Sequence[str], reference: Sequence[str]) -> npt.NDA
     return together
 
 
-def _matcher(reference: str) -> Any:
+def _matcher(reference: Sequence[str], generated: Sequence[str]) -> Any:
     # difflib's algorithm in compiled code. Imported here because most commands never need it.
     from cydifflib import SequenceMatcher
 
-    return SequenceMatcher(None, "", reference)
+    return SequenceMatcher(None, generated, reference)
 
 
 class LetterCounts:

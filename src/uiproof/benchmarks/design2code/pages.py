@@ -104,6 +104,7 @@ class PageView:
     scale: int = 1  # device pixels of the picture for each CSS pixel
     seen_elements: tuple[int, ...] = ()  # the element of each seen text
     web: Mapping[str, Any] = field(default_factory=dict)  # what it asked of other hosts
+    heaped: tuple[tuple[PixelRect, str], ...] = ()  # texts that lie on each other
     # Results that scores compute from this page and use again.
     memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -204,7 +205,9 @@ def measure(photographs: Photographs) -> PageView:
     seen = tuple(text for text in seen if text.index not in gone)
     end = end_of_page(rgb)
     window = photographs.window
-    if window is not None and not any(text.box[1] + text.box[3] <= window * scale for text in seen):
+    if window is not None and not any(
+        text.box[1] + text.box[3] <= window * scale for text in seen if not text.in_heap
+    ):
         # A cover hides all texts in the window, and would hide the others when scrolled.
         seen, end = (), min(end, int(window))
         inventory = replace(inventory, reach=(rgb.shape[1], end))
@@ -219,6 +222,8 @@ def measure(photographs: Photographs) -> PageView:
             reach=inventory.reach,
             elements=inventory.elements,
         )
+    heaped = tuple((_scaled(text.box, 1 / scale), text.text) for text in seen if text.in_heap)
+    seen = tuple(text for text in seen if not text.in_heap)
     boxes = (*(_scaled(one.box, 1 / scale) for one in seen), *inventory.images, *inventory.controls)
     surfaces = tuple(box for box, _ in inventory.surfaces)
     # Not below what is painted: boxes that leave no pixels would make the page longer.
@@ -233,6 +238,7 @@ def measure(photographs: Photographs) -> PageView:
             (_scaled(one.box, 1 / scale), one.text, one.color, one.legibility) for one in seen
         ),
         flags=photographs.flags,
+        heaped=heaped,
         scale=scale,
         seen_elements=tuple(photographs.inventory.text_elements[one.index] for one in seen),
         web=photographs.web,
@@ -414,6 +420,7 @@ def _as_json(view: PageView) -> dict[str, Any]:
         },
         "seen_texts": view.seen_texts,
         "seen_elements": view.seen_elements,
+        "heaped": view.heaped,
         "flags": view.flags,
         "scale": view.scale,
         "web": view.web,
@@ -445,6 +452,7 @@ def _from_json(stored: dict[str, Any], png: bytes) -> PageView:
             for box, text, color, legibility in stored["seen_texts"]
         ),
         flags=tuple(stored["flags"]),
+        heaped=tuple((_rect(box), str(text)) for box, text in stored["heaped"]),
         scale=int(stored.get("scale", 1)),
         seen_elements=tuple(stored["seen_elements"]),
         web=stored["web"],

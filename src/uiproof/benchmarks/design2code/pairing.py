@@ -20,7 +20,6 @@ NEAR = 150.0  # pixels: farther apart, place says nothing
 IN_PLACE = 0.75  # how near a text must be to one with other words to stand in its place
 STAYS = 0.96  # how near a text must be to the place that its neighbours let expect
 ALIKE = 0.1  # of the area of a picture or a surface, to stand in its place
-SAME_SHAPE = 0.75  # of the proportions of two pictures that show the same
 SAME_AREA = 1 / 32  # of the areas of two pictures that show the same
 SAME_SIGHT = 16.0  # mean levels between them
 MOST_PICTURES = 200
@@ -28,6 +27,8 @@ EMPTIED = 0.3  # of the size of a surface is left when it has lost what it held
 SAME_CONTENTS = 0.5  # of what two surfaces hold must be the same
 MOST_PIECES = 16  # texts of one page that are one text of the other
 WHOLE = 0.8  # of the letters of a text that its pieces have
+LONG_TEXT = 40  # letters of texts that may be told from others by how they begin
+BEGINNING = 12  # letters that they begin with
 LEAST_ABSORBED = 12  # letters and digits of a text that is part of a longer one
 MOST_OF_IT = 0.4  # of its letters that stand together in the longer one
 APART = 30.0  # pixels between it and the rest of the longer one
@@ -62,6 +63,7 @@ def pair(generated: Scene, reference: Scene) -> set[Node]:
             displaced.add(node)
     _pair_rest(ours, theirs, theirs, similarity, _like_elsewhere)
     for side, other in ((ours, theirs), (theirs, ours)):
+        _join_rest(side)
         _absorb(side, other)
     _pair_pictures(generated, reference)
     _pair_surfaces(generated, reference)
@@ -317,8 +319,10 @@ def _same_elsewhere(a: Node, b: Node, near: float, _similarity: TextSimilarity) 
 
 def _like_elsewhere(a: Node, b: Node, near: float, similarity: TextSimilarity) -> float:
     if a.kind == "text":
-        alike = similarity(a.text.lower(), b.text.lower())
+        alike = similarity(_letters(a.text) or a.text, _letters(b.text) or b.text)
         shortest = min(len(a.text), len(b.text))
+        if shortest >= LONG_TEXT and _letters(a.text)[:BEGINNING] == _letters(b.text)[:BEGINNING]:
+            return 0.5 + alike / 2 + near / 10  # written anew
         return alike + near / 10 if alike >= (0.75 if shortest > 12 else 0.9) else 0.0
     score = (_alike(a, b) + near) / 2
     return score if score >= (0.6 if a.kind == "image" else 0.8) and near > 0 else 0.0
@@ -368,6 +372,32 @@ def _pieces_of(whole: str, side: Sequence[Node], first: int) -> int:
     return last if len(joined) >= WHOLE * len(whole) else first
 
 
+def _join_rest(side: Sequence[Node]) -> None:
+    """Join texts without partners to the text before them, if both are more like its partner."""
+    last: Node | None = None
+    for node in side:
+        if node.kind != "text" or node.parent is None:
+            continue
+        if node.partner is not None or last is None:
+            last = None if node.partner is None else node
+            continue
+        wanted = last.twin.text.lower().split()
+        known, more = last.text.lower().split(), node.text.lower().split()
+        if (
+            last.parent in (node.parent, node.parent.parent)
+            and len(wanted) > len(known) + MOST_OF_IT * len(more)
+            and _ratio(known + more, wanted) > _ratio(known, wanted)
+        ):
+            last.text = f"{last.text} {node.text}"
+            last.box = around((last.box, node.box))
+            node.parent.children.remove(node)
+            node.parent = None
+
+
+def _ratio(words: Sequence[str], wanted: Sequence[str]) -> float:
+    return SequenceMatcher(None, wanted, words, autojunk=False).ratio()
+
+
 def _absorb(side: Sequence[Node], other: Sequence[Node]) -> None:
     """Join texts without partners to those whose partners have their words as well."""
     whole = {node: _letters(node.text) for node in other if node.kind == "text"}
@@ -375,8 +405,7 @@ def _absorb(side: Sequence[Node], other: Sequence[Node]) -> None:
         words = _letters(node.text)
         if node.kind != "text" or node.partner is not None or len(words) < LEAST_ABSORBED:
             continue
-        middle = len(words) // 2
-        some = words[:8], words[middle : middle + 8]
+        some = [words[at * len(words) // 4 :][:8] for at in range(4)]
         for longer, letters in whole.items():
             own = longer.partner
             if len(letters) <= len(words) or not any(part in letters for part in some):
@@ -385,7 +414,7 @@ def _absorb(side: Sequence[Node], other: Sequence[Node]) -> None:
             if match.size < MOST_OF_IT * len(words):
                 continue
             if own is None:
-                if len(words) >= MOST_OF_IT * len(letters):
+                if len(words) >= MOST_OF_IT * len(letters) or match.size >= WHOLE * len(words):
                     marry(node, longer)
                     break
                 continue
@@ -428,6 +457,7 @@ def _pair_pictures(generated: Scene, reference: Scene) -> None:
     )
     if not ours or not theirs:
         return
+    longest = max(*generated.size, *reference.size)
     small = [_small(generated.rgb, node) for node in ours]
     others = [_small(reference.rgb, node) for node in theirs]
     table = np.zeros((len(ours), len(theirs)))
@@ -437,10 +467,11 @@ def _pair_pictures(generated: Scene, reference: Scene) -> None:
                 continue
             (w, h), (v, g) = a.box[2:], b.box[2:]
             shape = min(w * g, v * h) / max(w * g, v * h, 1e-9)
-            if _alike(a, b) < SAME_AREA or shape < SAME_SHAPE:
+            if _alike(a, b) < SAME_AREA:
                 continue
             if float(cv2.absdiff(small[i], others[j]).mean()) < SAME_SIGHT:
-                table[i, j] = shape + _alike(a, b)
+                apart = hypot(a.box[0] - b.box[0], a.box[1] - b.box[1])
+                table[i, j] = shape + _alike(a, b) + 2 * max(1 - apart / longest, 0.0)
     for i, j in zip(*assign(table), strict=True):
         if table[i, j] > 0:
             marry(ours[i], theirs[j])

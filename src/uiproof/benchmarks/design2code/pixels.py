@@ -33,6 +33,16 @@ def crop(picture: npt.NDArray[np.uint8], box: tuple[int, int, int, int]) -> npt.
     return picture[max(y, 0) : max(y + h, 0), max(x, 0) : max(x + w, 0)]
 
 
+def levels_apart(part: Rgb, other: Rgb | Color) -> npt.NDArray[np.uint8]:
+    """Return by how many levels pixels differ from others or a colour: their channel with most."""
+    there = np.asarray(other, np.uint8)
+    apart = np.maximum(part, there)
+    apart -= np.minimum(part, there)
+    # Much quicker than `max` of a short axis.
+    found = np.maximum(apart[..., 0], apart[..., 1])
+    return np.asarray(np.maximum(found, apart[..., 2], out=found), np.uint8)
+
+
 def is_equal(ours: Rgb, theirs: Rgb, box: PixelRect, other: PixelRect) -> bool:
     """Return whether two places show the same."""
     a, b = crop(ours, whole(box)), crop(theirs, whole(other))
@@ -55,10 +65,17 @@ def contrast(part: npt.NDArray[np.uint8]) -> int:
     return int((pixels.max(axis=0).astype(np.int16) - pixels.min(axis=0)).max())
 
 
+def median_colour(part: Rgb) -> Color:
+    """Return the median of each channel, in whole levels."""
+    pixels = part.reshape(-1, 3)
+    middle = len(pixels) // 2
+    red, green, blue = np.partition(pixels, middle, axis=0)[middle].tolist()
+    return red, green, blue
+
+
 def ink_map(part: Rgb) -> npt.NDArray[np.float32]:
     """Return how much each pixel stands out from what is behind a text, in 0-1."""
-    behind = np.median(part.reshape(-1, 3), axis=0).astype(np.float32)
-    apart = np.abs(part.astype(np.float32) - behind).max(axis=2)
+    apart = levels_apart(part, median_colour(part)).astype(np.float32)
     most = float(np.quantile(apart, 0.99)) if apart.size > 200 else float(apart.max())
     return np.asarray(np.minimum(apart / max(most, 8.0), 1.0), np.float32)
 
@@ -87,20 +104,18 @@ def ink(picture: Rgb, box: PixelRect) -> PixelRect:
     """Return the box around the letters in a box."""
     x, y, w, h = (round(value) for value in box)
     x, y = max(x, 0), max(y, 0)
-    part = picture[y : y + h, x : x + w].astype(np.int16)
+    part = picture[y : y + h, x : x + w]
     if part.size == 0:
         return box
     rim = np.concatenate([part[0], part[-1], part[:, 0], part[:, -1]])
-    behind = np.median(rim, axis=0)
-    apart = np.abs(part - behind).max(axis=2)
+    apart = levels_apart(part, median_colour(rim))
     shown = apart >= max(0.4 * float(apart.max()), 12)
     rows, columns = np.nonzero(shown)
     if len(rows):
         inner = np.s_[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
         is_wide = np.ptp(columns) > 1.5 * np.ptp(rows)
         if is_wide and float(shown[inner].mean()) > MOST_INK:  # a surface around the letters
-            behind = np.median(part[inner].reshape(-1, 3), axis=0)
-            within = np.abs(part[inner] - behind).max(axis=2)
+            within = levels_apart(part[inner], median_colour(part[inner]))
             shown[:] = False
             shown[inner] = within >= max(0.4 * float(within.max()), 12)
             shown[inner] &= _away_from_sides(shown[inner].shape)
@@ -143,10 +158,10 @@ def rounded_crop(rgb: Rgb, box: PixelRect) -> Rgb:
 
 def line_lengths(rgb: Rgb, box: PixelRect) -> list[int]:
     """Return how long the lines of a text are."""
-    part = rounded_crop(rgb, box).astype(np.int16)
+    part = rounded_crop(rgb, box)
     if not part.size:
         return [1]
-    apart = np.abs(part - np.median(part.reshape(-1, 3), axis=0)).max(axis=2)
+    apart = levels_apart(part, median_colour(part))
     shown = apart >= max(0.4 * float(apart.max()), 12)
     edges = np.flatnonzero(np.diff(shown.any(axis=1), prepend=False, append=False))
     runs = [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ _PICTURES = frozenset(
     ("img", "svg", "canvas", "video", "picture", "object", "embed", "iframe", "frame")
 )
 OUTER = 8.0  # times the area of a thing: what is larger is not marked for it
+RUN_GAP = 60.0  # pixels between things that are missing together
 _NO_FONT = "0px|400||normal|normal|normal|none|none|"
 _NO_PAINT = "rgba(0, 0, 0, 0)|none||0px|none|1"
 _NOT_PAINTED = "rgba(0, 0, 0, 0)|none||"
@@ -77,6 +79,11 @@ class Node:
     def font_size(self) -> float:
         """Return the size of its letters in pixels."""
         return float(self.font.split("|", 1)[0].removesuffix("px") or 0)
+
+    @property
+    def is_painted(self) -> bool:
+        """Return whether it has a background colour or picture."""
+        return self.kind == "image" or not self.paint.startswith(_NOT_PAINTED[:-1])
 
     @property
     def background(self) -> Color | None:
@@ -277,17 +284,34 @@ def by_parent(nodes: Iterable[Node]) -> list[list[Node]]:
 
 
 def runs_of(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Return neighbours of one kind together."""
+    """Return neighbours together: on one surface, and with nothing paired between them."""
+    if not nodes:
+        return []
+    root = [nodes[0], *nodes[0].ancestors()][-1]
+    places = {id(node): place for place, node in enumerate(root.walk())}
+    paired = [places[id(leaf)] for leaf in root.leaves() if leaf.partner is not None]
     runs: list[list[Node]] = []
-    for node in nodes:
-        last = runs[-1][-1] if runs else None
-        if last is not None and last.parent is node.parent and last.tag == node.tag:
-            siblings = node.parent.children if node.parent is not None else []
-            if last in siblings and siblings.index(node) == siblings.index(last) + 1:
+    for node in sorted(nodes, key=lambda one: places[id(one)]):
+        if runs:
+            last = runs[-1][-1]
+            between = bisect(paired, places[id(last)]) != bisect(paired, places[id(node)])
+            if not between and _holder(last) is _holder(node) and _is_near(last, node):
                 runs[-1].append(node)
                 continue
         runs.append([node])
     return runs
+
+
+def _holder(node: Node) -> Node | None:
+    return next((one for one in node.ancestors() if one.is_drawn), None)
+
+
+def _is_near(a: Node, b: Node) -> bool:
+    """Return whether two neighbours stand side by side, or closely below each other."""
+    (x, y, w, h), (left, top, width, height) = union_of([a]), union_of([b])
+    across = max(left - (x + w), x - (left + width))
+    down = max(top - (y + h), y - (top + height))
+    return max(across, down) <= RUN_GAP and min(across, down) <= 0
 
 
 def moving_with(node: Node) -> Node | None:

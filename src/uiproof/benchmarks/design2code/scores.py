@@ -176,6 +176,7 @@ def _share(part: float, whole: float) -> float:
 
 Variant = Literal["with_clip", "without_clip"]
 LEAST_MATCHED = 0.05  # of the area of all texts; below it, `human` falls to 0
+MOST_TEXT = 2  # times as many letters as the reference has; beyond it, `human` falls, too
 
 
 def human_score(

@@ -18,7 +18,7 @@ from uiproof.benchmarks.design2code.blocks import PixelRect
 from uiproof.benchmarks.design2code.pages import Inventory, PageView
 from uiproof.benchmarks.design2code.pairing import is_before, marry
 from uiproof.benchmarks.design2code.picture import PictureView
-from uiproof.benchmarks.design2code.pixels import LEFT_OVER, crop, whole
+from uiproof.benchmarks.design2code.pixels import LEFT_OVER, crop, levels_apart, whole
 from uiproof.benchmarks.design2code.scene import Node, Scene, around, overlap, scene_of, shift_of
 from uiproof.benchmarks.design2code.strict import commonest_colour
 from uiproof.benchmarks.design2code.surface_search import find_surfaces, paint_plain
@@ -47,7 +47,7 @@ def scenes_of(generated: PictureView, reference: PictureView) -> tuple[Scene, Sc
     height, width = reference.rgb.shape[:2]
     root = Node("group", (0.0, 0.0, float(width), float(height)), tag="html", selector="html")
     theirs = Scene(root, reference.rgb)
-    TextSearch(ours, theirs).run()
+    TextSearch(ours, theirs, reference.texts).run()
     read_rest(ours, theirs, reference.texts)
     find_surfaces(ours, theirs)
     _copy_structure(ours, theirs)
@@ -240,7 +240,7 @@ def _from_aligned(ours: Scene, theirs: Scene) -> Gray:
     across = min(width, ours.rgb.shape[1])
     apart = np.full((height, width), 255, np.uint8)
     there = ours.rgb[rows[valid], :across]
-    apart[valid, :across] = cv2.absdiff(theirs.rgb[valid, :across], there).max(axis=2)
+    apart[valid, :across] = levels_apart(theirs.rgb[valid, :across], there)
     return apart
 
 
@@ -258,7 +258,7 @@ def _from_painted(ours: Scene, theirs: Scene) -> Gray:
             there, part = crop(painted, (x, y, w, h)), crop(ours.rgb, whole(node.partner.box))
             if node.paint.split("|")[1] != "none" and part.size and there.size:
                 there[:] = cv2.resize(part, there.shape[1::-1], interpolation=cv2.INTER_AREA)
-    return np.asarray(cv2.absdiff(theirs.rgb, painted).max(axis=2), np.uint8)
+    return levels_apart(theirs.rgb, painted)
 
 
 def _group_missing(theirs: Scene) -> None:

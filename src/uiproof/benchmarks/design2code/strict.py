@@ -25,20 +25,27 @@ from uiproof.benchmarks.design2code.blocks import (
     commonest_level,
     painted_height,
 )
-from uiproof.benchmarks.design2code.matching import Matching, TextSimilarity, match_by_place
+from uiproof.benchmarks.design2code.matching import (
+    Matching,
+    TextSimilarity,
+    as_read,
+    match_by_place,
+    with_unreadable,
+)
 from uiproof.benchmarks.design2code.pages import PageView
 from uiproof.benchmarks.design2code.scores import BlockScores, strict_block_scores
 from uiproof.geometry import Box
 from uiproof.vision.images import Rgb
 from uiproof.vision.ssim import content_ssim, grayscale
 
-VERSION = 3  # of the definition; runs say which one they used
+VERSION = 4  # of the definition; runs say which one they used
 VISIBLE_CONTRAST = 12  # levels of 0-255 between the darkest and the lightest pixel of a seen thing
 SMALLER = 0.7  # of the area of a picture: what covers less of it is not the picture itself
 FRAME = 3  # pixels around a picture or a control that are compared with it
 EDGE_SHARE = 0.2  # how much of its outline must be an edge for a surface to be seen
 EDGE_SAMPLES = 24  # pixels of each side of a surface that are looked at
 LAYOUT_CELL = 4  # pixels; layout is compared on a grid of such cells
+MOST_BLANK = 120  # rows: a longer stretch without content makes a page no higher than that
 MATCHED_SHARE = 0.5  # of the text or the layout must match, or the height of a page pays less
 SSIM_SCALE = 0.5  # structure is compared at half size, so that single pixels matter less
 
@@ -80,6 +87,7 @@ class Contents:
     images: tuple[PixelRect, ...]
     controls: tuple[PixelRect, ...]
     surfaces: tuple[PixelRect, ...]
+    unreadable: tuple[tuple[PixelRect, str], ...] = ()  # texts that lie on each other
 
     @property
     def classes(self) -> tuple[tuple[PixelRect, ...], ...]:
@@ -95,6 +103,27 @@ class Contents:
 def lowest(classes: Iterable[Iterable[PixelRect]]) -> float:
     """Return where the lowest of some boxes ends; 0 for none."""
     return max((y + h for boxes in classes for _, y, _, h in boxes), default=0.0)
+
+
+def content_height(content: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> int:
+    """Return how many rows a page has, given those with content, where blank stretches are short.
+
+    A dot far below the rest of a page does not make it as long as one with content all the way.
+    Rows of a long stretch count only where the other page is blank, too.
+    """
+    rows = np.arange(len(content))
+    last = np.maximum.accumulate(np.where(content, rows, -1))
+    counts = (rows - last <= MOST_BLANK) | ~other
+    return int(np.count_nonzero(counts[: last[-1] + 1]))
+
+
+def rows_with_content(classes: Iterable[Iterable[PixelRect]], height: int) -> npt.NDArray[np.bool_]:
+    """Return which rows of a page some boxes cover."""
+    rows = np.zeros(height, np.bool_)
+    for boxes in classes:
+        for _, y, _, h in boxes:
+            rows[max(round(y), 0) : max(round(y + h), 0)] = True
+    return rows
 
 
 def strict_scores(
@@ -122,10 +151,13 @@ def strict_scores(
     their_boxes = tuple(found.of_reference(boxes) for boxes in theirs.classes)
     height = max(our_gray.shape[0], their_gray.shape[0])
     layout = layout_overlap(our_boxes, their_boxes, width, height)
-    our_height, their_height = (
-        min(lowest(classes), painted_height(gray))
-        for classes, gray in ((our_boxes, our_gray), (their_boxes, their_gray))
-    )
+    extents = (our_boxes, painted_height(our_gray)), (their_boxes, painted_height(their_gray))
+    ends = [min(lowest(boxes), painted) for boxes, painted in extents]
+    rows = [
+        rows_with_content(boxes, height) & (np.arange(height) < painted)
+        for boxes, painted in extents
+    ]
+    heights = content_height(*rows), content_height(*reversed(rows))
     # The height of a page that shows something else is nothing to be paid for.
     matched = min(max(blocks.block_match, layout) / MATCHED_SHARE, 1.0)
     return StrictScores(
@@ -134,7 +166,7 @@ def strict_scores(
         position=blocks.position,
         color=blocks.color,
         layout=layout,
-        page_height=ratio(our_height, their_height) * matched,
+        page_height=min(ratio(*ends), ratio(*heights)) * matched,
         ssim=structure(our_gray, their_gray) if empty in (0, 2) else 0.0,
         clip=clip,
     )
@@ -155,6 +187,7 @@ def seen_contents(view: PageView, gray: Gray | None = None) -> Contents:
         # A control may overlap its own text and outline.
         controls=_standing_out(rgb, gray, inventory.controls),
         surfaces=surfaces,
+        unreadable=view.heaped,
     )
     if seen.bottom == 0 and (painted := _painted(gray)) is not None:
         # Nothing that the inventory knows, such as a background picture, but not an empty page.
@@ -227,7 +260,11 @@ def _block_scores(
         # Nothing to compare; but an empty page is not right about a page that shows pictures only.
         alike = float((ours.bottom > 0) == (theirs.bottom > 0))
         return BlockScores(alike, alike, alike, alike)
-    matching = match_by_place(generated, reference, similarity)
+    matching = with_unreadable(
+        as_read(match_by_place(generated, reference, similarity)),
+        unreadable_blocks(ours.unreadable, width, height),
+        len(theirs.unreadable),
+    )
     return strict_block_scores(matching, _positions(matching, found, height))
 
 
@@ -257,6 +294,18 @@ def _text_blocks(contents: Contents, width: int, height: int) -> list[TextBlock]
             legibility,
         )
         for (x, y, w, h), text, color, legibility in contents.texts
+    ]
+
+
+def unreadable_blocks(
+    texts: Iterable[tuple[PixelRect, str]], width: int, height: int
+) -> list[TextBlock]:
+    """Return texts that lie on each other as blocks; their colours are not known."""
+    return [
+        TextBlock(
+            text.strip().lower(), Box(x / width, y / height, w / width, h / height), (0, 0, 0)
+        )
+        for (x, y, w, h), text in texts
     ]
 
 

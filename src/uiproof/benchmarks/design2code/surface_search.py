@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import isqrt
 
 import cv2
 import numpy as np
@@ -19,6 +20,7 @@ from uiproof.benchmarks.design2code.pixels import (
     crop,
     has_same_shape,
     is_equal,
+    levels_apart,
     surrounding_colour,
     whole,
 )
@@ -29,10 +31,11 @@ from uiproof.vision.images import Rgb
 
 SAME_SIDE = 0.85  # of the pixels along a side of a thing that is found again
 SAME_PICTURE = 0.9  # correlation of a picture with the place where it is
-EDGE_SAMPLES = 48  # pixels of a side that are looked at
+EDGE_SAMPLES = 32  # pixels of a side that are looked at
+MOST_EDGE = 0.8  # of the pixels of a side between which there is an edge
 SHORTEST = 6  # pixels of a side that is looked for
 SEARCH = 90  # pixels that an edge of a thing may be displaced by
-MOST_SAMPLED = 10_000  # pixels of a surface, to tell whether it is plain
+MOST_SAMPLED = 20_000  # pixels of a surface, to tell whether it is plain
 PLAIN = 0.3  # of the free pixels of a surface have its plain colour
 
 LEFT, TOP, RIGHT, BOTTOM = range(4)
@@ -66,6 +69,8 @@ def find_surfaces(ours: Scene, theirs: Scene) -> None:
         box = search.find(node, expected)
         if box is None and node.is_leaf:
             box = search.other_picture(node, expected[0], found)
+        if box is not None and texts and not _holds_any(box, texts):
+            box = _moved(node.box, [*shift_of(texts[0])] * 2) if texts[0].partner else None
         if box is None or (node.is_leaf and _is_taken(box, node, found)):
             continue
         twin = Node(node.kind, box, node.order, node.tag, parent=theirs.root)
@@ -93,6 +98,12 @@ def _shift_around(node: Node, paired: Sequence[Node]) -> Shift | None:
     after = [one for one in paired if one.order > node.order][:1]
     shifts = [shift_of(one) for one in (*before, *after)]
     return shifts[0] if shifts and all(one == shifts[0] for one in shifts) else None
+
+
+def _holds_any(box: PixelRect, texts: Iterable[Node]) -> bool:
+    """Return whether a place holds one of the texts that were found, or there are none."""
+    there = [one.partner.box for one in texts if one.partner is not None]
+    return not there or any(overlap(box, one) >= 0.5 * one[2] * one[3] for one in there)
 
 
 def _is_taken(box: PixelRect, node: Node, found: Iterable[Node]) -> bool:
@@ -210,8 +221,8 @@ class _SurfaceSearch:
         margin = max(w, h, 12) // 2
         left, top = max(x - margin, 0), max(y - margin, 0)
         window = crop(self.theirs, (left, top, x + w + margin - left, y + h + margin - top))
-        ground = np.array(surrounding_colour(self.theirs, box), np.int16)
-        shown = (np.abs(window.astype(np.int16) - ground).max(axis=2) > EDGE).astype(np.uint8)
+        ground = surrounding_colour(self.theirs, box)
+        shown = (levels_apart(window, ground) > EDGE).astype(np.uint8)
         for one in found:
             a, b, c, d = (round(value) for value in one.box)
             shown[
@@ -269,14 +280,31 @@ class _SurfaceSearch:
         fixed: Mapping[int, int],
         expected: Sequence[Shift],
     ) -> PixelRect | None:
-        """Look for each side by itself, nearest to where what is beside it lets expect it."""
+        """Look for each side by itself, nearest to where what is beside it lets expect it.
+
+        An upper side can only be told where its ends are known, and the other way round.
+        """
+        for sides in ((TOP, BOTTOM, LEFT, RIGHT), (LEFT, RIGHT, TOP, BOTTOM)):
+            if (there := self._in_order(sides, node, box, visible, fixed, expected)) is not None:
+                return there
+        return None
+
+    def _in_order(
+        self,
+        sides: Sequence[int],
+        node: Node,
+        box: tuple[int, int, int, int],
+        visible: Sequence[bool],
+        fixed: Mapping[int, int],
+        expected: Sequence[Shift],
+    ) -> PixelRect | None:
         guesses = _guesses(node, expected)
         found = [fixed.get(side, guess[0]) for side, guess in enumerate(guesses)]
         lost = weak = 0
         # Twice, as the second time the length of each side is known; then any edge will do.
         for is_last in (False, True):
             lost = weak = 0
-            for side in (TOP, BOTTOM, LEFT, RIGHT):
+            for side in sides:
                 if not visible[side]:
                     continue
                 by, is_same = self._side(box, side, found, guesses[side], bool(node.children))
@@ -323,14 +351,16 @@ class _SurfaceSearch:
             most = 2
         # Try the neighbours' displacement, then the same size, then anywhere nearby.
         likely = [*dict.fromkeys([*guesses, found[(side + 2) % 4]])]
+        same, half, edges = self._sides(box, there, side, [by - found[side] for by in likely])
+        if (which := same | half & (edges >= MOST_EDGE)).any():
+            return likely[int(which.argmax())], True
         scan = [guesses[0] + by for by in sorted(range(-most, most + 1), key=abs)]
-        steps = [*likely, *scan]
-        same, half, edges = self._sides(box, there, side, [by - found[side] for by in steps])
-        first = np.arange(len(steps)) < len(likely)
-        edge = edges >= 0.8
-        for which, is_same in (
-            *(((same | half & edge) & first, True), (same, True), (half & edge, True)),
-            *((edge & first, False), (edge, False)),
+        likely_edge = edges >= MOST_EDGE
+        same, half, edges = self._sides(box, there, side, [by - found[side] for by in scan])
+        edge = edges >= MOST_EDGE
+        for steps, which, is_same in (
+            *((scan, same, True), (scan, half & edge, True)),
+            *((likely, likely_edge, False), (scan, edge, False)),
         ):
             if which.any():
                 return steps[int(which.argmax())], is_same
@@ -343,7 +373,7 @@ class _SurfaceSearch:
 
     def _lines(
         self, picture: Rgb, box: tuple[int, int, int, int], side: int, steps: Sequence[int]
-    ) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16], npt.NDArray[np.bool_]]:
+    ) -> tuple[Rgb, Rgb, npt.NDArray[np.bool_]]:
         """Return the pixels just inside and outside of a side for some steps, and which exist."""
         x, y, w, h = box
         height, width = picture.shape[:2]
@@ -363,7 +393,7 @@ class _SurfaceSearch:
             pair_ = picture[insides[:, None], places], picture[outsides[:, None], places]
         else:
             pair_ = picture[places, insides[:, None]], picture[places, outsides[:, None]]
-        return pair_[0].astype(np.int16), pair_[1].astype(np.int16), valid[:, None] & on_page
+        return *pair_, valid[:, None] & on_page
 
     def _sides(
         self,
@@ -383,11 +413,11 @@ class _SurfaceSearch:
         c, d, valid = self._lines(theirs, other, side, steps)
         valid = valid & there
         # An edge of few levels is none where both sides may differ by as many.
-        most = (np.abs(a - b).max(axis=2) / 2).clip(2, SAME_PIXEL / 2)
-        inside, outside = np.abs(a - c).max(axis=2), np.abs(b - d).max(axis=2)
+        most = (levels_apart(a, b) / 2).clip(2, SAME_PIXEL / 2)
+        inside, outside = levels_apart(c, a), levels_apart(d, b)
         same = (np.maximum(inside, outside) <= most) & valid
         half = (np.minimum(inside, outside) <= np.minimum(most, EDGE)) & valid
-        edges = (np.abs(c - d).max(axis=2) >= EDGE) & valid
+        edges = (levels_apart(c, d) >= EDGE) & valid
         return (
             same.mean(axis=1) >= SAME_SIDE,
             half.mean(axis=1) >= SAME_SIDE,
@@ -486,12 +516,12 @@ def _plain_colour(picture: Rgb, box: PixelRect, held: Iterable[PixelRect]) -> Co
     for a, b, c, d in held:
         rows = slice(max(round(b - y), 0), max(round(b + d - y), 0))
         free[rows, max(round(a - x), 0) : max(round(a + c - x), 0)] = False
-    if free.sum() < 0.04 * free.size or free.sum() < 20:
+    step = max(isqrt(free.size // MOST_SAMPLED), 1)
+    part, free = part[::step, ::step], free[::step, ::step]
+    if free.sum() < max(0.04 * free.size, 20 / step**2):
         return None
     pixels = part[free]
-    plain = np.array(commonest_colour(pixels[None]), np.int16)
-    some = pixels[:: len(pixels) // MOST_SAMPLED + 1]
-    if float((np.abs(some - plain).max(axis=1) <= EDGE).mean()) < PLAIN:
+    plain = commonest_colour(pixels[None])
+    if float((levels_apart(pixels, plain) <= EDGE).mean()) < PLAIN:
         return None  # a gradient or a picture
-    red, green, blue = plain.tolist()
-    return red, green, blue
+    return plain

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from math import hypot
-from typing import Any
+from typing import Any, TypeAlias
 
 import cv2
 import numpy as np
@@ -23,6 +23,7 @@ from uiproof.benchmarks.design2code.pixels import (
     ink_map,
     is_equal,
     letters_colour,
+    levels_apart,
     whole,
 )
 from uiproof.benchmarks.design2code.scene import Node, Scene, Shift, around, overlap, shift_of
@@ -32,22 +33,30 @@ from uiproof.vision.ssim import grayscale
 SAME_PIXEL = 24  # levels by which pixels of the same thing may differ
 SAME_SHARE = 0.02  # of its pixels may differ more
 LIKE_TEMPLATE = 0.8  # correlation of a text with the place where it may be
+LIKE_HALF = 0.5  # the same in half the size, where lines fall between pixels
 OTHER_INK = 0.58  # of what two other texts differ by chance
 NEAR = (60, 120)  # pixels across and down in which a text is looked for first
 FAR = 1200  # pixels down for texts that are long enough to be told from others
 LONG = 40  # pixels of such a text
+SHORTEST_READ = 3  # letters of a line that tell where a text is
+MOST_LINES = 4  # with the same letters
+BESIDE = 8  # pixels around a line that was read
 MOST_PLACES = 12  # that look like a text
 MOST_SHIFTS = 60  # of texts, at which a thing is looked for
 CLAIMED = 0.35  # of a line that was read may belong to texts that were found
+Gray: TypeAlias = npt.NDArray[np.uint8]
+
 _PARAGRAPH = (5.0, 0.3, 1.0)  # pixels, and shares of a line's height, between lines of one text
 
 
 class TextSearch:
     """Looks for the texts of a page in a screenshot, by their pixels."""
 
-    def __init__(self, ours: Scene, theirs: Scene) -> None:
+    def __init__(self, ours: Scene, theirs: Scene, lines: Iterable[LegibleText]) -> None:
         self.ours, self.theirs = ours, theirs
+        self.lines = [(whole(line[0]), plain_letters(line[1])) for line in lines]
         self.gray, self.other = grayscale(ours.rgb), grayscale(theirs.rgb)
+        self.half = _halved(self.other)
         self.taken: list[tuple[PixelRect, Node]] = []
         self.texts = [node for node in ours.leaves if node.kind == "text"]
 
@@ -101,31 +110,58 @@ class TextSearch:
         """Yield where something like a text is, nearest to where it is expected."""
         x, y, w, h = whole(node.box)
         part = crop(self.gray, (x, y, w, h))
-        windows = [(dx, dy, *NEAR) for dx, dy in shifts]
-        if w >= LONG:
-            windows.append((*shifts[0], self.other.shape[1], FAR))
-        for dx, dy, across, down in windows:
-            left, top = max(x + dx - across, 0), max(y + dy - down, 0)
-            area = self.other[top : max(y + dy + h + down, 0), left : max(x + dx + w + across, 0)]
-            if area.shape[0] < h or area.shape[1] < w:
-                continue
-            alike = cv2.matchTemplate(area, part, cv2.TM_CCOEFF_NORMED)
-            alike[~np.isfinite(alike)] = -1
-            places = []
-            for _ in range(MOST_PLACES):
-                _, best, _, (column, row) = cv2.minMaxLoc(alike)
-                if best < LIKE_TEMPLATE:
-                    break
-                places.append((column + left, row + top))
-                alike[max(row - 4, 0) : row + 5, max(column - 4, 0) : column + 5] = -1
-            yield from sorted(places, key=lambda at: hypot(at[0] - x - dx, at[1] - y - dy))
+        dx, dy = shifts[0]
+        for window in self._windows(node, shifts):
+            left, top, right, bottom = (max(side, 0) // 2 for side in window)
+            places = [
+                place
+                for column, row in _peaks(
+                    self.half[top:bottom, left:right], _halved(part), LIKE_HALF
+                )
+                if (place := self._refined(part, 2 * (column + left), 2 * (row + top)))
+            ]
+            yield from sorted({*places}, key=lambda at: hypot(at[0] - x - dx, at[1] - y - dy))
+
+    def _windows(self, node: Node, shifts: Sequence[Shift]) -> Iterator[tuple[int, int, int, int]]:
+        """Yield the parts of the screenshot in which a text is looked for.
+
+        These are the lines in which the same letters were read, if there are any.
+        """
+        x, y, w, h = whole(node.box)
+        letters, (dx, dy) = plain_letters(node.text), shifts[0]
+        lines = [
+            (line, read)
+            for line, read in self.lines
+            if min(len(read), len(letters)) >= SHORTEST_READ
+            and (read in letters or letters in read)
+        ]
+        lines.sort(key=lambda one: hypot(one[0][0] - x - dx, one[0][1] - y - dy))
+        for (left, top, width, height), read in lines[:MOST_LINES]:
+            down = BESIDE if letters in read else h
+            right = left + max(w, width) + BESIDE
+            yield left - BESIDE, top - down, right, top + max(h, height) + down
+        if lines:
+            return
+        for dx, dy in shifts[: 1 if _is_readable(node.text) else None]:
+            across, down = NEAR
+            yield x + dx - across, y + dy - down, x + dx + w + across, y + dy + h + down
+        if w >= LONG and not _is_readable(node.text):
+            dx, dy = shifts[0]
+            yield 0, y + dy - FAR, self.other.shape[1], y + dy + h + FAR
+
+    def _refined(self, part: Gray, x: int, y: int) -> tuple[int, int] | None:
+        """Return the place of a text that the picture of half the size shows here."""
+        h, w = part.shape
+        left, top = max(x - 2, 0), max(y - 2, 0)
+        places = _peaks(self.other[top : y + h + 3, left : x + w + 3], part, LIKE_TEMPLATE, most=1)
+        return next(((column + left, row + top) for column, row in places), None)
 
     def _is_exact(self, box: tuple[int, int, int, int], place: tuple[int, int]) -> bool:
         a = crop(self.ours.rgb, box)
         b = crop(self.theirs.rgb, (*place, *box[2:]))
         if min(place) < 0 or a.shape != b.shape:
             return False
-        return float((cv2.absdiff(a, b).max(axis=2) > SAME_PIXEL).mean()) <= SAME_SHARE and (
+        return float((levels_apart(a, b) > SAME_PIXEL).mean()) <= SAME_SHARE and (
             self._has_same_letters(box, place)
         )
 
@@ -187,6 +223,28 @@ class TextSearch:
         marry(node, twin)
 
 
+def _halved(gray: Gray) -> Gray:
+    height, width = gray.shape
+    size = max(width // 2, 1), max(height // 2, 1)
+    return np.asarray(cv2.resize(gray, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _peaks(area: Gray, part: Gray, least: float, most: int = MOST_PLACES) -> list[tuple[int, int]]:
+    """Return the columns and rows at which an area is most like a part."""
+    if area.shape[0] < part.shape[0] or area.shape[1] < part.shape[1]:
+        return []
+    alike = cv2.matchTemplate(area, part, cv2.TM_CCOEFF_NORMED)
+    alike[~np.isfinite(alike)] = -1
+    found = []
+    for _ in range(most):
+        _, best, _, (column, row) = cv2.minMaxLoc(alike)
+        if best < least:
+            break
+        found.append((column, row))
+        alike[max(row - 4, 0) : row + 5, max(column - 4, 0) : column + 5] = -1
+    return found
+
+
 def _tiles(values: npt.NDArray[Any], tile: int) -> npt.NDArray[np.float64]:
     """Return the sums over the tiles of a picture."""
     height, width = values.shape
@@ -224,7 +282,8 @@ def read_rest(ours: Scene, theirs: Scene, lines: Sequence[LegibleText]) -> None:
     rest = [
         part
         for line in lines
-        if (part := _unclaimed(theirs.rgb, line, found)) is not None
+        if any(map(str.isalnum, line[1]))  # others are icons
+        and (part := _unclaimed(theirs.rgb, line, found)) is not None
         and not _is_in_picture(ours, theirs.rgb, part[0], shifts)
     ]
     read = []

@@ -45,17 +45,21 @@ def name_of(node: Node, leaves: Sequence[Node] | None = None) -> str:
     """Return what to call a node in a sentence: `the button “Buy”`."""
     leaves = list(node.leaves()) if leaves is None else leaves
     texts = [leaf.text for leaf in leaves if leaf.text]
-    role = role_of(node)
-    if role == "text" and node.kind != "text":
-        kinds = {"image": "picture", "control": "control", "surface": "area"}
-        role = kinds.get(
-            node.kind, "block" if len(leaves) > 1 else kinds.get(leaves[0].kind, "text")
-        )
+    role = _seen_role(node, leaves)
     if role == "page":
         return "the page"
     if texts:
         return f"the {role} “{shortened(_telling(texts), 40)}”"
     return f"the {role} {place_of(node)}"
+
+
+def _seen_role(node: Node, leaves: Sequence[Node]) -> str:
+    """Return what kind of thing a node is, by its look where its element does not tell."""
+    role = role_of(node)
+    if role != "text" or node.kind == "text":
+        return role
+    kinds = {"image": "picture", "control": "control", "surface": "area"}
+    return kinds.get(node.kind, "block" if len(leaves) > 1 else kinds.get(leaves[0].kind, "text"))
 
 
 def _telling(texts: Sequence[str]) -> str:
@@ -66,8 +70,8 @@ def _telling(texts: Sequence[str]) -> str:
 def names_of(nodes: Sequence[Node], leaves: Sequence[Node]) -> str:
     """Return what to call neighbours of one kind."""
     texts = [leaf.text for leaf in leaves if leaf.text]
-    role = role_of(nodes[0])
-    role = "block" if role == "text" and nodes[0].kind == "group" else role
+    roles = {_seen_role(node, [*node.leaves()]) for node in nodes}
+    role = roles.pop() if len(roles) == 1 else "thing"
     plural = f"{role[:-1]}ies" if role.endswith("y") else f"{role}s"
     if texts:
         return f"{len(nodes)} {plural} from “{shortened(_telling(texts), 40)}” on"

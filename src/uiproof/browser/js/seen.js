@@ -268,6 +268,7 @@
   };
   // One of them: grey levels of 12 x 12 cells, stretched over the ink.
   const CELLS = 12;
+  const FLAT = 0.15; // deviation over mean of the grey levels of a bar
   const drawings = new Map();
   const drawing = (letter, font) => {
     const key = `${letter} ${font}`;
@@ -301,7 +302,8 @@
       }
       const mean = cells.reduce((a, b) => a + b) / cells.length;
       const norm = Math.hypot(...cells.map((one) => one - mean)) || 1;
-      cells = { shape: cells.map((one) => (one - mean) / norm), ratio: Math.log(w / h) };
+      const isBar = norm < FLAT * mean * CELLS; // as dark everywhere: a bar or a box
+      cells = { shape: cells.map((one) => (one - mean) / norm), ratio: Math.log(w / h), isBar };
     }
     drawings.set(key, cells);
     return cells;
@@ -324,22 +326,27 @@
       const best = (other) => Math.max(...MACHINE.map((one) => alike(drawn, drawing(other, one))));
       const own = Math.max(best(letter.toLowerCase()), best(letter.toUpperCase()));
       // No letter is more than 1 like another one.
-      const found = drawn && own + MUCH_MORE < 1.001 && ALPHABET.some((other) => best(other) > own + MUCH_MORE);
+      const isOther = () => own + MUCH_MORE < 1.001 && ALPHABET.some((other) => best(other) > own + MUCH_MORE);
+      const found = drawn && (drawn.isBar || isOther());
       falseLetters.set(key, found);
     }
     return falseLetters.get(key);
   };
   const STROKES = "1Iil"; // many honest fonts draw them as other letters, the 1 above all
   const MOST_FALSE = 0.3; // of the different letters of a text; beyond it the text is disguised
-  let broughtFonts = null;
+  const SMALLEST_FACE = 20; // percent; other machines may have such a face of their own fonts
+  let [broughtFonts, tinyFonts] = [null, null];
   const isDisguised = (text, style) => {
     if (!broughtFonts) {
-      const loaded = [...document.fonts].filter((face) => face.status === "loaded");
-      broughtFonts = new Set(loaded.map((face) => face.family.replace(/["']/g, "").toLowerCase()));
+      const named = (faces) => new Set(faces.map((face) => face.family.replace(/["']/g, "").toLowerCase()));
+      const faces = [...document.fonts];
+      broughtFonts = named(faces.filter((face) => face.status === "loaded"));
+      tinyFonts = named(faces.filter((face) => parseFloat(face.sizeAdjust) < SMALLEST_FACE));
     }
-    if (!broughtFonts.size) return false;
-    const families = style.fontFamily.toLowerCase().split(",");
-    if (!families.some((one) => broughtFonts.has(one.replace(/["']/g, "").trim()))) return false;
+    if (!broughtFonts.size && !tinyFonts.size) return false;
+    const families = style.fontFamily.toLowerCase().split(",").map((one) => one.replace(/["']/g, "").trim());
+    if (families.some((one) => tinyFonts.has(one))) return true;
+    if (!families.some((one) => broughtFonts.has(one))) return false;
     const different = [...new Set(text)].filter((one) => ALPHABET.includes(one) && !STROKES.includes(one));
     const font = `${style.fontStyle} ${style.fontWeight} 32px ${style.fontFamily}`;
     const wrong = different.filter((one) => isFalse(one, font));

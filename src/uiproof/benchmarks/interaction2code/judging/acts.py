@@ -77,7 +77,12 @@ def act(stage: Stage, query: TriggerQuery, steps: Sequence[TriggerQuery] = ()) -
     """
     loaded = capture(stage)
     follow(stage, steps)
-    found = find_trigger(stage, stage.snapshot() if steps else loaded.snapshot, query)
+    found = find_trigger(
+        stage,
+        stage.snapshot() if steps else loaded.snapshot,
+        query,
+        None if steps else loaded.picture,
+    )
     if found is None or not found.element.box.area:
         return Act(loaded, loaded, found)
     if steps:

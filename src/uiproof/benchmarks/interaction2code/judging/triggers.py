@@ -26,6 +26,7 @@ import numpy as np
 
 from uiproof.benchmarks.interaction2code.cases import Form
 from uiproof.benchmarks.interaction2code.categories import category_of
+from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.constants import EVENTS
 from uiproof.benchmarks.interaction2code.verifier.evidence import FoundBy
 from uiproof.benchmarks.interaction2code.verifier.layout import (
@@ -36,7 +37,11 @@ from uiproof.benchmarks.interaction2code.verifier.layout import (
     readable,
     text_box,
 )
-from uiproof.benchmarks.interaction2code.verifier.observation import is_control, options_of
+from uiproof.benchmarks.interaction2code.verifier.observation import (
+    is_control,
+    options_of,
+    read_on,
+)
 from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity, size
 from uiproof.browser.snapshots import Action, Element, Snapshot
 from uiproof.geometry import PixelBox
@@ -124,6 +129,21 @@ _SIGNS = (
         r"(?:chevron|arrow|angle|caret)-down|expand",
     ),
 )
+# Where something is, not what it shows.
+_DIRECTION = re.compile(
+    r"(?i)\b(?:top|bottom|upper|lower|far|to the|on the|at the)[ -](?:right|left)\b"
+    r"(?! (?:arrow|button))"
+)
+# Words of sentences that are no name of what is acted on.
+_COMMON = frozenset(
+    (
+        *("the", "and", "with", "into", "onto", "from", "over", "under", "that", "this", "which"),
+        *("click", "hover", "type", "select", "drag", "press", "scroll", "button", "icon", "link"),
+        *("round", "small", "large", "first", "second", "third", "fourth", "last", "left", "right"),
+        *("bottom", "corner", "header", "footer", "image", "picture", "photo", "item", "element"),
+        *("list", "card", "page", "text", "field", "three", "sign", "symbol", "control"),
+    )
+)
 _BLANK = " \n\t\ufe0e\ufe0f"  # spaces, and what asks for the plain or the coloured form of a sign
 
 
@@ -166,11 +186,16 @@ class FoundTrigger:
     where: Layout | None = field(default=None, compare=False, repr=False)
 
 
-def find_trigger(page: _Page, snapshot: Snapshot, query: TriggerQuery) -> FoundTrigger | None:
-    """Return the element that an interaction acts on, or None where there is nothing like it."""
+def find_trigger(
+    page: _Page, snapshot: Snapshot, query: TriggerQuery, picture: Rgb | None = None
+) -> FoundTrigger | None:
+    """Return the element that an interaction acts on, or None where there is nothing like it.
+
+    With the page's `picture` drawings on elements without a text are compared, too.
+    """
     if not query.number and (field := _labelled(snapshot, query)) is not None:
         return FoundTrigger(field, "text")
-    search = _Search.of(snapshot, query)
+    search = _Search.of(snapshot, query, picture)
     ranked = search.ranked()
     by_id = _by_id(page, snapshot, query)
     by: FoundBy
@@ -183,10 +208,11 @@ def find_trigger(page: _Page, snapshot: Snapshot, query: TriggerQuery) -> FoundT
     else:
         return None
     used = acted_on(page, snapshot, element, query.action)
-    if by_id is None and score < _GUESSED * search.best and not search.names:
-        others = search.guesses(ranked, used)
-    else:
-        others = _others(snapshot, used, ranked, query)
+    others = _others(snapshot, used, ranked, query)
+    if by_id is None and not search.names:
+        # Which of several signs is meant shows in what they do.
+        both = {one.ref: one for one in (*search.guesses(ranked, used), *others)}
+        others = tuple(both.values())[:_OTHERS]
     return FoundTrigger(used, by, min(score / search.best, 1.0), others, search.layout)
 
 
@@ -286,9 +312,12 @@ class _Search:
     place: PixelBox | None  # where it should be on this page
     beside: tuple[PixelBox, ...]  # texts of the page that the sentence says it is beside
     ground: tuple[float, ...] | None  # the reference's colour there
+    called: frozenset[str]  # what the sentence calls it, besides its kind
+    drawing: pixels.Drawing | None  # on the reference's
+    picture: Rgb | None  # of the page
 
     @classmethod
-    def of(cls, snapshot: Snapshot, query: TriggerQuery) -> _Search:
+    def of(cls, snapshot: Snapshot, query: TriggerQuery, picture: Rgb | None) -> _Search:
         """Read the reference, and find its texts on the page."""
         lines = readable(query.lines(), snapshot)
         where = layout(lines, snapshot, query.size)
@@ -298,23 +327,26 @@ class _Search:
         said = query.sentence
         if names and size(names[0]) > _SHORT_NAME:
             said = said.replace(names[0], "")
+        said = _DIRECTION.sub(" ", said)
         signs = tuple(one for one in _SIGNS if re.search(one[0], said, re.IGNORECASE))
-        place = ground = None
+        place = ground = drawing = None
         if query.trigger is not None:
-            read = " ".join(
-                word.text
-                for line in lines
-                for word in line.words
-                if query.trigger.contains(*word.box.centre)
-            )
+            read = read_on(query.trigger, lines, query.sentence)
             # A sign that is read on it may be drawn here: it is no name.
             if any(map(str.isalnum, read)) and len(read) <= 80:
                 names.append(read)
             place = where.place(query.trigger)
             if query.picture is not None:
                 ground = _colour(query.picture, query.trigger)
-        beside = tuple(_beside(query.sentence, snapshot))
-        return cls(snapshot, query, where, tuple(names), signs, place, beside, ground)
+                drawing = pixels.drawing(pixels.crop(query.picture, query.trigger))
+        # A name that is not on it is that of its row or card.
+        row = () if named else (query.name or "",)
+        beside = tuple(_beside(query.sentence, row, snapshot))
+        called = frozenset(_words(said.partition(" of the ")[0]) - _COMMON)
+        return cls(
+            *(snapshot, query, where, tuple(names), signs, place, beside, ground),
+            *(called, drawing, picture),
+        )
 
     @property
     def best(self) -> float:
@@ -355,21 +387,27 @@ class _Search:
         return element, own
 
     def guesses(self, ranked: Ranked, found: Element) -> tuple[Element, ...]:
-        """Return what else may be the sign that is asked for: one of each kind."""
+        """Return what else may be the sign that is asked for: one of each kind, then others."""
         chosen: dict[str, Element] = {}
+        again: list[Element] = []
         known = {found.ref, found.parent, *(one.ref for one in self.snapshot.inside(found))}
         for _, _, one in ranked:
             if one.ref not in known and _is_control(one) and self._is_mute(one):
-                chosen.setdefault(f"{one.label} {self.icons.get(one.ref, '')}", one)
+                kind = f"{one.label} {self.icons.get(one.ref, '')}"
+                if kind in chosen:
+                    again.append(one)
+                chosen.setdefault(kind, one)
         own = f"{found.label} {self.icons.get(found.ref, '')}"
-        return tuple(one for name, one in chosen.items() if name != own)[:_OTHERS]
+        first = [one for name, one in chosen.items() if name != own]
+        rest = [*([chosen[own]] if own in chosen else []), *again]
+        return (*first[: _OTHERS - 2], *rest[:2])
 
-    @staticmethod
-    def _is_mute(element: Element) -> bool:
-        return (
-            not any(map(str.isalnum, element.text))
-            and max(element.box.width, element.box.height) <= _ICON
-        )
+    def _is_mute(self, element: Element) -> bool:
+        """Return whether it is small and shows no text, whatever it is called."""
+        if max(element.box.width, element.box.height) > _ICON:
+            return False
+        shown = (one.text for one in (element, *self.snapshot.inside(element)))
+        return not any(map(str.isalnum, "".join(shown)))
 
     def ranked(self) -> Ranked:
         """Return the elements that may be meant, the likeliest first, and whether texts say so."""
@@ -420,11 +458,12 @@ class _Search:
             sign = self._sign(element)
             look = self._look(element)
             size = self._size(element)
-            mute = not any(map(str.isalnum, element.label)) or len(element.label) <= 2
-            return (
-                2.0 * near + kind + 0.8 * look + 0.6 * size + 1.2 * sign + 0.6 * mute - 0.4,
-                sign,
-            )
+            mute = len(element.label) <= 2 or not any(map(str.isalnum, element.label))
+            mute = mute or self._is_mute(element)
+            score = 2.0 * near + kind + 0.8 * look + 0.6 * size + 1.2 * sign + 0.6 * mute - 0.4
+            if _is_control(element) and mute:
+                score += 1.6 * self._drawn_alike(element)
+            return score, sign
         if reads >= _READS_ALIKE:
             # The same words at the other end of a long page are another element.
             return (3 if near > _ELSEWHERE or self.place is None else 1) * reads + (
@@ -447,11 +486,16 @@ class _Search:
 
     def _sign(self, element: Element) -> bool:
         """Return whether it shows, or is called by, a sign that stands for what is asked for."""
-        if not self.signs or not _is_control(element):
+        if not (self.signs or self.called) or not _is_control(element):
             return False
         small = max(element.box.width, element.box.height) <= _ICON
         label = element.label.strip(_BLANK)
-        icon = self.icons.get(element.ref, "") if small else ""
+        icon = ""
+        if small:
+            named = element.attributes.get("title", ""), element.id, self.icons.get(element.ref, "")
+            icon = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(named))
+            if self.called & _words(f"{label} {icon}"):
+                return True
         for words, characters, names in self.signs:
             if label in tuple(characters):
                 return True
@@ -460,6 +504,13 @@ class _Search:
             if icon and re.search(rf"(?<![a-z])(?:{names})(?![a-z])", icon, re.IGNORECASE):
                 return True
         return False
+
+    def _drawn_alike(self, element: Element) -> float:
+        """Return how much the drawing on an element looks like that on the reference's."""
+        if self.drawing is None or self.picture is None:
+            return 0.0
+        own = pixels.drawing(pixels.crop(self.picture, element.box))
+        return -0.5 if own is None else pixels.alike(self.drawing, own)
 
     @cached_property
     def icons(self) -> dict[int, str]:
@@ -478,8 +529,8 @@ class _Search:
             return 0.0
         x, y = element.box.centre
         places = [self.place]
-        if not self.layout.anchors and self.query.trigger is not None:
-            places.append(self.query.trigger)
+        if self.query.trigger is not None and not (self.layout.anchors and self.names):
+            places.append(self.query.trigger)  # signs are in corners, whatever is beside them
         ways = [(dist(one.centre, (x, y)), _at(element.box, one)) for one in places]
         far = min(min(away, 10.0) if at else away for away, at in ways)
         return exp(-far / _REACH)
@@ -537,6 +588,11 @@ def _alike(name: str, label: str) -> float:
     return found
 
 
+def _words(text: str) -> set[str]:
+    """Return the longer words of a text; parts of names in code are words, too."""
+    return {one.lower() for one in re.findall(r"[^\W\d_]{3,}", text)}
+
+
 def _is_written(query: TriggerQuery, snapshot: Snapshot) -> bool:
     """Return whether the name in a sentence is on the page, and does not only describe it."""
     name = query.name or ""
@@ -551,12 +607,12 @@ def _is_written(query: TriggerQuery, snapshot: Snapshot) -> bool:
     )
 
 
-def _beside(sentence: str, snapshot: Snapshot) -> list[PixelBox]:
+def _beside(sentence: str, rows: Sequence[str], snapshot: Snapshot) -> list[PixelBox]:
     """Return the texts that a sentence names as neighbours: the star of the mail from Lena."""
     found = re.search(r"\b(?:of|beside|before|next to|near|from|for)\b(.*)", sentence)
     said = re.sub(r"[^\w\s]", " ", found[1]) if found else ""
     words = said.split()
-    names = {plain(" ".join(words[start:])) for start in range(len(words))}
+    names = {plain(" ".join(words[start:])) for start in range(len(words))} | {*map(plain, rows)}
     return [
         text_box(one)
         for one in snapshot.elements

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import inf, sqrt
 from statistics import median
 from typing import Literal, get_args
 
@@ -27,7 +27,12 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
     letters,
     matched_words,
 )
-from uiproof.benchmarks.interaction2code.verifier.observation import Observation
+from uiproof.benchmarks.interaction2code.verifier.observation import (
+    Observation,
+    same_kind,
+    told_count,
+)
+from uiproof.benchmarks.interaction2code.verifier.text_compare import has_digit, plain, size
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 
@@ -53,6 +58,7 @@ class Expected:
     importance: float
     status: Status = "absent"
     place: PixelBox | None = None  # on the generated page: where it is, or should be
+    named: float = inf  # where the description names it
 
     @property
     def says(self) -> str:
@@ -81,12 +87,16 @@ class Assignment:
         found: dict[str, float] = dict.fromkeys(STATUSES, 0.0)
         for one in self.expected:
             found[one.status] += one.importance
+        main = min(self.expected, key=lambda one: one.named, default=None)
+        told = main is not None and main.named < inf
+        there = main is not None and main.status in ("present", "misplaced")
         lacks = [one for one in self.expected if one.status == "absent" and one.kind != "moves"]
         return {
             **found,
             "substitute": self.substitute,
             "harmful": self.harmful,
             "lacks": float(len([one for one in lacks if one.kind != "goes"])),
+            "main": float(there) if told else -1.0,
         }
 
     def differences(self, most: int = 8) -> tuple[Difference, ...]:
@@ -123,6 +133,7 @@ def _words(o: Observation) -> list[Expected]:
     theirs, mine = o.theirs, o.mine
     found: list[Expected] = []
     left = list(o.arrived)
+    count = [*(told_count(o.reference) or ())][1:]
 
     def away(group: Sequence[Word]) -> float:
         pairs = matched_words(group, left, o.later.place)
@@ -131,7 +142,8 @@ def _words(o: Observation) -> list[Expected]:
     # Each word is that of one group only: the nearest one.
     for group in sorted(_groups(theirs.came), key=away):
         text, box, size = _summary(group)
-        size = max(size, const.LEAST_LETTERS)
+        counts = [one.text for one in group] == count
+        size = max(size, const.LEAST_LETTERS * (2 if counts else 1))
         share = found_letters(group, left)
         one = Expected("appears", text, box, float(size))
         if share >= const.MOSTLY:
@@ -143,7 +155,7 @@ def _words(o: Observation) -> list[Expected]:
             place = o.later.place(box)
             other = _changes_at(o, place) and not _stays(o, box)
             status = "different" if other else "absent"
-        found.append(replace(one, status=status, place=place))
+        found.append(replace(one, status=status, place=place, named=_named(o, group)))
     new = around([one.box for one in theirs.came])
     veiled = float(theirs.changed.mean()) > const.PAGE_SHARE  # hard to read, not gone
     for group in _groups(theirs.went):
@@ -174,6 +186,14 @@ def _words(o: Observation) -> list[Expected]:
         weight = 0.05 if pushed else 0.6
         found.append(Expected("moves", text, box, weight * size, status, place))
     return found
+
+
+def _named(o: Observation, group: Sequence[Word]) -> float:
+    """Return where the description of the effect first names a text, apart from the trigger."""
+    own = {*map(plain, o.reference.sentence.split())}
+    texts = {one.text for one in group if size(one.text) > 1 or has_digit(one.text)} - own
+    told = enumerate(map(plain, o.reference.description.split()))
+    return next((float(number) for number, word in told if word in texts), inf)
 
 
 def _is_reordered(moved: Sequence[Motion]) -> bool:
@@ -256,7 +276,7 @@ def _areas(o: Observation) -> list[Expected]:
         ]
         if twins:
             twin = min(twins, key=lambda box: gap(box, place))
-            one = replace(one, status=_elsewhere(o, place, twin), place=twin)
+            one = replace(one, status=_elsewhere(o, part.box, place, twin), place=twin)
         found.append(one)
     own = theirs.changed & theirs.own
     if theirs.trigger is not None and own.sum() > const.HARDLY * theirs.own.sum():
@@ -309,6 +329,8 @@ def _placed(
         # Boxes around words that are scattered overlap wherever most of the words are.
         return median(gap(place(a.box), b.box) for a, b in pairs) <= limit
 
+    if not copy and not moving and _replaces_the_same(o, pairs):
+        return "present", at
     same_row = None if copy or moving else _in_same_row(o, want, at)
     if same_row is False:
         return "peer", at
@@ -320,7 +342,15 @@ def _placed(
         (x, y), (to_x, to_y) = trigger.centre, o.found.box.centre
         if near(lambda box: moved(box, round(to_x - x), round(to_y - y))):
             return "present", at
-    return _elsewhere(o, mapped, at), at
+    return _elsewhere(o, want, mapped, at), at
+
+
+def _replaces_the_same(o: Observation, pairs: Sequence[tuple[Word, Word]]) -> bool:
+    """Return whether words take the place of the same text on both sides, wherever that is."""
+    old = [one for one in o.theirs.went if any(one.box.overlap(a.box) for a, _ in pairs)]
+    given = [one for one in o.mine.went if any(one.box.overlap(b.box) for _, b in pairs)]
+    told = "".join(one.text for one in old if not has_digit(one.text))
+    return len(told) >= const.FEW_LETTERS and found_letters(old, given) >= const.MOSTLY
 
 
 def _in_same_row(o: Observation, want: PixelBox, at: PixelBox) -> bool | None:
@@ -344,14 +374,26 @@ def _in_same_row(o: Observation, want: PixelBox, at: PixelBox) -> bool | None:
     return len(theirs & mine) >= const.MUCH * min(len(theirs), len(mine))
 
 
-def _elsewhere(o: Observation, place: PixelBox, at: PixelBox) -> Status:
+def _elsewhere(o: Observation, want: PixelBox, place: PixelBox, at: PixelBox) -> Status:
     """Return whether something that is not at its place is on a peer, or only misplaced."""
     if not o.layout.anchors:  # places can hardly be told
         return "present" if gap(place, at) <= const.AROUND_TEXT else "misplaced"
+    if _at_another(o, want, at):
+        return "peer"
     if o.outcome.changes.appeared:
         return "peer" if _beside_peer(o, place, at) else "misplaced"
     overwritten = any(one.box.overlap(at) for one in o.mine.went)
     return "peer" if overwritten or in_line(place, at) else "misplaced"
+
+
+def _at_another(o: Observation, want: PixelBox, at: PixelBox) -> bool:
+    """Return whether what belongs beside the element is beside another one of its kind."""
+    if o.reference.trigger is None:
+        return False
+    alike = [one for one in o.generated.snapshot.elements if same_kind(one, o.found)]
+    nearest = min((gap(one.box, at) for one in alike if one.ref != o.found.ref), default=1e6)
+    beside = gap(o.reference.trigger, want) <= const.TEXT_AWAY and nearest <= const.TEXT_AWAY
+    return beside and nearest + const.AWAY < gap(o.found.box, at)
 
 
 def _beside_peer(o: Observation, place: PixelBox, at: PixelBox) -> bool:

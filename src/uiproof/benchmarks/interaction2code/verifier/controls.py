@@ -39,6 +39,12 @@ DOING: dict[ActionKind, str] = {
 }
 
 
+# What is written on, or called by, a control that closes something.
+_CLOSES = re.compile(
+    r"(?i)[×✕✖⨯❌]|\bx\b|\b(?:close|cancel|dismiss|done|ok|got it|not now|back)\b|schlie|abbrech"
+    r"|fermer|annuler|cerrar|cancelar|chiudi|annulla|取消|关闭|閉じる|キャンセル|닫기|취소"
+    r"|закрыть|отмена|إغلاق|إلغاء|סגור|ביטול"
+)
 SHOWN_BEFORE = "the page shows the effect before anything is done"
 
 
@@ -60,6 +66,50 @@ def objection(o: Observation) -> str | None:
         if pixels.clusters(o.mine.elsewhere) and _has_effect(o, [o.found], click):
             return f"clicking {name_of(o.found)} has the effect without any letter"
     return None
+
+
+def stuck(o: Observation) -> bool:
+    """Return whether what covers the page stays, although it shows a control that closes it.
+
+    Tried are the same act again, the controls, and a place beside it.
+    """
+    mine, after = o.mine, o.outcome.snapshot
+    covers = min(float(side.changed.mean()) for side in (o.theirs, mine)) >= const.PAGE_SHARE
+    if o.reference.action.kind != "click" or not covers or o.again is None:
+        return False
+    old = {one.ref for one in o.generated.snapshot.elements}
+    veils = [
+        one
+        for one in after.elements
+        if one.ref not in old
+        and one.style.get("position") in ("fixed", "absolute")
+        and one.box.area >= const.HALF * o.generated.viewport[0] * o.generated.viewport[1]
+    ]
+    if not veils or _is_restored(o, o.again):
+        return False
+    closing = [
+        one
+        for one in after.elements
+        if one.ref not in old
+        and (_is_named_control(one) or one.style.get("cursor") == "pointer" or one.listeners)
+        and _CLOSES.search(f"{one.label} {one.attributes.get('title', '')} {one.id}")
+    ]
+    if not closing:
+        return False
+    left, top = after.scroll
+    targets = [one.box.centre for one in closing[: const.MOST_CLOSING]]
+    corner = (left + const.EDGE, top + o.generated.viewport[1] - const.EDGE)
+    outcomes = o.generated.elsewhere(o.found, [o.found, *targets, corner], Action("click"))
+    return len(outcomes) > 1 and not any(_is_restored(o, one) for one in outcomes[1:])
+
+
+def _is_restored(o: Observation, outcome: Outcome) -> bool:
+    """Return whether most of what the act changed is as it was before."""
+    if outcome.changes.new_page:
+        return True
+    picture = pixels.fitted(outcome.picture, *o.mine.size)
+    same = o.mine.changed & ~pixels.changed(o.mine.before, picture)
+    return int(same.sum()) >= const.EFFECT_SHARE * int(o.mine.changed.sum())
 
 
 def _is_out_of_sight(o: Observation) -> bool:

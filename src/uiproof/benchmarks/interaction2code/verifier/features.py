@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from math import log1p
 
 import cv2
@@ -39,11 +39,15 @@ from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 
 UNKNOWN = -1.0
-# The same act once more, or leaving, leads back; not another control that does.
+# The same act once more, or leaving, leads back; not another control that does. What is done
+# again may do something else.
 PROMISES_BACK = re.compile(
-    r"(?i)\b(?:again|once more|undo(?:es)?|toggl\w+|leaving|moving (?:away|out|off)"
+    r"(?i)\b(?:undo(?:es)?|toggl\w+|leaving|moving (?:away|out|off)"
     r"|(?:switch|turn)ing (?:it |them )?(?:off|back)|(?:untick|uncheck|deselect)\w*)\b"
+    r"|\b(?:again|once more)\b[^.;]*\b(?:restor|clos|undo|back|off|hid|fold|collaps|empt|remov|paus"
+    r"|stop|disappear|clear|shrink|revers|revert|return|normal|un(?!til)\w)"
 )
+_SCROLLS = re.compile(r"(?i)\bscroll(?:s|ed|ing)?\b")
 _WINDOW = re.compile(r"(?i)\b(?:separate|browser|new) (?:browser )?(?:window|tab)\b|\bnew page\b")
 _OVERLAY = re.compile(
     r"(?i)\b(?:window|dialog\w*|modal|pop-?up|overlay|tooltip|bubble|toast|drops?|dropdown|drawer|menu)\b"
@@ -96,6 +100,7 @@ class Features:
     dialog: float
     window: float
     leaves: float
+    scrolls: float  # to another part of the page, as the description says: no picture shows it
     # words
     reference_came: float
     reference_went: float
@@ -145,6 +150,7 @@ class Features:
     substitute: float
     harmful: float
     lacks: float  # expected changes at whose places nothing happens
+    main: float  # whether the text that the description names first is there
 
     def row(self) -> list[float]:
         """Return the numbers in order."""
@@ -254,6 +260,9 @@ def _share_at(place: PixelBox, box: PixelBox) -> float:
 def _belongs(o: Observation, element: Element, names: Sequence[str]) -> bool:
     """Return whether an element can stand in for another one: it has no meaning of its own."""
     means = element.tag in ("button", "a", "select", "input", "textarea")
+    name = o.reference.name or ""
+    if not means and plain(name) and likeness([name], element.label) >= const.ALL_WORDS:
+        return True  # its label, wherever it is
     if element.attributes.get("draggable") == "true":
         return False
     if not means and element.role not in const.CONTROL_ROLES:
@@ -345,7 +354,7 @@ def _kind_fits(o: Observation) -> bool:
     boxed = found.background[3] > 0.1 or bool(
         {"border", "box-shadow", "background-image"} & set(found.style)
     )
-    mute = not plain(found.label)
+    mute = not any(map(str.isalnum, found.label))
     if "input" in wanted or "label" in wanted:
         small = found.box.height <= 48 and found.box.width <= 90
         return found.role in ("switch", "checkbox", "radio", "slider") or (small and mute)
@@ -396,8 +405,14 @@ def _amounts(o: Observation) -> dict[str, float]:
         "approach": approach,
         "dialog": float(bool(events.dialogs)),
         "window": float(bool(events.windows or events.downloads)),
+        "scrolls": float(bool(_SCROLLS.search(o.reference.description)) and _scrolled(o)),
         "leaves": float(o.outcome.changes.new_page or bool(_destination(o))),
     }
+
+
+def _scrolled(o: Observation) -> bool:
+    (x, y), (to_x, to_y) = o.generated.snapshot.scroll, o.outcome.snapshot.scroll
+    return max(abs(to_x - x), abs(to_y - y)) >= const.SCROLLED
 
 
 def _destination(o: Observation) -> str | None:
@@ -415,22 +430,9 @@ def _numbers(words: Sequence[Word]) -> list[Word]:
     return [one for one in words if has_digit(one.text)]
 
 
-def _masked(side: Side) -> Side:
-    """Return a side on which all numbers are the same: nobody drags to the pixel."""
-
-    def mask(words: Sequence[Word]) -> tuple[Word, ...]:
-        return tuple(Word(re.sub(r"\d+", "0", one.text), one.box) for one in words)
-
-    return replace(side, came=mask(side.came), went=mask(side.went))
-
-
 def _words(o: Observation) -> dict[str, float]:
     theirs, mine = o.theirs, o.mine
-    if o.reference.action.kind == "drag":
-        theirs, mine = _masked(theirs), _masked(mine)
-        arrived = mine.came
-    else:
-        arrived = o.arrived
+    arrived = mine.came if o.reference.action.kind == "drag" else o.arrived
     before = [*mine.kept, *mine.went, *(Word(one.text, one.before) for one in mine.moved)]
     recall = found_letters(theirs.came, arrived)
     known = found_letters(theirs.went, before)
@@ -623,6 +625,10 @@ def _back(o: Observation) -> dict[str, float]:
         again = pixels.fitted(o.again.picture, *o.mine.size)
         same = ~pixels.changed(again, o.mine.before)
         share = float((changed & same).sum() / max(int(changed.sum()), 1))
+        own = o.mine.changed & o.mine.own
+        if (o.theirs.changed & o.theirs.own).any() and own.sum() > const.HARDLY * o.mine.own.sum():
+            # The element is as it was, whatever a message says of it.
+            share = max(share, float((own & same).sum() / own.sum()))
         height = o.again.picture.shape[0] == o.generated.before.shape[0]
         share = share if height else min(share, 0.9)
     return {"back": share}

@@ -70,6 +70,8 @@ def _looks_the_same(f: Features) -> bool:
 def _first(f: Features, share: float) -> Said:
     opened = bool(f.dialog or f.window or f.leaves)
     recall = f.came_recall if f.reference_came > 0 else -1.0
+    if f.scrolls and f.reference_elsewhere <= HARDLY:
+        return F.NONE, True
     if nothing := _nothing(f, opened=opened, recall=recall):
         return nothing
     if not f.visible and f.look >= 0 and not f.drag:  # the reference's shows something
@@ -86,7 +88,10 @@ def _first(f: Features, share: float) -> Said:
         return F.EFFECT_TYPE, f.came > log1p(8)
     if not f.by_id and _stranger(f, share):
         return F.MISSING, False
+    if f.says_browser_window and f.window and f.reference_elsewhere <= HARDLY:
+        return F.NONE, True  # nothing else should happen
     pure = f.came_precision < 0 or f.came_precision >= 0.6 or f.came < log1p(8)
+    pure = pure or f.substitute < 0.15
     complete = share >= 0.7 and pure
     element = _element(f)
     if element is not None and (complete or recall >= 0.75 or share >= 0.6):
@@ -205,8 +210,8 @@ def _complete(f: Features) -> Said:
     if f.says_back and 0 <= f.back < 0.6 and (f.click or f.hover):
         return F.PARTIAL, True
     if f.close > COPY and f.lacks and not f.drag:
-        return F.PARTIAL, True  # a count stays as it was, say
-    return (F.PARTIAL if f.absent > 0.2 else F.NONE), True
+        return F.PARTIAL, f.main != 0  # a count stays as it was, say
+    return (F.PARTIAL, f.main != 0) if f.absent > 0.2 else (F.NONE, True)
 
 
 def _incomplete(f: Features, recall: float, share: float) -> Said:
@@ -226,7 +231,8 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
     if precision >= 0.75 and recall > 0 and f.substitute < 0.3:
         # Some of several changed texts are of use; a dialog without its field is not.
         texts = f.says_text and not (f.says_component or f.says_window)
-        return F.PARTIAL, bool(texts and recall >= 0.12) or share >= 0.5
+        some = bool(texts and recall >= 0.12) or share >= 0.5
+        return F.PARTIAL, bool(f.main) if f.main >= 0 else some
     if recall >= 0:
         return _other_words(f)
     if f.came > LETTERS:

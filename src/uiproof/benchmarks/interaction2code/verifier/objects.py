@@ -8,7 +8,7 @@ can be compared.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import hypot
 from statistics import median
@@ -149,8 +149,9 @@ def generated_side(
     noise: Mask | None,
     *,
     mute: bool,
+    known: Collection[str] = (),
 ) -> Side:
-    """Return the generated page's side."""
+    """Return the generated page's side; words in an unknown script count if they are `known`."""
     after = outcome.picture
     height, width = max(before.shape[0], after.shape[0]), max(before.shape[1], after.shape[1])
     first, last = (pixels.fitted(one, width, height) for one in (before, after))
@@ -174,9 +175,8 @@ def generated_side(
         kept, came = (*kept, *behind), tuple(one for one in came if one not in behind)
 
     def is_noise(one: Word) -> bool:  # a clock that goes on, say, or nothing to compare it with
-        return not is_readable(one.text) or pixels.count(restless, one.box) > pixels.count(
-            changed, one.box
-        )
+        strange = not is_readable(one.text) and one.text not in known
+        return strange or pixels.count(restless, one.box) > pixels.count(changed, one.box)
 
     came, went = (tuple(one for one in some if not is_noise(one)) for some in (came, went))
     fresh = _fresh(first, last, changed, moved)
@@ -324,6 +324,7 @@ def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
             if old[one.text]:
                 came.remove(one)
                 moved.append(Motion(one.text, old[one.text].pop().box, one.box))
+    _pushed_along(came, old, moved)
     went = [one for some in old.values() for one in some]
     # Letters that were read differently at the same place are the same word.
     for one in list(came):
@@ -346,6 +347,22 @@ def compare_words(before: Sequence[Word], after: Sequence[Word]) -> Compared:
                 for each in parts:
                     others.remove(each)
     return tuple(came), tuple(went), tuple(moved), tuple(kept)
+
+
+def _pushed_along(came: list[Word], old: Mapping[str, list[Word]], moved: list[Motion]) -> None:
+    """Take short words that go one way together, such as a column of numbers, for moved ones."""
+    ways: dict[tuple[int, int], list[Motion]] = defaultdict(list)
+    for one in came:
+        if len(old[one.text]) == 1:
+            motion = Motion(one.text, old[one.text][0].box, one.box)
+            ways[round(motion.way[0] / 8), round(motion.way[1] / 8)].append(motion)
+    for some in ways.values():
+        if len({one.text for one in some}) < const.COLUMN:
+            continue
+        moved += some
+        for motion in some:
+            old[motion.text].clear()
+            came[:] = [one for one in came if one.box != motion.after]
 
 
 def _share_in(inner: PixelBox, outer: PixelBox) -> float:

@@ -19,6 +19,7 @@ from uiproof.benchmarks.interaction2code.verifier.evidence import (
 )
 from uiproof.benchmarks.interaction2code.verifier.layout import (
     Layout,
+    around,
     gap,
     layout,
     names_its_frame,
@@ -30,10 +31,16 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
     Word,
     found_letters,
     generated_side,
+    letters,
     reference_side,
 )
-from uiproof.benchmarks.interaction2code.verifier.text_compare import plain, similarity, size
-from uiproof.browser.snapshots import Action, Element
+from uiproof.benchmarks.interaction2code.verifier.text_compare import (
+    is_readable,
+    plain,
+    similarity,
+    size,
+)
+from uiproof.browser.snapshots import Action, Element, Snapshot
 from uiproof.geometry import PixelBox
 from uiproof.vision.images import Rgb
 from uiproof.vision.ocr import OcrLine
@@ -100,6 +107,7 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
         )
         lines = first, last
     mute = reference.action.kind in ("type", "select")
+    described = described_words(reference, generated.snapshot)
     theirs = reference_side(
         reference.before,
         reference.after,
@@ -108,9 +116,37 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
         mute=mute,
         scaled=reference.scaled,
     )
-    mine = generated_side(
-        generated.before, generated.snapshot, outcome, found, generated.noise, mute=mute
-    )
+    if described:
+        box = reference_box(theirs)
+        theirs = replace(theirs, came=(*theirs.came, *(Word(one, box) for one in described)))
+
+    def side_of(done: Outcome, element: Element) -> Side:
+        return generated_side(
+            *(generated.before, generated.snapshot, done, element, generated.noise),
+            mute=mute,
+            known=described,
+        )
+
+    mine = side_of(outcome, found)
+    if theirs.front is None and theirs.changed.mean() >= const.PAGE_SHARE:
+        # Words on a page in other colours are read otherwise; this page says which are the same.
+        same = {one.text for one in mine.kept}
+        came, went = (
+            tuple(one for one in some if one.text not in same)
+            for some in (theirs.came, theirs.went)
+        )
+        if letters(theirs.came) - letters(came) <= const.MUCH * letters(mine.kept):
+            theirs = replace(theirs, came=came, went=went)
+    # A number in a small mark is hardly read, but the description may say it.
+    if (count := told_count(reference)) and _shows_count(generated.snapshot, count[0]):
+        read = {one.text for one in (*theirs.came, *theirs.kept)}
+        marks = [
+            part.box
+            for part in theirs.parts()
+            if not any(part.box.overlap(one.box) for one in theirs.came)
+        ]
+        if count[1] not in read and marks:
+            theirs = replace(theirs, came=(*theirs.came, Word(count[1], marks[-1])))
     mine = _with_options(theirs, _with_drawn_words(theirs, mine), found, reference.action)
     where = layout(
         lines[0], generated.snapshot, (reference.before.shape[1], reference.before.shape[0])
@@ -118,16 +154,15 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     dead = not pixels.clusters(mine.elsewhere, least=const.TRACE)
     opened = outcome.events.dialogs or outcome.events.windows
     tries: list[Try] = []
-    guess = generated.found_by != "id" and generated.score < const.GUESS
-    # A guessed element with another effect is probably not the one that is meant.
+    # A guessed element with another effect is probably not the one that is meant; nor is one that
+    # nothing is written on.
+    guess = _is_guess(reference, generated, lines[0])
     unlike = guess and 0 <= found_letters(theirs.came, mine.came) < const.HALF
     if (dead and not opened and not outcome.changes.new_page) or unlike:
         for other in generated.others:
             if (tried := generated.attempt(other, reference.action)) is None:
                 continue
-            side = generated_side(
-                generated.before, generated.snapshot, tried, other, generated.noise, mute=mute
-            )
+            side = side_of(tried, other)
             tries.append(Try(other, tried, side, found_letters(theirs.came, side.came)))
             if tries[-1].shows >= const.ALL_WORDS:
                 break  # it has the effect
@@ -137,6 +172,8 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
             generated, found=better.element, outcome=better.outcome, found_by="text", others=()
         )
         return observe(reference, replace(swapped, again=lambda: None))
+    if reference.action.kind == "drag":
+        theirs, mine = _masked(theirs), _masked(mine)
     again = None
     something = pixels.clusters(mine.changed, least=const.TRACE)
     if something and reference.action.kind in ("click", "hover") and not outcome.changes.new_page:
@@ -144,6 +181,42 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     return Observation(
         reference, generated, found, outcome, where, theirs, mine, lines, again, tuple(tries)
     )
+
+
+def described_words(reference: ReferenceEvidence, before: Snapshot) -> list[str]:
+    """Return the words that come, of those that OCR cannot read: the description names them.
+
+    What the sentence says is the name of the trigger or what is typed.
+    """
+    known = {plain(word) for one in before.elements for word in one.text.split()}
+    known |= {plain(word) for word in reference.sentence.split()}
+    words = [plain(word) for word in re.split(r"[\s,،;؛:()·]+", reference.description)]
+    strange = [one for one in words if len(one) > 2 and not is_readable(one)]
+    return [one for one in dict.fromkeys(strange) if one not in known]
+
+
+def _masked(side: Side) -> Side:
+    """Return a side on which all numbers are the same: nobody drags to the pixel."""
+
+    def mask(words: Sequence[Word]) -> tuple[Word, ...]:
+        return tuple(Word(re.sub(r"\d+", "0", one.text), one.box) for one in words)
+
+    return replace(side, came=mask(side.came), went=mask(side.went))
+
+
+def told_count(reference: ReferenceEvidence) -> tuple[str, str] | None:
+    """Return the numbers between which the description says that a count changes."""
+    found = re.search(r"\bfrom (\d{1,4}) to (\d{1,4})\b(?![.:/%]\d)", reference.description)
+    return (found[1], found[2]) if found else None
+
+
+def _shows_count(snapshot: Snapshot, number: str) -> bool:
+    return any(one.text.strip() == number for one in snapshot.elements)
+
+
+def reference_box(theirs: Side) -> PixelBox:
+    """Return the place of a change."""
+    return around(one.box for one in theirs.parts()) or PixelBox(0, 0, *theirs.size)
 
 
 def _with_options(theirs: Side, mine: Side, found: Element, action: Action) -> Side:
@@ -218,10 +291,13 @@ def _better(
         if one.text.strip() and likeness(names, one.label) > const.SAME_WORD
     ]
     several = generated.found_by != "id" and len(alike) > 1
-    guess = generated.found_by != "id" and generated.score < const.GUESS
+    guess = _is_guess(reference, generated, lines)
     for one in tries:
         works = one.shows >= const.ALL_WORDS or (
-            one.shows < 0 and bool(pixels.clusters(one.side.elsewhere))
+            one.shows < 0
+            and bool(pixels.clusters(one.side.elsewhere))
+            # What another thing of its kind does at itself is that one's own effect.
+            and (not same_kind(one.element, found) or one.side.changed.mean() >= const.PAGE_SHARE)
         )
         if works and like(one.element) > like(found) + const.MORE_ALIKE:
             return one
@@ -234,6 +310,19 @@ def _better(
         if same and one.shows >= const.ALL_WORDS:
             return one
     return None
+
+
+def same_kind(one: Element, other: Element) -> bool:
+    """Return whether two elements are of one tag and size."""
+    (a, b), (c, d) = ((each.box.width, each.box.height) for each in (one, other))
+    return one.tag == other.tag and max(abs(a - c), abs(b - d)) <= const.PEER_SLACK
+
+
+def _is_guess(
+    reference: ReferenceEvidence, generated: GeneratedEvidence, lines: Sequence[OcrLine]
+) -> bool:
+    mute = generated.found_by == "position" and not names_of(reference, lines)
+    return generated.found_by != "id" and (mute or generated.score < const.GUESS)
 
 
 def trigger_names(o: Observation) -> list[str]:
@@ -249,12 +338,16 @@ def names_of(reference: ReferenceEvidence, lines: Sequence[OcrLine]) -> list[str
     names = [name] if name and not beside and (quoted or not sentence) else []
     trigger = reference.trigger
     if trigger is not None:
-        inside = [
-            word.text for line in lines for word in line.words if trigger.contains(*word.box.centre)
-        ]
-        if inside:
-            names.append(" ".join(inside))
+        names.append(read_on(trigger, lines, sentence))
     return [one for one in names if plain(one)]
+
+
+def read_on(trigger: PixelBox, lines: Iterable[OcrLine], sentence: str) -> str:
+    """Return what is written on a trigger; a letter or two that nobody speaks of are a drawing."""
+    read = " ".join(
+        word.text for line in lines for word in line.words if trigger.contains(*word.box.centre)
+    )
+    return read if len(plain(read)) > 2 or plain(read) in plain(sentence) else ""
 
 
 def options_of(element: Element) -> list[str]:

@@ -20,6 +20,7 @@ from uiproof.vision.images import Gray, Rgb
 
 Picture = TypeVar("Picture", Rgb, Mask)
 Colour = npt.NDArray[np.float64]
+Drawing = npt.NDArray[np.float32]  # what is drawn on a patch, in a square of one size
 Size = tuple[int, int]
 _SQUARE = np.ones((3, 3), np.uint8)
 
@@ -224,6 +225,32 @@ def ink(picture: Rgb) -> Mask:
 def is_blank(picture: Rgb) -> bool:
     """Return whether nothing at all can be seen on a patch."""
     return picture.size == 0 or int(ink(picture).sum()) < const.SPECK
+
+
+def drawing(picture: Rgb) -> Drawing | None:
+    """Return the drawing on a patch, cut out and scaled, however large it is and in any colour."""
+    side = const.DRAWING
+    height, width = picture.shape[:2]
+    # The corners of a round button are no part of its drawing.
+    inner = picture[height // 8 : height - height // 8, width // 8 : width - width // 8]
+    mask = ink(inner)
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if mask.sum() < const.SPECK:
+        return None
+    cut = mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].astype(np.float32)
+    scale = side / max(cut.shape)
+    size = max(round(cut.shape[1] * scale), 1), max(round(cut.shape[0] * scale), 1)
+    small = cv2.resize(cut, size, interpolation=cv2.INTER_AREA)
+    square = np.zeros((side + 4, side + 4), np.float32)
+    top, left = (square.shape[0] - size[1]) // 2, (square.shape[1] - size[0]) // 2
+    square[top : top + size[1], left : left + size[0]] = small
+    return np.asarray(cv2.GaussianBlur(square, (5, 5), 0), np.float32)
+
+
+def alike(one: Drawing, other: Drawing) -> float:
+    """Return how much two drawings look alike, 0-1."""
+    a, b = one - one.mean(), other - other.mean()
+    return max(float((a * b).sum() / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-6)), 0.0)
 
 
 def same_colours(one: Rgb, other: Rgb) -> float:

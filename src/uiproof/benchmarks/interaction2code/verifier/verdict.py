@@ -9,6 +9,7 @@ from uiproof.benchmarks.interaction2code.verifier.controls import (
     SHOWN_BEFORE,
     objection,
     shown_before,
+    stuck,
 )
 from uiproof.benchmarks.interaction2code.verifier.element import name_of
 from uiproof.benchmarks.interaction2code.verifier.evidence import (
@@ -21,6 +22,7 @@ from uiproof.benchmarks.interaction2code.verifier.model import Probabilities, pr
 from uiproof.benchmarks.interaction2code.verifier.observation import Observation, observe
 
 NOTHING_KNOWN = "the reference shows neither the place nor the name of the element"
+STUCK = "what it opens cannot be closed by its own controls"
 NOTHING_FOUND = "no element with the id, and nothing like it at its place"
 
 
@@ -43,6 +45,8 @@ def verify(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Verdic
         reason = objection(seen)
     if reason is not None:
         return Verdict(False, False, Failure.NO_INTERACTION, (reason,), 0.9, usable_probability=0.1)
+    if likely.is_usable and stuck(seen):
+        return Verdict(True, False, Failure.PARTIAL, (STUCK,), 0.8, usable_probability=0.2)
     return Verdict(
         implemented=likely.failure not in (Failure.MISSING, Failure.NO_INTERACTION),
         usable=likely.is_usable,
