@@ -30,6 +30,7 @@ class Copies(FrozenWeb):
     """A frozen web of a few files that records requested URLs."""
 
     digest = "copies"
+    system_fonts: list[bytes] = []  # noqa: RUF012
 
     def __init__(self, files: Mapping[str, Answer]) -> None:
         self.files, self.asked = files, list[str]()

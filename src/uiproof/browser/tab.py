@@ -31,6 +31,7 @@ _MOST_ROUNDS = 20  # in which a page may keep changing while its clock is stoppe
 _IDLE_SECONDS = 5.0  # to wait for responses that were sent to arrive
 _SMALL_WINDOW = (16, 16)
 _BARS_HEIGHT = 80  # pixels of browser UI above the page
+_TASKBAR_HEIGHT = 40  # pixels of the screen below the browser
 
 # Markup that runs code without input, in the page or in a frame, or that navigates. Handlers of
 # input events, such as onclick, never run here. Separate patterns on lower-case text are faster
@@ -77,7 +78,7 @@ def _window(limits: Limits, drawn: tuple[int, int] | None) -> list[tuple[str, Pa
     # With browser UI above the page, screen and page coordinates differ, as on a desktop.
     window: Parameters = {
         **{"width": width, "height": height, "mobile": False, "deviceScaleFactor": limits.scale},
-        **{"screenWidth": width, "screenHeight": height + _BARS_HEIGHT},
+        **{"screenWidth": width, "screenHeight": height + _BARS_HEIGHT + _TASKBAR_HEIGHT},
         **{"positionX": 0, "positionY": _BARS_HEIGHT},
     }
     if drawn is None:

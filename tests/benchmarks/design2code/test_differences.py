@@ -203,3 +203,44 @@ def test_a_text_that_crosses_its_siblings_is_moved_not_in_another_order(found_by
 def test_a_weight_is_told_by_a_screenshot(found_by_pixels):
     bold = PAGE.replace("<p>Closed", '<p style="font-weight: 700">Closed')
     assert {one.kind for one in found_by_pixels(PAGE, bold)} == {"font"}
+
+
+LONG = "Our rye is left to rise for a day and a night, and then baked until the crust is black."
+
+
+def test_a_paragraph_that_was_split_and_changed_is_one_text(found):
+    whole = PAGE + f"<p>{LONG} It keeps for a week if nobody eats it before, which happens.</p>"
+    split = PAGE + (
+        f"<p>{LONG.replace('black', 'dark')}</p><p>It keeps for a week if nobody eats it before, "
+        "which does happen.</p>"
+    )
+    assert not {"missing", "extra"} & {one.kind for one in found(split, whole)}
+
+
+def test_a_text_that_was_cut_short_is_no_missing_one(found):
+    page = PAGE + f"<p>{LONG}</p>"
+    (one,) = found(page.replace(LONG, LONG[:30]), page)
+    assert (one.kind, one.was) == ("text", LONG)
+
+
+def test_a_picture_of_other_proportions_is_the_same_picture(found):
+    picture = "<p><img alt='' style='{}' src='data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/svg%22/>'></p>"
+    wide, narrow = (
+        PAGE + picture.format(f"background: #00f; width: {width}px; height: 90px")
+        for width in (600, 120)
+    )
+    assert {one.kind for one in found(narrow, wide)} == {"resized"}
+
+
+def test_neighbours_that_are_missing_together_are_one_difference(found):
+    shorter = PAGE.replace("<h2>Prices</h2><p>Three euros a loaf.</p>", "")
+    assert [one.count for one in found(shorter) if one.kind == "missing"] == [2]
+
+
+def test_a_column_stays_in_the_middle_of_its_row(found):
+    row = (
+        '<div style="display: flex; align-items: center; gap: 40px"><div><p>Above</p>{}<p>Below</p>'
+        '</div><div style="background: #eef; padding: 140px 40px">Beside</div></div>'
+    )
+    low, high = (f'<p style="background: #dfd; height: {by}px">In between</p>' for by in (20, 60))
+    assert {one.kind for one in found(row.format(high), row.format(low))} == {"resized"}

@@ -51,9 +51,10 @@ def test_a_log_is_scored_as_its_harness_did_and_the_wrong_coordinates_are_named(
     assert scored(LOGS / name, points="thousand").rates.correct > 0.5 * total
 
 
-def test_with_the_boxes_of_its_own_file_vlmevalkit_gets_the_number_that_it_printed():
+@pytest.mark.parametrize("name", ["ScreenSpot_Pro_Office", "ScreenSpot_Web"])
+def test_with_the_boxes_of_its_own_file_vlmevalkit_gets_the_number_that_it_printed(name):
     # The set has larger areas for small icons than the boxes that were exported for the harness.
-    one = scored(LOGS / "vlmevalkit_0.2rc1_ScreenSpot_Pro_Office.xlsx", dataset="elsewhere")
+    one = scored(LOGS / f"vlmevalkit_0.2rc1_{name}.xlsx", dataset="elsewhere")
     assert 100 * one.rates.correct / one.rates.total == pytest.approx(5.357142857142857)
 
 

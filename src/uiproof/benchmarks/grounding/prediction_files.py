@@ -594,7 +594,10 @@ def _read_vlmevalkit(file: _File, _only: str | None) -> FileContent:
         return _Document(row, {PRED: answer}, _text(row, *_IDS), sample)
 
     paths = [key for key in _IMAGE if key != "image"]  # which holds the picture itself
-    return FileContent("vlmevalkit", file.items(read, paths))
+    # Its ScreenSpot and ScreenSpot-v2 have boxes with sizes, its other sets, which name the kind of
+    # an element in another column, have corners.
+    sized = any("data_type" in row for row in file.objects)
+    return FileContent("vlmevalkit", file.items(read, paths), boxes="size" if sized else "corners")
 
 
 def _read_inspect(file: _File, _only: str | None) -> FileContent:

@@ -337,9 +337,13 @@
   for (const [name, value] of Object.entries(network)) getter(prototypeOf("NetworkInformation"), name, () => value);
   method(prototypeOf("StorageManager"), "estimate", () => RealPromise.resolve({ quota: 2 ** 33, usage: 0 }));
   method(prototypeOf("MediaDevices"), "enumerateDevices", () => RealPromise.resolve([]));
-  method(prototypeOf("SpeechSynthesis"), "getVoices", () => []);
+  getter(prototypeOf("Screen"), "availHeight", (self) => self.height - 40); // a taskbar
+  getter(globalThis.Notification, "permission", () => "default");
+  const battery = { charging: true, chargingTime: 0, dischargingTime: Infinity, level: 1 }; // none
+  for (const [name, value] of Object.entries(battery)) getter(prototypeOf("BatteryManager"), name, () => value);
+  method(Navigator.prototype, "getBattery", () => RealPromise.resolve(Object.setPrototypeOf(new EventTarget(), BatteryManager.prototype)));
   method(prototypeOf("Worklet"), "addModule", () => RealPromise.reject(new DOMException("Unable to load a worklet's module.", "AbortError")));
-  for (const name of ["getBattery", "gpu"]) delete Navigator.prototype[name];
+  delete Navigator.prototype.gpu;
   for (const name of Object.getOwnPropertyNames(window)) {
     if (/^(webkit)?RTC/.test(name)) delete window[name];
   }
@@ -350,6 +354,8 @@
   for (const kind of ["WebGLRenderingContext", "WebGL2RenderingContext"]) {
     method(prototypeOf(kind), "getParameter", (self, [name], real) => CARD[name] ?? apply(real, self, [name]));
   }
+  const VOICE = { voiceURI: "Google US English", name: "Google US English", lang: "en-US", localService: false, default: true };
+  method(prototypeOf("SpeechSynthesis"), "getVoices", () => [described("SpeechSynthesisVoice", VOICE)]);
   const plugins = ["PDF Viewer", "Chrome PDF Viewer", "Chromium PDF Viewer", "Microsoft Edge PDF Viewer", "WebKit built-in PDF"];
   const listed = (kind, items) => {
     const list = Object.create(prototypeOf(kind));
