@@ -25,7 +25,7 @@ from cpu import cpu_of_all
 from uiproof.benchmarks.interaction2code.collect import collect_page
 from uiproof.benchmarks.interaction2code.graph import Graph, Interaction
 from uiproof.browser.renderer import Renderer
-from uiproof.browser.snapshots import ACTION_KINDS
+from uiproof.browser.snapshots import ACTION_KINDS, ActionKind
 from uiproof.browser.source import PageSource
 from uiproof.browser.stage import Stage
 from uiproof.errors import UiproofError
@@ -212,7 +212,7 @@ def compare(
 
 
 def _is_meant(
-    other: Interaction, one: Mapping[str, Any], meant: Mapping[str, Sequence[PixelBox]]
+    other: Interaction, one: Mapping[str, Any], meant: Mapping[ActionKind, Sequence[PixelBox]]
 ) -> bool:
     kind = other.action.kind
     if kind == "key" and other.action.value not in one.get("key", ()):

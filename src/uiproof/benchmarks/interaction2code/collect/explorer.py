@@ -43,7 +43,8 @@ HOVERS = frozenset(
 _GRABS = frozenset({"pointerdown", "mousedown", "dragstart", "touchstart"})
 _KEYS = frozenset({"keydown", "keyup", "keypress"})
 _CHANGES = frozenset({"input", "change", "toggle", "wheel"})
-_TYPING = frozenset({"input", "change", "beforeinput", "focus", "blur", "focusin", "focusout"})
+_TYPING = frozenset({"input", "change", "beforeinput"})
+_FOCUS = frozenset({"focus", "blur", "focusin", "focusout"})
 # A page that listens to these as a whole closes menus or ends a drag; it hardly means each element.
 _PRESSES = frozenset({"mousedown", "mouseup", "pointerdown", "pointerup"})
 # Style rules that show more of a field's text than the text.
@@ -193,6 +194,7 @@ class Explorer:
         known = {one.ref for one in self._known.elements}
         new = [one for one in self.start.elements if one.ref not in known]
         inside = [one for one in found if one.element.ref not in known]
+        inside.sort(key=lambda one: one.action.kind != "click")  # only so many are tried
         by_ref = {one.ref: one for one in self.start.elements}
         opener = self._opener and by_ref.get(self._opener.element.ref)
         if opener and "aria-expanded" in opener.state:
@@ -371,6 +373,7 @@ def candidates(
     css = frozenset(hovered)
     styled = bool(_FIELD_STYLES.search(scripts))
     heard = _ancestor_listeners(tree)
+    near = _ancestor_listeners(tree, page=False)
     found: list[Candidate] = []
     delegated = 0
     for element in snapshot.elements:
@@ -395,7 +398,7 @@ def candidates(
         if element.tag == "select":
             found.append(Candidate(element, Action("select")))
         elif is_typed_into(element):
-            if styled or (own | above) & (_TYPING | _KEYS):
+            if styled or (own | above) & _TYPING or (own | near[element.ref]) & (_FOCUS | _KEYS):
                 found += [Candidate(element, Action("type", text)) for text in texts(element, word)]
         elif (element.tag == "input" and element.type == "range") or element.role == "slider":
             found.append(Candidate(element, Action("drag")))
@@ -406,7 +409,9 @@ def candidates(
         if grabbed or element.attributes.get("draggable") == "true":
             ways = _drag_offsets(element, tree)
             found += [Candidate(element, Action("drag", way)) for way in ways]
-        if (own | above) & _KEYS and _takes_keys(element):
+        # Keys that the page as a whole listens to are pressed once, on the page.
+        keyed = own | (above if element.role in _ROLE_KEYS else near[element.ref])
+        if keyed & _KEYS and _takes_keys(element):
             first, *others = _ROLE_KEYS.get(element.role, ("",))
             promised = (first, *(key for key in others if _names(scripts, key))) if first else keys
             found += [Candidate(element, Action("key", key)) for key in promised]
@@ -508,12 +513,12 @@ def can_be_used(element: Element, tree: Tree) -> bool:
     )
 
 
-def _ancestor_listeners(tree: Tree) -> dict[int, frozenset[str]]:
-    """Return the events that the ancestors of each element listen to."""
+def _ancestor_listeners(tree: Tree, *, page: bool = True) -> dict[int, frozenset[str]]:
+    """Return the events that the ancestors of each element listen to, and the page as a whole."""
     heard: dict[int, frozenset[str]] = {}
     for element in tree.elements:
         parent = tree.parent(element)
-        above = frozenset(tree.page_listeners) - _PRESSES
+        above = frozenset(tree.page_listeners) - _PRESSES if page else frozenset()
         if parent is not None and parent.tag != "html":
             above |= heard[parent.ref] | frozenset(parent.listeners)
         heard[element.ref] = above

@@ -41,6 +41,7 @@ _PART_ROLES = frozenset(
     }
 )
 _PART_STATES = frozenset({"aria-expanded", "aria-pressed", "aria-selected", "aria-checked"})
+_VALUED = frozenset({"slider", "spinbutton"})  # keys set a value that may only be drawn
 _DRAWN_STATES = ("aria-checked", "aria-pressed", "aria-selected")
 _PART_BONUS = 0.5
 _LINK_COST = 0.5
@@ -151,7 +152,8 @@ def is_trivial(finding: Finding) -> bool:
         return not finding.events.mutations or not set(finding.visuals) - {"position"}
     if kind == "hover":
         return not (_content_changed(finding) or _hover_is_visible(finding))
-    if kind == "key" and is_part(finding.element) and not finding.outcome:
+    is_moved = kind == "key" and finding.element.role not in _VALUED
+    if is_moved and is_part(finding.element) and not finding.outcome:
         return set(finding.visuals) <= {"color", "size"}  # only the focus moved, in its own look
     return not (_content_changed(finding) or _is_visible(finding))
 
