@@ -56,6 +56,7 @@ LONG_FILES = (
 SLOW_FILES = (
     "browser/test_hostile_corpus.py",
     "browser/test_stage_hostile.py",
+    "design2code/test_mrweb.py",
     "engine/test_ray.py",
     "interaction2code/test_interaction_collect_pages.py",
     "interaction2code/test_interaction_matrix.py",
@@ -65,6 +66,7 @@ SLOW_FILES = (
     "report/test_every_report.py",
     "serve/test_serve_ending.py",
     "studio/test_studio_annotate_browser.py",
+    "studio/test_studio_frames_hostile.py",
     "studio/test_studio_results_pages.py",
     "tests/test_inspect_tasks.py",
 )
