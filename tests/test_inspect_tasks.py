@@ -39,6 +39,7 @@ from uiproof.integrations.inspect import design2code, reply_of
 from uiproof.models.types import Finish, Parameters
 from uiproof.process_tree import descendants
 from uiproof.vision.clip import find_weights
+from uiproof.web import FrozenWeb
 
 # inspect leaves some of its own streams to the garbage collector, which anyio reports.
 pytestmark = [
@@ -224,7 +225,7 @@ def test_the_model_is_asked_what_our_own_method_asks(
     stand_in = SimpleNamespace(name="any", concurrency=1, parameters=Parameters())
     method = BENCHMARK.method("a/b", connect=lambda _: stand_in, prompt="text-augmented")
     case = next(case for case in cases(PAGES) if case.id == "article")
-    judge = Design2CodeJudge(tmp_path)
+    judge = Design2CodeJudge(tmp_path, web=FrozenWeb.installed())  # as in a run: it brings fonts
     try:
         (request,) = method.planned_requests(judge.pose(case))
     finally:
