@@ -524,7 +524,7 @@ class _Comparison:
             colours = (behind, background) if is_ours else (background, behind)
             was, is_ = map(hex_of, colours)
             about = [leaf if is_ours else leaf.twin for leaf in on_it]
-            # Where both pages have a surface, each is told once.
+            # A surface that both pages have is reported only once.
             if told[was, is_].intersection(about):
                 continue
             told[was, is_].update(about)

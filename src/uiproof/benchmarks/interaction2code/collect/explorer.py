@@ -404,7 +404,7 @@ def candidates(
             found.append(Candidate(element, Action("drag")))
         elif clicked:
             found.append(Candidate(element, Action("click"), sure))
-        # What is chosen by a click may listen to the press before it.
+        # Clickable elements may listen to mousedown instead of click.
         grabbed = own & _GRABS and element.role not in _CLICKABLE_ROLES
         if grabbed or element.attributes.get("draggable") == "true":
             ways = _drag_offsets(element, tree)

@@ -197,7 +197,7 @@ def _hover_is_visible(finding: Finding) -> bool:
 def _is_visible(finding: Finding) -> bool:
     """Return whether more changed than the state of the element itself."""
     changes, own = finding.changes, _own(finding)
-    # What the browser ticks by itself is nothing to build; what a page draws is.
+    # Skip native ticks: the browser draws them. Keep states that the page draws itself.
     if any(
         old.state.get(name) != new.state.get(name) and new.tag not in (*FIELDS, "option")
         for old, new in changes.restated

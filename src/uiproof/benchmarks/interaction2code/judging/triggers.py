@@ -129,7 +129,7 @@ _SIGNS = (
         r"(?:chevron|arrow|angle|caret)-down|expand",
     ),
 )
-# Where something is, not what it shows.
+# Words that describe a position, not content.
 _DIRECTION = re.compile(
     r"(?i)\b(?:top|bottom|upper|lower|far|to the|on the|at the)[ -](?:right|left)\b"
     r"(?! (?:arrow|button))"
@@ -210,7 +210,7 @@ def find_trigger(
     used = acted_on(page, snapshot, element, query.action)
     others = _others(snapshot, used, ranked, query)
     if by_id is None and not search.names:
-        # Which of several signs is meant shows in what they do.
+        # Several icons may fit: their effects decide.
         both = {one.ref: one for one in (*search.guesses(ranked, used), *others)}
         others = tuple(both.values())[:_OTHERS]
     return FoundTrigger(used, by, min(score / search.best, 1.0), others, search.layout)

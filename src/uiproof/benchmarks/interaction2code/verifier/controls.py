@@ -39,7 +39,7 @@ DOING: dict[ActionKind, str] = {
 }
 
 
-# What is written on, or called by, a control that closes something.
+# Labels and names of controls that close something.
 _CLOSES = re.compile(
     r"(?i)[×✕✖⨯❌]|\bx\b|\b(?:close|cancel|dismiss|done|ok|got it|not now|back)\b|schlie|abbrech"
     r"|fermer|annuler|cerrar|cancelar|chiudi|annulla|取消|关闭|閉じる|キャンセル|닫기|취소"
