@@ -5,6 +5,7 @@ They agree with `scipy.special` to about 1e-12.
 
 from __future__ import annotations
 
+from functools import cache
 from math import erfc, exp, expm1, lgamma, log, log1p, pi, sqrt
 
 import numpy as np
@@ -82,6 +83,9 @@ def t_quantile(degrees: float, p: float) -> float:
     return sqrt(degrees * share / (1 - share))
 
 
+_gauss_legendre = cache(np.polynomial.legendre.leggauss)
+
+
 def noncentral_t_cdf(degrees: float, shift: float, t: float) -> float:
     """Return the distribution function of the noncentral t distribution at `t`.
 
@@ -89,7 +93,7 @@ def noncentral_t_cdf(degrees: float, shift: float, t: float) -> float:
     """
     spread = _REACH / sqrt(2 * degrees)
     low, high = max(0.0, 1 - spread), 1 + spread
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = _gauss_legendre(_NODES)
     half = (high - low) / 2
     s = low + half * (nodes + 1)
     norm = log(2) + degrees / 2 * log(degrees / 2) - lgamma(degrees / 2)
