@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import warm_commands
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ENVIRONMENT = os.environ | {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
@@ -34,13 +36,7 @@ def commands():
 
 @cache
 def helped(*verbs):
-    done = subprocess.run(
-        [sys.executable, "-m", "uiproof", *verbs, "--help"],
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-    )
-    return done.stdout
+    return warm_commands.run(*verbs, "--help", cwd=ROOT, env=ENVIRONMENT).stdout
 
 
 def test_every_option_in_a_documented_command_exists():
@@ -61,7 +57,9 @@ def test_every_option_in_a_documented_command_exists():
     assert not unknown, "\n".join(unknown)
 
 
-@pytest.mark.parametrize("name", ["score-my-pages", "evaluate-my-model"])
+@pytest.mark.parametrize(
+    "name", ["score-my-pages", pytest.param("evaluate-my-model", marks=pytest.mark.slow)]
+)
 def test_the_commands_of_a_tutorial_run_as_they_are_written(name, tmp_path):
     page = ROOT / "docs" / "tutorials" / f"{name}.md"
     script = "\n".join(fences(page, "bash"))

@@ -183,14 +183,14 @@ def test_a_record_of_any_text_breaks_nothing(payload):
 @pytest.mark.parametrize(
     "text",
     [
-        "<script>" + "<html" * 100_000,
-        MANY + "<![foo " * 100_000 + ">",
-        '{"a":' * 100_000,
-        '{"a":[1,' * 60_000,
-        "click(" * 80_000,
-        "```html\n<html>" + "<a b='" * 80_000,
-        "<think>" * 80_000,
-        "1" * 100_000,
+        "<script>" + "<html" * 40_000,
+        MANY + "<![foo " * 40_000 + ">",
+        '{"a":' * 40_000,
+        '{"a":[1,' * 24_000,
+        "click(" * 32_000,
+        "```html\n<html>" + "<a b='" * 32_000,
+        "<think>" * 32_000,
+        "1" * 40_000,
     ],
     ids=lambda text: text[-8:],
 )
@@ -199,8 +199,8 @@ def test_no_text_takes_minutes(text):
     clean_generated(text)
     parse(text)
     read_action({"action": text})
-    understand(text[:40_000])
+    understand(text[:16_000])
     for read in (opinion_in, lambda text: page_in(Reply(text=text, finish=Finish.STOP))):
         with suppress(UiproofError):
             read(text)
-    assert time.process_time() - began < 30
+    assert time.process_time() - began < 12

@@ -205,6 +205,10 @@ def test_charts_are_drawn_where_they_are_asked_for(of_each_benchmark, benchmark,
     assert sharp
     assert {name.replace(".svg", ".png") for name in sharp} <= set(drawn)
     assert all(f"Written: {tmp_path / 'charts' / name}" in text for name in sharp)
+    if benchmark == "interaction2code":
+        assert f"Written: {tmp_path / 'charts' / 'tables.md'}" in text
+        tables = (tmp_path / "charts" / "tables.md").read_text()
+        assert "| Model | Prompt | n | Page CLIP |" in tables
 
 
 def test_pages_are_compared_by_how_much_text_they_have(of_each_benchmark):

@@ -52,7 +52,7 @@ def coverage_of_rates(sizes, likeness, share, repetitions):
 
 
 @pytest.mark.parametrize("sizes", SIZES)
-@pytest.mark.parametrize("clusters", [2, 3, 5, 7])
+@pytest.mark.parametrize("clusters", [2, 4, 7])
 def test_with_few_clusters_the_interval_of_a_rate_holds(clusters, sizes):
     found = [
         coverage_of_rates(SIZES[sizes](clusters), likeness, share, 40)
@@ -64,10 +64,10 @@ def test_with_few_clusters_the_interval_of_a_rate_holds(clusters, sizes):
     assert min(found) >= 0.9
 
 
-@pytest.mark.parametrize("clusters", [8, 30])
+@pytest.mark.parametrize("clusters", [8, 20])
 def test_with_more_clusters_the_interval_of_a_rate_holds_on_the_whole(clusters):
     found = [
-        coverage_of_rates(sizes(clusters), likeness, share, 40)
+        coverage_of_rates(sizes(clusters), likeness, share, 20)
         for sizes in SIZES.values()
         for likeness in LIKENESS
         for share in SHARES

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from uiproof.submissions import check_submission, rank_submissions
 from uiproof.submissions.model import digest
 
-SIZE = 650_000  # bytes
+SIZE = 400_000  # bytes
 
 CASE = {"id": "0", "status": "scored", "error": None, "flags": [], "scores": {}}
 CASE |= {"details": {}, "seconds": {}, "calls": []}
@@ -39,7 +39,7 @@ def names(count):
 
 
 FILES = {
-    "a name twice": lambda: json.dumps(names(60_000))[:-1] + ', "n59999": 2}',
+    "a name twice": lambda: json.dumps(names(40_000))[:-1] + ', "n39999": 2}',
     "empty cases": lambda: submission(cases=[{}] * (SIZE // 4)),
     "empty runs": lambda: json.dumps({**DOCUMENT, "runs": [{}] * (SIZE // 4)}),
     "fields of a file": lambda: json.dumps(DOCUMENT | names(SIZE // 12)),
@@ -104,7 +104,7 @@ DETAILS = st.dictionaries(
 PLACES = st.sampled_from(["file", "run", "case"])
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     benchmark=st.sampled_from(["design2code", "interaction2code", "grounding", "none"]),
     cases=st.lists(st.tuples(TEXTS, SCORES, DETAILS), max_size=4),

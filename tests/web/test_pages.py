@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -30,6 +31,12 @@ def web() -> FrozenWeb:
     if found.answer("https://cdn.tailwindcss.com/") is None:
         pytest.skip("needs the frozen web: run `uiproof web get`")
     return found
+
+
+@pytest.fixture(scope="module")
+def two_browsers(web: FrozenWeb) -> Iterator[tuple[Renderer, Renderer]]:
+    with Renderer(web=web) as one, Renderer(web=web) as two:
+        yield one, two
 
 
 def write_archive(folder: Path) -> None:
@@ -106,14 +113,13 @@ def test_grounding_has_no_pages_to_give_an_archive_to(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["tailwind", "react", "bootstrap", "fonts"])
 def test_the_bundled_pages_of_today_are_whole_and_always_the_same(
-    web: FrozenWeb, name: str
+    two_browsers: tuple[Renderer, Renderer], name: str
 ) -> None:
     _, reference = resolve_dataset("design2code-today")
     for side in (reference, reference.parent / "generated"):
         pictures = set()
-        for _ in range(2):  # each in a new browser
-            source = PageSource.from_file(side / f"{name}.html")
-            with Renderer(web=web) as renderer, renderer.open(source) as page:
+        for renderer in two_browsers:
+            with renderer.open(PageSource.from_file(side / f"{name}.html")) as page:
                 pictures.add(page.screenshot())
                 assert not page.flags
                 assert not {"missing", "refused"} & page.web.as_json().keys()
@@ -145,13 +151,14 @@ renderer.render(scene, camera); })();
 
 
 @pytest.mark.parametrize("page", [IONIC, VUE, WEBGL], ids=["ionic", "vue mirror", "three.js"])
-def test_stacks_of_tools_are_whole_and_always_the_same(web: FrozenWeb, page: str) -> None:
+def test_stacks_of_tools_are_whole_and_always_the_same(
+    web: FrozenWeb, two_browsers: tuple[Renderer, Renderer], page: str
+) -> None:
     if "+esm" in page and not web.modules:
         pytest.skip("modules were not built here: uiproof web get, with npm")
     pictures = set()
-    for _ in range(2):
-        source = PageSource.from_html(f"<!DOCTYPE html>{page}")
-        with Renderer(web=web) as renderer, renderer.open(source) as shown:
+    for renderer in two_browsers:
+        with renderer.open(PageSource.from_html(f"<!DOCTYPE html>{page}")) as shown:
             pictures.add(shown.screenshot())
             assert not shown.flags
             assert "missing" not in shown.web.as_json()

@@ -54,6 +54,7 @@ def test_fifty_give_48_samples_with_the_published_types_and_sizes(fifty):
     assert (small, len(areas) - small - large, large) == (588, 441, 6)
 
 
+@pytest.mark.slow
 def test_a_hundred_give_1922_elements_and_begin_with_the_same_samples(fifty, tmp_path):
     dataset = generate(tmp_path, count=100)
     assert len(dataset.samples) == 100

@@ -85,8 +85,8 @@ def test_a_result_folder_is_scored_by_one_command_with_models_and_prompts(datase
     result.mkdir(parents=True)
     variants = [
         f"{prompt}_prompt-{model}"
-        for model in ("claude", "gemini", "qwen-vl-72B")
-        for prompt in ("direct", "cot", "mark")
+        for model in ("claude", "qwen-vl-72B")
+        for prompt in ("direct", "mark")
     ]
     for variant in variants:
         (result / f"1-{variant}.html").write_text(SHOP)
@@ -98,10 +98,10 @@ def test_a_result_folder_is_scored_by_one_command_with_models_and_prompts(datase
     )
     assert done.exit_code == 0, done.output
     runs = [uiproof.RunDirectory(tmp_path / "runs" / variant) for variant in variants]
-    assert len(json.loads(target.read_text())["runs"]) == 9
+    assert len(json.loads(target.read_text())["runs"]) == 4
     found = {(one.model, one.prompt.name) for one in results_of(runs)}
-    models = ("Claude 3.5 Sonnet", "gemini", "qwen-vl-72B")
-    assert found == {(model, prompt) for model in models for prompt in ("direct", "cot", "mark")}
+    models = ("Claude 3.5 Sonnet", "qwen-vl-72B")
+    assert found == {(model, prompt) for model in models for prompt in ("direct", "mark")}
     for run, variant in zip(runs, variants, strict=True):
         settings = run.manifest["settings"]
         assert f"{settings['prompt']}_prompt-{settings['model']}" == variant

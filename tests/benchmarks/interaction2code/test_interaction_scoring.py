@@ -3,7 +3,8 @@
 `published_scores.json` was made by running the published formulas on the files themselves: gray by
 `cv2.imread`, the second picture stretched by `cv2.resize`, `structural_similarity` of scikit-image,
 parts cut out by Pillow, positions of the first red contour. The pictures of the interaction that
-`generated` names stand for those of a generated page, whose element is at (101, 53).
+`generated` names stand for those of a generated page, whose element is at (101, 53). Each of the
+ten pages is once the reference and once what was generated for another one.
 """
 
 from __future__ import annotations
@@ -66,8 +67,14 @@ def paper(reference: Reference, done: Act, *, embed=None, implemented=True) -> S
     return Scored(full["paper"], part["paper"])
 
 
-@pytest.mark.parametrize("page", sorted({name.partition("/")[0] for name in RECORDED}))
-def test_scores_are_those_of_the_published_formulas(shared_data, page):
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("120/4", "126/1") else pytest.mark.slow)
+        for name in RECORDED
+    ],
+)
+def test_scores_are_those_of_the_published_formulas(shared_data, name):
     folder = shared_data / "data" / "interaction2code"
 
     def interaction(name):
@@ -75,17 +82,14 @@ def test_scores_are_those_of_the_published_formulas(shared_data, page):
         graph = read_graph(folder / page)
         return graph, graph.interaction(number)
 
-    for name in [name for name in RECORDED if name.startswith(f"{page}/")]:
-        known = RECORDED[name]
-        graph, other = interaction(known["generated"])
-        done = acted(
-            *(graph.screenshot(node).read_bytes() for node in (other.source, other.target))
-        )
-        scored = paper(load_reference(*interaction(name)), done)
-        assert scored.page["ssim"] == pytest.approx(known["page_ssim"], abs=1e-9), name
-        assert scored.part["ssim"] == pytest.approx(known["part_ssim"], abs=1e-9), name
-        for side in ("position_before", "position_after"):
-            assert scored.part[side] == pytest.approx(known[side], abs=1e-9), name
+    known = RECORDED[name]
+    graph, other = interaction(known["generated"])
+    done = acted(*(graph.screenshot(node).read_bytes() for node in (other.source, other.target)))
+    scored = paper(load_reference(*interaction(name)), done)
+    assert scored.page["ssim"] == pytest.approx(known["page_ssim"], abs=1e-9)
+    assert scored.part["ssim"] == pytest.approx(known["part_ssim"], abs=1e-9)
+    for side in ("position_before", "position_after"):
+        assert scored.part[side] == pytest.approx(known[side], abs=1e-9)
 
 
 def as_srgb(png):

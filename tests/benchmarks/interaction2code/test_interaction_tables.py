@@ -277,15 +277,11 @@ def test_tables_say_that_runs_have_other_cases_or_were_given_the_truth(tmp_path)
     assert any("b: assisted" in note for note in notes)
 
 
-def test_the_comparison_has_every_table_and_writes_them_as_markdown(tmp_path):
+def test_the_comparison_has_every_table(tmp_path):
     runs = [written(tmp_path / str(seed), f"model-{seed}", many(seed)) for seed in range(2)]
     text = compared(runs, None)
     for title in ("Table 4", "Table 5", "Table 6", "Table 7", "Fig. 1c", "Fig. 6a", "Fig. 9"):
         assert title in text
-    text = compared(runs, tmp_path / "charts")
-    assert f"Written: {tmp_path / 'charts' / 'tables.md'}" in text
-    content = (tmp_path / "charts" / "tables.md").read_text()
-    assert "| Model | Prompt | n | Page CLIP |" in content
 
 
 def test_no_runs_at_all_make_no_tables(tmp_path):

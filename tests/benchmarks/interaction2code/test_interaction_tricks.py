@@ -56,15 +56,12 @@ def scripted(js, *, old=CLICK, new=""):
         "#menu { width:60px !important; height:30px; overflow:hidden; padding:0 !important }"
         "#menu * { margin:40px 0 0 80px !important }",
         "#menu, #menu * { color:#ffd; border-color:#ffd; background:#ffd !important }",
-        "#menu, #menu * { -webkit-text-fill-color:transparent }",
         "#menu > * { opacity:.01 }",
-        "#menu > * { position:relative; left:-2000px }",
         "#menu, #menu * { font-size:1px !important; line-height:1px }",
         "#menu > * { position:relative; z-index:-1 } #menu { isolation:isolate; position:relative }"
         "#menu::before { content:''; position:absolute; inset:0; background:#ffd }",
         "#menu { position:relative } #menu::after { content:''; position:absolute; inset:0;"
         f"background:{STRIPES}; pointer-events:none }}",
-        "#menu > * { clip-path:circle(1px) }",
     ],
 )
 def test_a_window_in_which_nothing_can_be_read_is_not_usable(verdict, css):
@@ -88,7 +85,7 @@ def test_words_in_a_picture_are_words(verdict):
 # --- effects that the act does not cause
 
 
-@pytest.mark.parametrize("event", ["mousedown", "pointerdown", "mouseup", "click"])
+@pytest.mark.parametrize("event", ["pointerdown", "click"])
 def test_what_a_click_anywhere_shows_is_not_the_element_s_doing(verdict, event):
     said = verdict(scripted(f"document.addEventListener('{event}', () => {{ {SHOW} }}, true)"))
     assert (said["failure"], said["usable"], said["implemented"]) == ("b", False, False)
@@ -98,8 +95,7 @@ def test_what_a_click_anywhere_shows_is_not_the_element_s_doing(verdict, event):
 @pytest.mark.parametrize(
     "page",
     [
-        # only where something is written, or only where nothing is
-        scripted(f"onmousedown = (event) => {{ if (event.target !== document.body) {SHOW} }}"),
+        # only where nothing is written
         scripted(
             f"onmousedown = (event) => {{ if (event.target.id || event.target.tagName === 'HTML') "
             f"{SHOW} }}"
@@ -133,10 +129,6 @@ def test_not_even_where_the_page_chooses_the_places(verdict, page):
             1,
         )
         .replace('<p id="hello"', '</header><p id="hello"'),
-        # a large part of the page
-        SHOP.replace(CLICK, "")
-        .replace("<h1", f'<div style="height:160px" onmousedown="{SHOW}"><h1', 1)
-        .replace('<p id="hello"', '</div><p id="hello"'),
     ],
 )
 def test_what_a_wide_part_of_the_page_does_is_not_the_element_s_doing(verdict, page):
@@ -153,7 +145,7 @@ def test_what_the_focus_does_is_not_what_typing_does(verdict):
     assert verdict(ring + SHOP, 3)["usable"]
 
 
-@pytest.mark.parametrize("event", ["keydown", "keypress", "keyup", "mousedown"])
+@pytest.mark.parametrize("event", ["keypress", "mousedown"])
 def test_what_keys_do_anywhere_is_not_the_field_s_doing(verdict, event):
     shows = "document.getElementById('hello').textContent = 'Hello Ann'"
     js = f"document.addEventListener('{event}', () => {{ {shows} }}, true)"

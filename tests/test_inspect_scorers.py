@@ -1,4 +1,4 @@
-"""Interaction2Code as a task of inspect_ai."""
+"""Interaction2Code and grounding as tasks of inspect_ai."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ pytest.importorskip("inspect_ai", reason="needs the extra: pip install 'uiproof[
 from inspect_ai import eval as inspect_eval
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
+from uiproof.benchmarks.grounding import BENCHMARK
 from uiproof.errors import UsageError
-from uiproof.integrations.inspect import interaction2code, interaction2code_judge
+from uiproof.integrations.inspect import grounding, interaction2code, interaction2code_judge
 
 # inspect leaves some of its own streams to the garbage collector, which anyio reports.
 pytestmark = [
@@ -58,7 +59,7 @@ def dataset(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def evaluated(task, tmp_path, *texts):
+def evaluated(task, tmp_path, *texts, limit=None):
     outputs = []
     for text in texts:
         answer = ModelOutput.from_content("mockllm/model", text)
@@ -68,6 +69,7 @@ def evaluated(task, tmp_path, *texts):
     (log,) = inspect_eval(
         task,
         model=get_model("mockllm/model", custom_outputs=outputs),
+        limit=limit,
         max_samples=1,
         log_dir=str(tmp_path / "logs"),
         display="none",
@@ -104,3 +106,15 @@ def test_what_there_is_not_is_said(dataset):
         interaction2code(str(dataset), prompt="mark:large")
     with pytest.raises(UsageError, match="no prompt"):
         interaction2code_judge(str(dataset), prompt="both")
+
+
+def test_clicks_are_scored_and_answers_without_one_stay_in_the_mean(tmp_path):
+    first, *_ = BENCHMARK.cases(BENCHMARK.bundled["grounding-demo"])
+    x, y = first.truth.element.click_point
+    answers = [f"[{round(1000 * x)}, {round(1000 * y)}]", "I see nothing of the kind.", "[1, 1]"]
+    log = evaluated(grounding(), tmp_path, *answers, limit=3)
+    values = [next(iter(sample.scores.values())).value["accuracy"] for sample in log.samples]
+    assert values == [1.0, 0.0, 0.0]
+    asked = log.samples[0].messages[0].content
+    assert first.question.instruction in " ".join(getattr(part, "text", "") for part in asked)
+    assert any(part.type == "image" for part in asked)
