@@ -93,10 +93,8 @@ def run_on(folder, directory, method):
         return call.result()
 
 
-@pytest.fixture
-def data(tmp_path):
+def written(folder):
     """One screenshot with a target for every verdict."""
-    folder = tmp_path / "data"
     (folder / "samples").mkdir(parents=True)
     noise = np.random.default_rng(0).integers(0, 256, (540, 960, 3), dtype=np.uint8)
     Image.fromarray(noise).save(folder / "samples" / "s.png")
@@ -105,9 +103,15 @@ def data(tmp_path):
 
 
 @pytest.fixture
-def report(data, tmp_path):
-    run = run_on(data, tmp_path / "run", Scripted(ANSWERS))
-    return write_report([run], tmp_path / "report.html")
+def data(tmp_path):
+    return written(tmp_path / "data")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    run = run_on(written(folder / "data"), folder / "run", Scripted(ANSWERS))
+    return write_report([run], folder / "report.html")
 
 
 def shown(page):

@@ -23,23 +23,25 @@ def few_cases():
     ]
 
 
-@pytest.fixture
-def one(tmp_path):
-    return write_report([make_run(tmp_path / "run", few_cases())], tmp_path / "report.html")
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("one")
+    return write_report([make_run(folder / "run", few_cases())], folder / "report.html")
 
 
-@pytest.fixture
-def two(tmp_path):
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("two")
     runs = [
-        make_run(tmp_path / "one", few_cases(), method="blueprint"),
+        make_run(folder / "one", few_cases(), method="blueprint"),
         make_run(
-            tmp_path / "two",
+            folder / "two",
             [scored(case, 0.7) for case in ("a-middle", "b-best", "c-worst", "d-broken")],
             method="replay:x",
             assisted=True,
         ),
     ]
-    return write_report(runs, tmp_path / "report.html", title="Two & more")
+    return write_report(runs, folder / "report.html", title="Two & more")
 
 
 def ids(page):
@@ -216,11 +218,11 @@ def test_one_case_can_be_looked_at_in_every_run(look, two):
     expect(page.locator(".pane.generated .sheet")).to_be_visible()
 
 
-def test_the_policy_stops_scripts_that_are_not_ours(browser, one):
-    text = one.read_text("utf-8")
-    one.write_text(text.replace("<main>", "<main><script>window.hacked=1</script>"), "utf-8")
+def test_the_policy_stops_scripts_that_are_not_ours(browser, one, tmp_path):
+    text = one.read_text("utf-8").replace("<main>", "<main><script>window.hacked=1</script>")
+    (tmp_path / "changed.html").write_text(text, "utf-8")
     page = browser.new_page()
-    page.goto(one.as_uri())
+    page.goto((tmp_path / "changed.html").as_uri())
     assert page.evaluate("window.hacked") is None
     expect(page.locator("#leaderboard tbody tr")).to_have_count(1)
     page.close()

@@ -41,9 +41,9 @@ def choice(page, label):
     return page.locator("#filters label", has_text=re.compile(f"^{label}")).locator("select")
 
 
-@pytest.fixture
-def report(tmp_path):
-    run = tmp_path / "run"
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    run = tmp_path_factory.mktemp("report") / "run"
     written(run, "blueprint", [])  # first, so that its pictures lie in a run
     verdict = {"implemented": True, "usable": False, "failure": "g", "evidence": [HOSTILE]}
     records = [
@@ -54,7 +54,7 @@ def report(tmp_path):
         without_page("mail/3"),
     ]
     written(run, "blueprint", records)
-    return write_report([run], tmp_path / "report.html")
+    return write_report([run], run.parent / "report.html")
 
 
 def test_every_interaction_has_a_card_with_its_pictures_and_verdict(look, report):
