@@ -88,22 +88,25 @@ def test_system_ui_is_the_interface_font_of_the_frozen_web(web: FrozenWeb) -> No
     assert system == selawik != arial
 
 
-@pytest.mark.parametrize("beside", [True, False], ids=["beside the data set", "--web"])
 def test_an_archive_answers_and_is_a_part_of_the_fingerprint(
-    pages: tuple[Path, Path], tmp_path: Path, beside: bool
+    pages: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    without = uiproof.score("design2code", *pages, workers=1, quiet=True)
-    archive = pages[0] / "web" if beside else tmp_path / "archive"
-    write_archive(archive)
-    chosen = {} if beside else {"web": archive}
-    run = uiproof.score("design2code", *pages, workers=1, quiet=True, **chosen)
-    first, _ = sorted(run.records(), key=lambda record: record.id)
-    assert not first.flags
-    assert first.details["web"]["generated"] == {"archive": [["style", ADDRESS]]}
-    assert "incomplete_pages" not in run.summary
-    assert run.manifest["fingerprint"]["web"] != without.manifest["fingerprint"]["web"]
-    with Image.open(run.artifact(first.artifacts["generated"])) as picture:
-        assert picture.convert("RGB").getpixel((600, 600)) == GREEN
+    def scored(**chosen: Path) -> uiproof.RunDirectory:
+        return uiproof.score("design2code", *pages, workers=1, quiet=True, **chosen)
+
+    without = scored()
+    write_archive(tmp_path / "archive")
+    runs = [scored(web=tmp_path / "archive")]
+    write_archive(pages[0] / "web")  # beside the data set
+    runs.append(scored())
+    for run in runs:
+        first, _ = sorted(run.records(), key=lambda record: record.id)
+        assert not first.flags
+        assert first.details["web"]["generated"] == {"archive": [["style", ADDRESS]]}
+        assert "incomplete_pages" not in run.summary
+        assert run.manifest["fingerprint"]["web"] != without.manifest["fingerprint"]["web"]
+        with Image.open(run.artifact(first.artifacts["generated"])) as picture:
+            assert picture.convert("RGB").getpixel((600, 600)) == GREEN
 
 
 def test_grounding_has_no_pages_to_give_an_archive_to(tmp_path: Path) -> None:
