@@ -99,11 +99,22 @@ SLOW_FILES = (
 SLOW_FOLDERS = ("faults",)
 
 
+def is_slow(path: Path) -> bool:
+    """Say whether a file of tests is one of the slow families."""
+    return path.as_posix().endswith(SLOW_FILES) or path.parent.name in SLOW_FOLDERS
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no slow families where they are not run: what they need takes seconds to import."""
+    excluded = "not slow" in config.option.markexpr
+    return True if excluded and collection_path.is_file() and is_slow(collection_path) else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark slow families, and begin with long files; else the order stays."""
     for item in items:
-        if item.path.as_posix().endswith(SLOW_FILES) or item.path.parent.name in SLOW_FOLDERS:
+        if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
 
     def place(item: pytest.Item) -> int:

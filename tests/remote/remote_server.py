@@ -14,7 +14,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import boto3
-from moto.server import ThreadedMotoServer
 
 
 class Server(logging.Handler):
@@ -28,6 +27,8 @@ class Server(logging.Handler):
         self.url = f"http://127.0.0.1:{self._port}"
 
     def start(self) -> None:
+        from moto.server import ThreadedMotoServer  # takes long to import
+
         self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=self._port, verbose=False)
         self._server.start()
         self._port = self._server.get_host_and_port()[1]
