@@ -117,8 +117,13 @@ def evaluate(
             log_dir=str(folder / "logs"),
         )
     assert log.status == status, log.error
-    left = sorted(set(descendants(os.getpid())) - before)
-    return Evaluation(log, asked, left, list(scratch.glob("uiproof-*")))
+    deadline = time.monotonic() + 20  # a judge that was told to end takes a moment
+    while True:
+        left = sorted(set(descendants(os.getpid())) - before)
+        left_files = list(scratch.glob("uiproof-*"))
+        if not (left or left_files) or time.monotonic() > deadline:
+            return Evaluation(log, asked, left, left_files)
+        time.sleep(0.05)
 
 
 def texts_in(content: list[Content]) -> list[str]:
