@@ -73,9 +73,8 @@ def test_alexnet_gives_the_distance_of_the_original():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)  # a minute of CPU time for each pair
-def test_the_published_values_of_mrweb_come_out_within_a_third_of_a_percent(shared_data):
-    """MRWeb used VGG16 and gave it 0 to 255 instead of -1 to 1; pages of one size are exact."""
+def test_the_published_values_of_mrweb_come_out(shared_data):
+    """MRWeb used VGG16 and gave it twice 0 to 255 less 1; pages of one size are exact."""
     weights = find_weights("vgg16")
     if weights is None:
         pytest.skip("needs `uiproof data get lpips-alexnet`")
@@ -85,7 +84,7 @@ def test_the_published_values_of_mrweb_come_out_within_a_third_of_a_percent(shar
         names = (folder / run / f"{row['page']}.png" for run in ("reference", row["run"]))
         a, b = (scaled_page(np.asarray(Image.open(name).convert("RGB"))) for name in names)
         if a.shape == b.shape:
-            found = vgg.raw_distance(a.astype(np.float32), b.astype(np.float32))
-            assert found == pytest.approx(row["LPIPS"], rel=0.0033)
+            found = vgg.raw_distance(*(2 * one.astype(np.float32) - 1 for one in (a, b)))
+            assert found == pytest.approx(row["LPIPS"], abs=1e-6)
             compared += 1
     assert compared == 5
