@@ -8,29 +8,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lpips_weights import alexnet_of_chance
 from uiproof.errors import InputError
 from uiproof.vision.lpips import LpipsModel, find_weights, scaled_page
-
-SHAPES = ((11, 3, 64), (5, 64, 192), (3, 192, 384), (3, 384, 256), (3, 256, 256))
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """AlexNet with weights of chance: the same arrays, in the same file format."""
-    rng = np.random.default_rng(0)
-    layers = {
-        f"Conv_{i}": {
-            "kernel": rng.normal(0, 0.05, (side, side, *channels)).astype(np.float32),
-            "bias": np.zeros(channels[1], np.float32),
-        }
-        for i, (side, *channels) in enumerate(SHAPES)
-    }
-    linear = {
-        f"NetLinLayer_{i}": {"Conv_0": {"kernel": np.ones((1, 1, shape[2], 1), np.float32)}}
-        for i, shape in enumerate(SHAPES)
-    }
     path = tmp_path_factory.mktemp("weights") / "alexnet.ckpt"
-    path.write_bytes(pickle.dumps({"AlexNet_0": layers, **linear}))
+    path.write_bytes(alexnet_of_chance())
     return LpipsModel(path)
 
 
@@ -50,6 +36,14 @@ def test_a_picture_with_more_changes_is_farther(model):
     little, much = a.copy(), a.copy()
     little[:10], much[:50] = 255, 255
     assert 0 < model.distance(a, little) < model.distance(a, much)
+
+
+def test_the_shorter_page_is_continued_in_white(model):
+    page = noise(1)
+    longer = np.pad(page, ((0, 30), (0, 0), (0, 0)), constant_values=255)
+    darker = np.pad(page, ((0, 30), (0, 0), (0, 0)), constant_values=0)
+    assert model.page_distance(page, page) == 0
+    assert model.page_distance(page, longer) < 0.3 * model.page_distance(page, darker)
 
 
 def test_a_file_that_would_run_code_is_refused(tmp_path):
