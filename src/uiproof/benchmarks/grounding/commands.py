@@ -152,8 +152,8 @@ def score(
         str,
         typer.Argument(
             metavar="DATASET",
-            help="The name of the set, such as screenspot-pro. One on this machine adds targets and "
-            "sizes that the file lacks.",
+            help="The name of the set, such as screenspot-pro. One on this machine adds targets "
+            "and sizes that the file lacks.",
         ),
     ],
     predictions: Annotated[
@@ -168,9 +168,7 @@ def score(
     ] = None,
     points: Annotated[
         str | None,
-        typer.Option(
-            help="Coordinates: pixels, unit, thousand, resized:28, … [default: the format's]"
-        ),
+        typer.Option(help="Such as pixels, unit, thousand, resized:28. [default: the format's]"),
     ] = None,
     boxes: Annotated[
         str | None, typer.Option(help="Boxes as corners or size. [default: the format's]")
