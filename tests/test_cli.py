@@ -147,6 +147,28 @@ def test_wrong_use_ends_with_2_and_a_message_without_traceback(uiproof, argument
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["scor"], "'score'"),
+        (["diagnos"], "'diagnose'"),  # a verb of a benchmark
+        (["score", "designcode"], "'design2code'"),
+        (["run", "--dataset", "design2code-dem", "--method", "x"], "design2code-demo"),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(uiproof, arguments, said):
+    assert f"Did you mean {said}" in uiproof(*arguments).stderr
+
+
+def test_a_run_that_does_not_exist_is_not_called_a_folder_without_run_json(uiproof):
+    done = uiproof("report", "no-such-run")
+    assert done.stderr.startswith("uiproof: There is no file or folder no-such-run.")
+
+
+def test_the_list_of_a_group_has_whole_sentences(uiproof):
+    assert "..." not in uiproof("score", "--help").stdout.split("Commands:")[1]
+
+
 def test_an_error_is_a_message_and_a_remedy(uiproof, words):
     done = uiproof("run", "--dataset", words("one"), "--method", "sing")
     assert done.returncode == 2

@@ -72,7 +72,8 @@ class Evaluation:
 
     def mean(self, name: str) -> float:
         (found,) = [score for score in self.log.results.scores if score.name == name]
-        assert found.scored_samples == len(self.log.samples)
+        # Older versions of inspect_ai do not count them.
+        assert getattr(found, "scored_samples", len(self.log.samples)) == len(self.log.samples)
         return found.metrics["mean"].value
 
 
@@ -95,12 +96,13 @@ def evaluate(
     """Evaluate; `answer` is given the texts of the prompt and how often the model was asked."""
     asked: list[list[Content]] = []
 
-    def respond(messages: list[ChatMessage], *_: object) -> ModelOutput:
-        content = messages[-1].content
+    async def respond(input: list[ChatMessage], **_: object) -> ModelOutput:
+        content = input[-1].content
         asked.append(content)
         words = content if isinstance(content, str) else " ".join(texts_in(content))
         return output(answer(words, len(asked)))
 
+    model = get_model("mockllm/model")
     scratch = folder / "scratch"
     scratch.mkdir(parents=True)
     before = set(descendants(os.getpid()))
@@ -108,9 +110,11 @@ def evaluate(
         patch.setattr(tempfile, "tempdir", str(scratch))
         patch.setenv("TMPDIR", str(scratch))
         patch.setenv("UIPROOF_WORKERS", "1")  # the second would take longer to start
+        # Not `custom_outputs`: older versions of inspect_ai take no function there.
+        patch.setattr(model.api, "generate", respond)
         (log,) = inspect_eval(
             design2code(**task),
-            model=get_model("mockllm/model", custom_outputs=respond),
+            model=model,
             sample_id=sample_id,
             solver=solver,
             display="none",

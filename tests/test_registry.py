@@ -83,9 +83,11 @@ def test_bundled_data_sets_are_found_by_name(monkeypatch, tmp_path):
     assert resolve_dataset("pages-demo") == (bundling, tmp_path)
 
 
-def test_an_unknown_name_gets_a_list_of_known_ones(installed):
-    with pytest.raises(InputError, match="design2code-hard"):
-        resolve_dataset("no-such-thing")
+def test_an_unknown_name_gets_those_that_are_like_it_and_where_all_are_listed(installed):
+    with pytest.raises(InputError, match="no data set of that name") as raised:
+        resolve_dataset("design2code-hrad")
+    assert "Did you mean design2code-hard" in raised.value.remedy
+    assert "`uiproof list`" in raised.value.remedy
 
 
 def test_a_published_data_set_that_is_not_here_says_how_to_fetch_it(

@@ -105,8 +105,7 @@ def _fetched(name: str, known: Mapping[str, Benchmark]) -> Path:
         likely = suggestion(name, [*names, "synthetic"]) or path_suggestion(name)
         raise InputError(
             f"There is no file or folder {name}, and no data set of that name.",
-            remedy=f"{likely} Give a path or one of: {', '.join(names)}. "
-            "`uiproof generate` makes one that is called synthetic.".lstrip(),
+            remedy=f"{likely} Give a path, or a name that `uiproof list` shows.".lstrip(),
         )
     path = hub.local_path(name)
     if path is None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from playwright.sync_api import sync_playwright
 from serve_process import (
     DEAD_MENU,
     GENERATED,
@@ -26,7 +27,9 @@ from serve_process import (
     write_interaction,
 )
 
+import page_looks
 import uiproof
+from uiproof.browser.chromium import find_chromium
 from uiproof.errors import UsageError
 from uiproof.serve.queue import archive_of, open_datasets
 
@@ -302,6 +305,17 @@ def test_the_description_for_people_is_whole_and_asks_no_other_host(service):
     links = set(re.findall(r'(?:href|src|action)="([^"]*)"', answer.text))
     assert links - {"/openapi.json"} == {f"#{name}" for name in described["components"]["schemas"]}
     assert service.client.get("/redoc").status_code == 404
+
+
+def test_the_description_for_people_is_accessible_and_fits_narrow_windows(service):
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(find_chromium().path))
+        for scheme in ("light", "dark"):
+            page = browser.new_page(bypass_csp=True, color_scheme=scheme)
+            page.goto(f"{service.url}/docs")
+            assert page_looks.barriers(page) == []
+            assert page_looks.overflows(page) == []
+        browser.close()
 
 
 def test_the_examples_of_the_description_fit_its_schema(service):

@@ -8,9 +8,9 @@ import pytest
 from data_sets import HOSTILE, annotated, digest, screenshot, unpack
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
-from studio_looks import barriers, overflows
 from studio_server import RunningStudio, running_studio
 
+from page_looks import barriers, overflows
 from uiproof.benchmarks.grounding.data import read_dataset
 from uiproof.studio.datasets import dataset_id
 from uiproof.studio.store import edits

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from data_sets import HOSTILE, SIZE, digest, pixels, screenshot, unpack
 from playwright.sync_api import expect
-from studio_looks import barriers, overflows
 from studio_server import running_studio
 
+from page_looks import barriers, overflows
 from uiproof.benchmarks.interaction2code.editor import collected_page, read_page
 from uiproof.benchmarks.interaction2code.graph import Graph, read_dataset
 from uiproof.benchmarks.interaction2code.marks import draw_mark, find_mark

@@ -9,9 +9,9 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 from said_tasks import HOSTILE, many, noisy_task, say, written
-from studio_looks import barriers, overflows
 from studio_server import running_studio
 
+from page_looks import barriers, overflows
 from uiproof.labels import Choice, Item, Judgement
 from uiproof.studio.results import disagreements, gather, settled_items
 from uiproof.studio.store import save_label

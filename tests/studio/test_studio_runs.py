@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from going_runs import going_run
 from playwright.sync_api import expect
-from studio_looks import barriers
 from studio_server import running_studio
+
+from page_looks import barriers
 
 sys.path.append(str(Path(__file__).parents[1] / "report"))
 

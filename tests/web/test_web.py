@@ -390,7 +390,8 @@ def test_npm_brings_packages_and_the_cdn_what_it_does_not(
     (tmp_path / "a-1.0.0.tgz").write_bytes(made.getvalue())
     npm = tmp_path / "npm"  # packs what lies beside it, as the client does from its registry
     npm.write_text(
-        f'#!/bin/sh\nfor last; do :; done\ncase "$last" in a@1.0.0) '
+        f'#!/bin/sh\nmkdir "$npm_config_cache"; echo "$npm_config_cache" > {tmp_path}/cache\n'
+        f'for last; do :; done\ncase "$last" in a@1.0.0) '
         f'cp {tmp_path}/a-1.0.0.tgz "$5";; *) exit 1;; esac\n'
     )
     npm.chmod(0o755)
@@ -400,6 +401,7 @@ def test_npm_brings_packages_and_the_cdn_what_it_does_not(
         _lock({"a@1.0.0": {"a.js": digest}}), Store(tmp_path / "one"), npm=str(npm), cdn="http://x/"
     )
     assert Store(tmp_path / "one").read(digest) == b"good"
+    assert not Path((tmp_path / "cache").read_text().strip()).exists()  # it does not pile up
 
     server.content["/b@1.0.0/b.js"] = 200, "text/javascript", b"good"  # type: ignore[attr-defined]
     lines: list[str] = []

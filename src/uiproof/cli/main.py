@@ -99,21 +99,27 @@ class Verbs(TyperGroup):
             complain("Stopped.", "\n  ".join(getattr(stop, "__notes__", [])))
             raise typer.Exit(EXIT_INTERRUPTED) from stop
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List verbs with whole sentences, which typer would cut off at the end of the line."""
+        verbs = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, verb.get_short_help_str(200)) for name, verb in verbs.items() if verb]
+            )
+
 
 class _LazyVerbs(Verbs):
     """All verbs, those of benchmarks included; one is imported when it is used."""
 
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        self.commands = dict.fromkeys(verb.name for verb in _VERBS)  # type: ignore[assignment]
-
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return [verb.name for verb in _verbs()]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         for verb in _verbs():
             if verb.name == cmd_name:
                 return load_command(cmd_name, verb.target)
+        suggested: Any = dict.fromkeys(self.list_commands(ctx))
+        self.commands = suggested
         return None
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:

@@ -36,12 +36,14 @@ class _Benchmarks(Verbs):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return [benchmark.name for benchmark in installed_benchmarks()]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         for benchmark in installed_benchmarks():
             if benchmark.name == cmd_name and benchmark.score_command:
                 return load_command(cmd_name, benchmark.score_command)
             if benchmark.name == cmd_name:
                 return make_command(f"score {cmd_name}", _verb(cmd_name, benchmark.layout))
+        suggested: Any = dict.fromkeys(self.list_commands(ctx))
+        self.commands = suggested
         return None
 
 

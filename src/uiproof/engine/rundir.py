@@ -211,10 +211,14 @@ class RunDirectory:
         try:
             content: dict[str, Any] = {**json.loads(path.read_text("utf-8"))}
         except (FileNotFoundError, NotADirectoryError):
+            if not self.path.exists():
+                raise InputError(
+                    f"There is no file or folder {self.place}.",
+                    remedy=path_suggestion(self.path) or "Name the directory of a run.",
+                ) from None
             raise InputError(
                 f"{self.place} {problem}.",
-                remedy=("" if self.path.exists() else path_suggestion(self.path))
-                or "Run `uiproof run` with the same options to make or finish it.",
+                remedy="Run `uiproof run` with the same options to make or finish it.",
             ) from None
         except OSError as error:
             raise access_error(path, "read", error) from error

@@ -45,6 +45,8 @@ def main(fd: int, *, hidden: bool = False) -> NoReturn:
     except OSError as error:
         _refuse(fd, error)
     os.environ["TMPDIR"] = tempfile.tempdir = str(scratch.path)
+    # There is a worker for each core; further threads would spend their time waiting for it.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Adopt orphans of the judge's process, also those in other sessions.
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     child = os.fork()

@@ -17,10 +17,12 @@ POLICY = (
 
 _STYLE = """
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
+html { background: Canvas; color: CanvasText; }
 body { max-width: 960px; margin: 32px auto; padding: 0 16px; }
 h2 { margin: 40px 0 4px; } h3 { margin: 20px 0 4px; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: 5px 12px 5px 0; }
+td { overflow-wrap: anywhere; }
 th, td { border-top: 1px solid #8886; }
 pre { background: #8882; padding: 10px 12px; white-space: pre-wrap; overflow-wrap: anywhere; }
 """
@@ -39,8 +41,8 @@ def description_page(document: Schema) -> str:
         tag("title", title),
         tag("style", Markup(_STYLE)),
     )
-    body = tag(
-        "body",
+    main = tag(
+        "main",
         tag("h1", title),
         *_paragraphs(about.get("description", "")),
         tag("p", "For programs: ", tag("a", "/openapi.json", href="/openapi.json"), "."),
@@ -52,7 +54,7 @@ def description_page(document: Schema) -> str:
         tag("h2", "What requests and answers hold"),
         *(_object(name, one) for name, one in document["components"]["schemas"].items()),
     )
-    return f"<!doctype html>{tag('html', head, body, lang='en')}"
+    return f"<!doctype html>{tag('html', head, tag('body', main), lang='en')}"
 
 
 def _operation(name: str, operation: Schema) -> Markup:
@@ -82,7 +84,9 @@ def _object(name: str, schema: Schema) -> Markup:
         for field, one in schema["properties"].items()
     ]
     head = tag("h3", name, id=name)
-    return joined(head, *_paragraphs(schema["description"]), _table(("Field", "Is", ""), rows))
+    return joined(
+        head, *_paragraphs(schema["description"]), _table(("Field", "Type", "Means"), rows)
+    )
 
 
 def _schemas(answer: Schema) -> Iterator[Schema]:

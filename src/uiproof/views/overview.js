@@ -17,7 +17,7 @@ function drawHeadline() {
   const { label, digits } = data.metrics[data.primary];
   const interval = (one) => (one.low === null ? `no interval${one.no_interval ? `: ${one.no_interval}` : ""}` : `95 % interval ${boundsText(one, digits)}`);
   const about = make("div", {}, make("p", { class: "headline-name" }, `${label}${several ? ` of ${row.name}, the best of ${data.rows.length} runs` : ""}`),
-    make("p", { class: "quiet" }, `${interval(cell)} · ${cell.n.toLocaleString("en")} cases${cell.clusters && cell.clusters !== cell.n ? ` on ${cell.clusters === 1 ? "one page or screenshot" : `${cell.clusters.toLocaleString("en")} pages or screenshots`}` : ""}`));
+    make("p", { class: "quiet" }, `${interval(cell)} · ${cell.n === 1 ? "1 case" : `${cell.n.toLocaleString("en")} cases`}${cell.clusters && cell.clusters !== cell.n ? ` on ${cell.clusters === 1 ? "one page or screenshot" : `${cell.clusters.toLocaleString("en")} pages or screenshots`}` : ""}`));
   byId("headline").append(make("p", { class: "headline-number" }, cell.mean.toFixed(digits)), about);
   if (!several) return;
   about.append(make("ul", { class: "headline-runs" }, ...ranked.filter((one) => isNumber(one.cell.mean)).slice(0, 8).map(({ row: one, run, cell: own }) =>

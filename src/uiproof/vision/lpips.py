@@ -6,7 +6,7 @@ Design2Code.
 
     weights = find_weights()
     if weights is not None:
-        LpipsModel(weights).distance(a, b)
+        LpipsModel(weights).page_distance(a, b)
 """
 
 from __future__ import annotations
@@ -72,6 +72,12 @@ class LpipsModel:
         first, second = (one.astype(np.float32) / np.float32(127.5) - 1 for one in (a, b))
         return self.raw_distance(first, second)
 
+    def page_distance(self, a: Rgb, b: Rgb) -> float:
+        """Return the distance of two pages at a width of 512 pixels, the shorter one on white."""
+        first, second = scaled_page(a), scaled_page(b)
+        height = max(len(first), len(second))
+        return self.distance(*(_on_white(one, height) for one in (first, second)))
+
     def raw_distance(self, a: Features, b: Features) -> float:
         """Return the distance of two arrays, whose values should be in -1 to 1."""
         total = 0.0
@@ -98,6 +104,10 @@ def scaled_page(rgb: Rgb) -> Rgb:
     height = max(1, int(rgb.shape[0] * _PAGE_WIDTH / rgb.shape[1]))
     picture = Image.fromarray(rgb).resize((_PAGE_WIDTH, height), Image.Resampling.LANCZOS)
     return np.asarray(picture, dtype=np.uint8)
+
+
+def _on_white(page: Rgb, height: int) -> Rgb:
+    return np.pad(page, ((0, height - len(page)), (0, 0), (0, 0)), constant_values=255)
 
 
 class _ArraysOnly(pickle.Unpickler):

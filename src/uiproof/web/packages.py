@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -205,11 +206,15 @@ def pack(npm: str, names: Iterable[str], folder: Path) -> None:
 
 
 def run_command(command: list[str], folder: Path, seconds: float) -> None:
-    """Run npm or node in a folder; raise `CommandError` with its last lines if it fails."""
+    """Run npm or node in a folder; raise `CommandError` with its last lines if it fails.
+
+    npm's cache is in that folder, too: in the user's, ten times the size of the set would stay.
+    """
     try:
         done = subprocess.run(
             command,
             cwd=folder,
+            env={**os.environ, "npm_config_cache": str(folder / ".npm")},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=seconds,

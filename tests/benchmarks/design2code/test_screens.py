@@ -7,6 +7,7 @@ from statistics import fmean
 
 import pytest
 
+from lpips_weights import alexnet_of_chance
 from uiproof.benchmark import Case
 from uiproof.benchmarks.design2code.benchmark import BENCHMARK
 from uiproof.benchmarks.design2code.cases import Question, Screenshot, Truth, cases
@@ -15,7 +16,7 @@ from uiproof.benchmarks.design2code.screens import Design2CodeOptions
 from uiproof.benchmarks.design2code.serving import reference_case
 from uiproof.browser import Limits, PageSource, Renderer
 from uiproof.browser.chromium import fingerprint
-from uiproof.errors import InputError, UsageError
+from uiproof.errors import InputError, MissingDependencyError, UsageError
 from uiproof.vision.images import decode, encode_png, size
 
 STYLE = "body{margin:24px;font:18px sans-serif}p{max-width:500px}"
@@ -38,6 +39,14 @@ def judge(renderer):
     return lambda run=None, **chosen: Design2CodeJudge(
         run, options=Design2CodeOptions.of(**chosen), renderer=renderer
     )
+
+
+@pytest.fixture
+def lpips_weights(tmp_path, monkeypatch):
+    """AlexNet with weights of chance, where the published ones would be."""
+    monkeypatch.setenv("UIPROOF_CACHE", str(tmp_path))
+    (tmp_path / "hub" / "lpips-alexnet").mkdir(parents=True)
+    (tmp_path / "hub" / "lpips-alexnet" / "alexnet.ckpt").write_bytes(alexnet_of_chance())
 
 
 def score(judge, reference, generated):
@@ -110,6 +119,22 @@ def test_options_are_checked_and_change_the_fingerprint_of_a_run():
     for wrong in ({"viewport": "wide"}, {"viewport": "1x1"}, {"scale": 9}, {"depth": 1}):
         with pytest.raises(UsageError):
             BENCHMARK.judge_options(**wrong)
+
+
+def test_lpips_is_measured_on_request_where_its_weights_are(
+    judge, lpips_weights, monkeypatch, tmp_path
+):
+    assert "lpips" not in score(judge(), PAGE, PAGE).scores
+    chosen = judge(viewport=["1280x720", "390x844"], lpips=True)
+    assert score(chosen, PAGE, PAGE).scores["lpips"] == 0
+    found = score(chosen, PAGE, WIDE_ONLY).scores
+    assert found["viewports"]["1280x720"]["lpips"] == 0
+    assert found["lpips"] == pytest.approx(found["viewports"]["390x844"]["lpips"] / 2)
+    assert found["lpips"] > 0
+    assert chosen.failure(None).scores["lpips"] == 1
+    monkeypatch.setenv("UIPROOF_CACHE", str(tmp_path / "empty"))
+    with pytest.raises(MissingDependencyError, match="weights of LPIPS"):
+        score(judge(lpips=True), PAGE, WIDE_ONLY)
 
 
 def test_a_page_that_looks_like_the_screenshot_scores_1_and_only_that(judge, renderer):

@@ -65,6 +65,12 @@ class Design2Code(Benchmark):
             verbs=_VERBS,
         ),
         Flag(
+            "--lpips",
+            "lpips",
+            "Also measure LPIPS, a distance of pictures; needs `uiproof data get lpips-alexnet`.",
+            verbs=_VERBS,
+        ),
+        Flag(
             "--build",
             "build",
             'A command that builds each project folder of the answers, such as "npm run build"; it '
@@ -158,12 +164,11 @@ class Design2Code(Benchmark):
         return recompute(folder)
 
     def judge_options(self, **chosen: Any) -> Design2CodeOptions:
-        """Return the screens: `viewport` (one or several), `dark` and `scale`."""
-        screens = {
-            name: chosen.pop(name) for name in ("viewport", "dark", "scale") if name in chosen
-        }
+        """Return the screens (`viewport`, one or several; `dark`; `scale`) and `lpips`."""
+        known = ("viewport", "dark", "scale", "lpips")
+        taken = {name: chosen.pop(name) for name in known if name in chosen}
         super().judge_options(**chosen)  # has no others
-        return Design2CodeOptions.of(**screens)
+        return Design2CodeOptions.of(**taken)
 
     def replay(
         self,

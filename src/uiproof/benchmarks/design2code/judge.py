@@ -203,7 +203,7 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             _, clip = self._seen_clip(ours, theirs)
             scores, matching = picture_scores(ours, theirs, clip=clip)
         score = Score(
-            {"picture": scores.as_json()},
+            {"picture": scores.as_json(), **self._measured_lpips(ours, theirs)},
             details={
                 **_details(matching, ours, theirs),
                 "profile": "picture",
@@ -246,7 +246,12 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         if generated.text != answer.text:
             flags.append("generated:cleaned")
         score = Score(
-            {"paper": paper, "strict": _strict_as_json(strict), "human": human},
+            {
+                "paper": paper,
+                "strict": _strict_as_json(strict),
+                "human": human,
+                **self._measured_lpips(ours, theirs),
+            },
             details={
                 **_details(matching, ours, theirs),
                 **web_details(generated=ours.web, reference=theirs.web),
@@ -302,14 +307,15 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
             return None
 
     def failure(self, case: Design2CodeCase | None) -> Score:
-        """Return a score of 0 in everything."""
+        """Return a score of 0 in everything; LPIPS, a distance, is 1."""
+        lpips = {"lpips": 1.0} if self._options.lpips else {}
         truth = None if case is None else case.truth
         if isinstance(truth, Screenshot) or (isinstance(truth, Truth) and truth.is_picture):
             nothing = PictureScores(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, None)
-            return Score({"picture": nothing.as_json()})
+            return Score({"picture": nothing.as_json(), **lpips})
         paper = paper_scores(BlockScores(0.0, 0.0, 0.0, 0.0), None)
         strict = StrictScores(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, None)
-        scores = {"paper": paper, "strict": _strict_as_json(strict), "human": 0.0}
+        scores = {"paper": paper, "strict": _strict_as_json(strict), "human": 0.0, **lpips}
         fixed = [one for one in self._options.viewports if one != AUTO]
         if len(self._options.viewports) > 1 and len(fixed) == len(self._options.viewports):
             screens = self._options.screens()
@@ -363,6 +369,24 @@ class Design2CodeJudge(Judge[Question, Truth, PageSource]):
         except InputError as error:
             # The machine is at fault, not the page: this ends the run instead of failing its cases.
             raise MissingDependencyError(error.message, remedy=error.remedy) from error
+
+    @cached_property
+    def _lpips(self) -> Any:
+        from uiproof.vision.lpips import LpipsModel, find_weights
+
+        if (weights := find_weights()) is None:
+            raise MissingDependencyError(
+                "The weights of LPIPS are not on this machine.",
+                remedy="Run `uiproof data get lpips-alexnet`, or drop --lpips.",
+            )
+        return LpipsModel(weights)
+
+    def _measured_lpips(
+        self, ours: PageView | PictureView, theirs: PageView | PictureView
+    ) -> dict[str, float]:
+        if not self._options.lpips:
+            return {}
+        return {"lpips": self._lpips.page_distance(ours.rgb, theirs.rgb)}
 
     def _paper_clip(self, ours: PageView, theirs: PageView) -> float | None:
         """Return cosine of the two pages without their texts, as in the paper."""

@@ -1,4 +1,4 @@
-"""The screens that pages are compared on: window sizes, dark colours, device pixels."""
+"""The options of the judge: screens (window sizes, dark colours, device pixels) and LPIPS."""
 
 from __future__ import annotations
 
@@ -54,15 +54,21 @@ class Screen:
 
 @dataclass(frozen=True)
 class Design2CodeOptions(JudgeOptions):
-    """The screens that pages are compared on."""
+    """The screens that pages are compared on, and whether LPIPS is measured."""
 
     viewports: tuple[Viewport, ...] = (DEFAULT_VIEWPORT,)
     dark: bool = False
     scale: int = 1
+    lpips: bool = False
 
     @classmethod
     def of(
-        cls, viewport: Any = None, *, dark: bool = False, scale: int | str = 1
+        cls,
+        viewport: Any = None,
+        *,
+        dark: bool = False,
+        scale: int | str = 1,
+        lpips: bool = False,
     ) -> Design2CodeOptions:
         """Read the options as users give them: one viewport or several, as text or as pairs."""
         given: Iterable[Any]
@@ -79,7 +85,7 @@ class Design2CodeOptions(JudgeOptions):
             raise UsageError(f"There are more than {_MOST_VIEWPORTS} viewports.")
         if str(scale) not in map(str, _SCALES):
             raise UsageError(f"The scale {scale!r} is not one of: 1, 2, 3.")
-        return cls(viewports, bool(dark), int(scale))
+        return cls(viewports, bool(dark), int(scale), bool(lpips))
 
     def screens(self, screenshot: tuple[int, int] | None = None) -> tuple[Screen, ...]:
         """Return the screens; `screenshot` is the size of the reference's, where there is one."""
@@ -94,12 +100,13 @@ class Design2CodeOptions(JudgeOptions):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return what a run says about its screens; nothing that the default does not say."""
+        """Return what a run says about them; nothing that the default does not say."""
         sizes = [one if one == AUTO else list(one) for one in self.viewports]
         return {
             "viewport": sizes[0] if len(sizes) == 1 else sizes,
             **({"dark": True} if self.dark else {}),
             **({"scale": self.scale} if self.scale != 1 else {}),
+            **({"lpips": True} if self.lpips else {}),
         }
 
 

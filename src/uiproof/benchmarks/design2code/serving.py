@@ -121,9 +121,10 @@ def chat_task(benchmark: Benchmark) -> ChatTask:
     """Return how inspect_ai runs the benchmark; scores that need CLIP only with its weights."""
 
     def scores() -> tuple[str, ...]:
-        need_clip = ("paper.clip", "paper.final", "strict.clip", "strict.final")
-        has_clip = find_weights() is not None
-        return tuple(key for key in KEYS if has_clip or key not in need_clip)
+        absent = {"lpips"}  # the task has no options for its judge
+        if find_weights() is None:
+            absent |= {"paper.clip", "paper.final", "strict.clip", "strict.final"}
+        return tuple(key for key in KEYS if key not in absent)
 
     return ChatTask(
         prompts=benchmark.prompts,

@@ -24,7 +24,12 @@ STRICT = (
     *("clip", "final", "mean_without_clip"),
 )
 PICTURE = STRICT  # the same names, but read off pixels
-KEYS = (*(f"paper.{name}" for name in PAPER), *(f"strict.{name}" for name in STRICT), "human")
+KEYS = (
+    *(f"paper.{name}" for name in PAPER),
+    *(f"strict.{name}" for name in STRICT),
+    "human",
+    "lpips",
+)
 PICTURE_KEYS = tuple(f"picture.{name}" for name in PICTURE)
 _UNIT, _SIGNED = (0.0, 1.0), (-1.0, 1.0)
 _CAN_BE_NEGATIVE = (
@@ -124,6 +129,7 @@ def summarise(records: Iterable[Record]) -> dict[str, Any]:
         "scores": {
             **_profiles(means, variants),
             **({"picture": picture} if any(picture.values()) else {}),
+            **({"lpips": means["lpips"]} if means["lpips"] else {}),
             **({"viewports": viewports} if viewports else {}),
         },
         "flags": dict(sorted(flags.items())),

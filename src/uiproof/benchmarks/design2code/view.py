@@ -107,9 +107,13 @@ def _points(axes: Axes, board: Leaderboard, measured: Sequence[int]) -> None:
 
 
 def shown(run: RunDirectory) -> str:
-    """Return a table with a row for each screen and their mean; empty for one screen."""
-    table = _screens([(str(run.manifest["method"]), run.summary["scores"])])
-    return "" if table is None else console([table])
+    """Return what the table of methods leaves out: a row for each screen if several, and LPIPS."""
+    scores = run.summary["scores"]
+    table = _screens([(str(run.manifest["method"]), scores)])
+    parts = [] if table is None else [console([table])]
+    if scores.get("lpips"):
+        parts.append(f"LPIPS (AlexNet, a distance: less is better): {_shown(scores['lpips'])}")
+    return "\n".join(parts)
 
 
 def _screens(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Table | None:
@@ -131,16 +135,19 @@ def _screens(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Table | None:
 
 def _parts(board: Leaderboard) -> Table:
     rows = []
+    measured = any(row.scores.get("lpips") for row in board.rows)
     for row in board.rows:
         profiles = [name for name in _PROFILES if row.scores.get(name)]
         if look_up(row.scores, "paper.text") is None and "picture" in profiles:
             profiles = ["picture"]
         for place, profile in enumerate(profiles):
             means = [_shown(look_up(row.scores, f"{profile}.{name}")) for name in _PARTS]
+            if measured:
+                means.append(_shown(row.scores.get("lpips")) if place == 0 else "")
             rows.append((row.name if place == 0 else "", profile, *means))
     return Table(
         "Parts of the scores, both profiles",
-        ("Method", "Profile", *_PARTS.values()),
+        ("Method", "Profile", *_PARTS.values(), *(("LPIPS (less is better)",) if measured else ())),
         tuple(rows),
         (INTERVALS,),
         2,

@@ -152,26 +152,26 @@ def score(
         str,
         typer.Argument(
             metavar="DATASET",
-            help="What it is filed under: screenspot-pro, …; a data set on this machine gives "
-            "targets and sizes to files without them.",
+            help="The name of the set, such as screenspot-pro. One on this machine adds targets "
+            "and sizes that the file lacks.",
         ),
     ],
     predictions: Annotated[
         str,
         typer.Argument(
             metavar="PREDICTIONS",
-            help="What lmms-eval, VLMEvalKit, inspect_ai, screensuite or a paper left; or its URL.",
+            help="A file of lmms-eval, VLMEvalKit, inspect_ai, screensuite or a paper; or its URL.",
         ),
     ],
     field: Annotated[
-        str | None, typer.Option(help="One of several predictions per item. [default: all]")
+        str | None, typer.Option(help="Which of several predictions per item. [default: all]")
     ] = None,
     points: Annotated[
         str | None,
-        typer.Option(help="pixels, unit, thousand, resized:28, … [default: the format's]"),
+        typer.Option(help="Such as pixels, unit, thousand, resized:28. [default: the format's]"),
     ] = None,
     boxes: Annotated[
-        str | None, typer.Option(help="corners or size. [default: the format's]")
+        str | None, typer.Option(help="Boxes as corners or size. [default: the format's]")
     ] = None,
     annotations: Annotated[
         str | None, typer.Option(help="Showdown's data.csv, where its predictions have no boxes.")
@@ -184,7 +184,7 @@ def score(
     limit: Limit = None,
     quiet: Quiet = False,
 ) -> None:
-    """Score predictions again that another harness or a paper has left.
+    """Score predictions of another harness or a paper again.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What every page of the studio must be: reachable for everybody, and as wide as its window."""
+"""What every page of a server must be: reachable for everybody, and as wide as its window."""
 
 from __future__ import annotations
 
