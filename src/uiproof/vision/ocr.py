@@ -220,10 +220,40 @@ def _engine() -> RapidOCR:
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
         }
     )
-    load = getattr(engine, "_load_rec_model", None)  # newer versions load it lazily
-    recognizer: Any = engine.text_rec if load is None else load()
+    # Newer versions load models lazily.
+    detector: Any = getattr(engine, "_load_det_model", lambda: engine.text_det)()
+    recognizer: Any = getattr(engine, "_load_rec_model", lambda: engine.text_rec)()
+    prepare = detector.get_preprocess
+    detector.get_preprocess = lambda *given: _by_table(prepare(*given))
     recognizer.session = _LineNetwork(recognizer.session)
     return engine
+
+
+def _by_table(prepare: Any) -> Any:
+    """Let the preparation of pictures look up its 256 levels, which takes a tenth of the time."""
+    levels = np.repeat(np.arange(256, dtype=np.uint8), 3).reshape(1, 256, 3)
+    table = prepare.normalize(levels).astype(np.float32)
+    prepare.normalize = lambda picture: cv2.LUT(picture, table)
+    return prepare
+
+
+@dataclass(frozen=True, slots=True)
+class _BestCharacters:
+    """The best character of every column, with its probability, for a batch of lines.
+
+    Stands for the network's output, of which nothing else is asked.
+    """
+
+    characters: Any
+    shares: Any
+
+    def argmax(self, axis: int) -> Any:  # noqa: ARG002 - always that of characters
+        """Return the characters."""
+        return self.characters
+
+    def max(self, axis: int) -> Any:  # noqa: ARG002
+        """Return their probabilities."""
+        return self.shares
 
 
 class _LineNetwork:
@@ -236,25 +266,22 @@ class _LineNetwork:
 
     def __init__(self, network: Callable[[Any], Any]) -> None:
         self._network = network
-        self._known: OrderedDict[bytes, tuple[Any, Any, int]] = OrderedDict()
+        self._known: OrderedDict[bytes, tuple[Any, Any]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def __call__(self, lines: Any) -> Any:
-        """Return the output for a batch of lines, with all but the best character of a column 0."""
-        best = [self._best(line) for line in lines]
-        output = np.zeros((len(best), len(best[0][0]), best[0][2]), np.float32)
-        for columns, (characters, shares, _) in zip(output, best, strict=True):
-            columns[np.arange(len(characters)), characters] = shares
-        return output
+    def __call__(self, lines: Any) -> _BestCharacters:
+        """Return the best characters for a batch of lines."""
+        characters, shares = zip(*map(self._best, lines), strict=True)
+        return _BestCharacters(np.stack(characters), np.stack(shares))
 
-    def _best(self, line: Any) -> tuple[Any, Any, int]:
+    def _best(self, line: Any) -> tuple[Any, Any]:
         key = hashlib.sha256(np.ascontiguousarray(line).data).digest()
         with self._lock:
             if (found := self._known.get(key)) is not None:
                 self._known.move_to_end(key)
                 return found
         columns = self._network(line[None])[0]
-        found = columns.argmax(axis=1), columns.max(axis=1), columns.shape[1]
+        found = columns.argmax(axis=1), columns.max(axis=1)
         with self._lock:
             self._known[key] = found
             if len(self._known) > _KNOWN_LINES:

@@ -206,6 +206,8 @@ def test_a_picture_is_read_once_and_its_parts_not_at_all(tmp_path):
     part = reader.part(before[100:, :], [(before, lambda: lines)])
     assert [line.text for line in part] == ["Good bye"]
     assert part[0].box.top == lines[1].box.top - 100
+    after = text_picture(("Hello world", (20, 60)), ("Good evening", (20, 150)))
+    assert reader.part(after, [(before, list), (after, lambda: lines)]) == lines
     again = Reader(tmp_path)
     assert again.lines(before.copy()) == lines
     assert (reader.seconds, again.seconds) == (taken, 0)

@@ -257,7 +257,7 @@ class Interaction2CodeJudge(Judge[Question, Truth, Answer]):
             generated = replace(
                 generated, attempt=probes.attempt, again=once_more, elsewhere=probes.elsewhere
             )
-        # These are read as a whole for the scores: their parts need no OCR.
+        # The scores need the lines of these, so the verifier needs no OCR of its own.
         wholes = (
             (reference.before, lambda: self._reader.lines(reference.before)),
             (reference.after, lambda: self._reader.lines_after(reference.before, reference.after)),

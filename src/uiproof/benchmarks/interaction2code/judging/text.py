@@ -89,12 +89,14 @@ class Reader:
     def part(
         self, crop: Rgb, wholes: Iterable[tuple[Rgb, Callable[[], Sequence[OcrLine]]]]
     ) -> Sequence[OcrLine]:
-        """Return the lines on a part of a picture, without OCR if the whole one was read.
+        """Return the lines on a picture or a part of it, without OCR if the whole one was read.
 
         `wholes` are the pictures that it may be a part of, each with a function for its lines.
         """
         place = _place_in_base(crop)
-        for whole, lines in wholes if place is not None else ():
+        for whole, lines in wholes:
+            if crop is whole:
+                return lines()
             if place is not None and np.array_equal(pixels.crop(whole, place), crop):
                 found = lines_inside(lines(), place)
                 return [_moved(line, -place.left, -place.top) for line in found]
