@@ -39,6 +39,7 @@ class TextBlock:
     box: Box
     color: tuple[float, float, float]  # RGB, 0-255
     legibility: float = 1.0  # 0-1, how clearly it stands out; the paper does not ask
+    parts: tuple[TextBlock, ...] = ()  # the blocks that were merged into it, in their order
 
 
 def find_blocks(
