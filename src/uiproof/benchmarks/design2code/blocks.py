@@ -128,6 +128,8 @@ MIN_SHARE = 0.3  # of the pixels of a text must be seen, or none of it counts
 PIECE_SHARE = 0.6  # of the pixels of a part of a text must be seen, or that part does not count
 MIN_SHARE_OF_BLENDED = 0.75  # the same for a text that covers no pixel completely
 MIN_INK = 0.015  # pixels of a letter, as a share of the square of its size
+MIN_TALL = 0.3  # of the size of its letters: lower parts of them cannot be read
+THIN = frozenset("一ーㅡ─")  # letters that are a single stroke
 MIN_OWN = 4  # pixels that a text covers completely
 MIN_DISTINCT = 0.6  # of the seen pixels of a text must have no pixel like them around
 WHOLE_SHARE = 0.9  # of the pixels of a text must be seen, or its parts are looked at one by one
@@ -411,10 +413,15 @@ class Glyphs:
         if not place.lines:
             text = text[: _fitting(box, place.font_size)]
         parts = self.within(_search_area(box, place, PSEUDO_REACH * self.scale))
-        pixels, ink, least = self._own(np.concatenate([_NONE, *parts]), place, lines, taken)
+        near = np.concatenate([_NONE, *parts])
+        pixels, ink, least = self._own(near, place, lines, taken)
         letter = max(MIN_INK * place.font_size**2, 1.0)
         if ink < letter * _share_inside(place.lines, box) * len("".join(text.split())):
             pixels = _NONE
+        elif any(one.isalnum() and one not in THIN for one in text):
+            rows = len(np.unique(self.rows[near]))  # with those of any text, so rather too many
+            if rows < MIN_TALL * _height_of_letters(place, box):
+                pixels = _NONE
         covered = np.count_nonzero(self.numbers[pixels] == place.color_number)
         if place.lines and covered > MAX_INK * sum(w * h for _, _, w, h in place.lines):
             return None
@@ -729,6 +736,16 @@ def _share_inside(lines: Sequence[PixelRect], box: PixelRect) -> float:
     parts = (_overlap(line, box) for line in lines)
     inside = sum(max(w, 0.0) * max(h, 0.0) for _, _, w, h in parts)
     return inside / max(sum(w * h for _, _, w, h in lines), 1e-9)
+
+
+def _height_of_letters(place: TextPlace, box: PixelRect) -> float:
+    """Return how high the letters of all lines of a text are that are inside of a box."""
+    lines = {
+        (round(y), h): min(place.font_size, h) * inside / h
+        for x, y, w, h in place.lines
+        if h > 0 and (inside := _overlap((x, y, w, h), box)[3]) > 0
+    }
+    return sum(lines.values())
 
 
 def _fitting(box: PixelRect, font_size: float) -> int:
