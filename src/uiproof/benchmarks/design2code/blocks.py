@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -39,7 +39,8 @@ class TextBlock:
     box: Box
     color: tuple[float, float, float]  # RGB, 0-255
     legibility: float = 1.0  # 0-1, how clearly it stands out; the paper does not ask
-    parts: tuple[TextBlock, ...] = ()  # the blocks that were merged into it, in their order
+    # The blocks that were merged into it, in their order.
+    parts: tuple[TextBlock, ...] = field(default=(), compare=False, repr=False)
 
 
 def find_blocks(
