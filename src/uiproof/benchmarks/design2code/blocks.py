@@ -419,9 +419,13 @@ class Glyphs:
         letter = max(MIN_INK * place.font_size**2, 1.0)
         if ink < letter * _share_inside(place.lines, box) * len("".join(text.split())):
             pixels = _NONE
-        elif any(one.isalnum() and one not in THIN for one in text):
-            rows = len(np.unique(self.rows[near]))  # with those of any text, so rather too many
-            if rows < MIN_TALL * _height_of_letters(place, box):
+        elif place.lines and any(one.isalnum() and one not in THIN for one in text):
+            inside = (line for line in place.lines if 2 * _overlap(line, box)[3] > line[3])
+            tops = [round(y) for _, y, _, _ in inside] or [0]
+            letters = round(min(place.font_size, max(h for *_, h in place.lines)))
+            rows = {top + row for top in tops for row in range(letters)}
+            # The rows of all texts there, so rather too many.
+            if len(np.unique(self.rows[near])) < MIN_TALL * len(rows):
                 pixels = _NONE
         covered = np.count_nonzero(self.numbers[pixels] == place.color_number)
         if place.lines and covered > MAX_INK * sum(w * h for _, _, w, h in place.lines):
@@ -737,16 +741,6 @@ def _share_inside(lines: Sequence[PixelRect], box: PixelRect) -> float:
     parts = (_overlap(line, box) for line in lines)
     inside = sum(max(w, 0.0) * max(h, 0.0) for _, _, w, h in parts)
     return inside / max(sum(w * h for _, _, w, h in lines), 1e-9)
-
-
-def _height_of_letters(place: TextPlace, box: PixelRect) -> float:
-    """Return how high the letters of all lines of a text are that are inside of a box."""
-    lines = {
-        (round(y), h): min(place.font_size, h) * inside / h
-        for x, y, w, h in place.lines
-        if h > 0 and (inside := _overlap((x, y, w, h), box)[3]) > 0
-    }
-    return sum(lines.values())
 
 
 def _fitting(box: PixelRect, font_size: float) -> int:
