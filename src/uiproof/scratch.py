@@ -61,28 +61,35 @@ class ScratchFolder:
             self._lock = None
 
 
-def sweep(place: Path) -> None:
-    """Remove the scratch folders in `place` whose owners are gone, with browsers left in them."""
+def sweep(place: Path) -> bool:
+    """Remove the scratch folders in `place` whose owners are gone, with browsers left in them.
+
+    Return whether others are in use.
+    """
+    in_use = False
     with suppress(OSError):
         for path in place.iterdir():
             if _OURS.fullmatch(path.name):
-                _remove_if_abandoned(path)
+                in_use |= not _remove_if_abandoned(path)
+    return in_use
 
 
-def _remove_if_abandoned(path: Path) -> None:
+def _remove_if_abandoned(path: Path) -> bool:
+    """Remove a folder that nobody uses; return false if somebody does."""
     try:
         mine = os.geteuid() in (0, path.lstat().st_uid)
         lock = _locked(path, wait=False) if mine else None
-    except OSError:  # in use, just removed, or not for us to open
-        return
+    except OSError as error:  # in use, just removed, or not for us to open
+        return not isinstance(error, BlockingIOError)
     if lock is None:
-        return
+        return True
     try:
         for pid in _browsers_in(path):
             kill_tree(pid)
         _remove(path)
     finally:
         os.close(lock)
+    return True
 
 
 def _locked(path: Path, *, wait: bool) -> int | None:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser_tools import GREEN, colour_at, shot
+from browser_tools import BLUE, GREEN, colour_at, pixels, shot
+from PIL import Image
 
 from uiproof.browser import PageSource, Renderer
 
@@ -132,3 +133,45 @@ def test_a_page_sees_the_same_screen_everywhere(renderer: Renderer) -> None:
       document.body.style.background = as_ever && navigator.onLine ? "green" : "red";
     </script>"""
     assert colour_at(shot(renderer, html)[0], 25, 25) == GREEN
+
+
+ROUND = (
+    '<div style="width:230px;margin:9px;border-radius:9px;overflow:hidden;background:red">{}</div>'
+)
+SHOWN = 'src="blue.png" style="width:230px;height:160px;display:block"'
+IN_A_BOX = ROUND.format(f"<img {SHOWN}>")
+
+
+@pytest.mark.parametrize("above", [0, 1500], ids=["in the window", "below the window"])
+@pytest.mark.parametrize(
+    "html",
+    [
+        IN_A_BOX,
+        ROUND.format('<div style="background:url(blue.png);height:160px"></div>'),
+        ROUND.format(f"<input type=image {SHOWN}>"),
+        ROUND.format(
+            "<video poster=blue.png "
+            "style=width:230px;height:160px;object-fit:cover;display:block></video>"
+        ),
+        f"<iframe style='border:0;height:220px' srcdoc='{IN_A_BOX}'></iframe>",
+        "<p id=host></p><script>host.attachShadow({mode: 'open'}).innerHTML = "
+        f"'{IN_A_BOX}'</script>",
+    ],
+    ids=["img", "background", "input", "poster", "frame", "shadow"],
+)
+def test_the_background_behind_a_picture_never_shows_at_its_edges(
+    renderer: Renderer, tmp_path: Path, html: str, above: int
+) -> None:
+    # Whether it shows depends on whether the picture is decoded when the page is painted.
+    Image.new("RGB", (230, 160), BLUE).save(tmp_path / "blue.png")
+    page = tmp_path / "page.html"
+    page.write_text(f"<!DOCTYPE html><body style='margin:0;padding-top:{above}px'>{html}")
+    for picture in (shot(renderer, page)[0], _on_a_stage(renderer, page)):
+        found = pixels(picture)
+        assert (found[:, :, 2] == 255).all(), "only white and blue, and what is between"
+        assert (found == BLUE).all(axis=2).any()
+
+
+def _on_a_stage(renderer: Renderer, page: Path) -> bytes:
+    with renderer.stage(PageSource.from_file(page)) as stage:
+        return stage.screenshot()

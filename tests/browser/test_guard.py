@@ -7,12 +7,13 @@ import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browser_tools import GREEN, WHITE, colour_at, save_square, shot
 
 from uiproof.browser import PageSource, Renderer
-from uiproof.browser.guard import MAX_ASSET_BYTES
+from uiproof.browser.guard import MAX_ASSET_BYTES, Guard, Request
 
 
 @pytest.fixture(scope="module")
@@ -182,3 +183,29 @@ def test_a_listening_socket_on_this_machine_is_never_reached(renderer: Renderer)
         assert "requests_blocked" in flags
         with pytest.raises(TimeoutError):
             server.accept()
+
+
+def test_a_late_request_of_the_page_before_leaves_no_trace() -> None:
+    class Posts:
+        def __init__(self) -> None:
+            self.sent: list[str] = []
+
+        def post(self, command: str, _: object) -> None:
+            self.sent.append(command)
+
+    session: Any = Posts()
+    pages = [PageSource.from_html("<p>the same</p>") for _ in range(2)]
+    before, now = (Guard(page, number=number) for number, page in enumerate(pages))
+
+    def request(url: str, kind: str, referrer: str) -> Request:
+        asked = {"url": url, "method": "GET", "headers": {"Referer": referrer}}
+        event = {"requestId": "1", "frameId": "main", "resourceType": kind, "request": asked}
+        return Request(session, event, main_frame="main")
+
+    now.handle(request(now.page_url, "Document", ""))
+    now.handle(request("https://example.com/late.png", "Image", before.page_url))
+    now.handle(request(f"{before.page_url}/../late.png", "Image", before.page_url))
+    assert session.sent == ["Fetch.fulfillRequest", *["Fetch.failRequest"] * 2]
+    assert now.flags() == set()
+    now.handle(request("https://example.com/own.png", "Image", now.page_url))
+    assert now.flags() == {"requests_blocked"}

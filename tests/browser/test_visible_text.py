@@ -36,6 +36,7 @@ SEEN = {
         '<div style="overflow-x:clip;height:0;width:200px"><p style="margin:0">W</p></div>'
     ),
     "mostly within a path": '<p style="clip-path:inset(1px 0 1px 0)">W</p>',
+    "mostly within a sum": '<p style="clip-path:inset(calc(1% + 1px) 0)">W</p>',
     "within a circle": '<p style="clip-path:circle(80%);width:90px">W</p>',
     "coloured by a fill": '<p style="color:transparent;-webkit-text-fill-color:#000">W</p>',
     "a shadow": '<p style="color:transparent;text-shadow:0 0 1px #000">W</p>',
@@ -79,6 +80,7 @@ UNSEEN = {
     ),
     "path": '<p style="clip-path:inset(100%)">W</p>',
     "path of half": '<p style="clip-path:inset(0 0 0 200px)">W</p>',
+    "path of a sum": '<p style="clip-path:inset(calc(50% + 1px) 0)">W</p>',
     "circle": '<p style="clip-path:circle(0)">W</p>',
     "point": '<p style="clip-path:polygon(0 0, 0 0, 0 0)">W</p>',
     "path around": '<div style="clip-path:inset(50%)"><b style="position:absolute">W</b></div>',

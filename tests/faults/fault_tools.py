@@ -17,11 +17,16 @@ from typing import Any
 
 import pytest
 
+import uiproof
 from uiproof.browser.chromium import MORE_VARIABLES
 
 TESTS = Path(__file__).resolve().parents[1]
 UIPROOF = (sys.executable, "-m", "uiproof")
-_PATH = os.pathsep.join(str(TESTS / name) for name in ("faults", "engine", "toy_benchmark"))
+# The code under test is the one that this process imports.
+_SOURCE = str(Path(uiproof.__file__).parents[1])
+_PATH = os.pathsep.join(
+    (*(str(TESTS / name) for name in ("faults", "engine", "toy_benchmark")), _SOURCE)
+)
 
 
 def wait_until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:

@@ -120,7 +120,7 @@ _NOBODY = "nobody"
 # Scripts whose text is part of the fingerprint.
 _SCRIPTS = (
     *("steady", "clock", "freeze", "page_size", "recolor", "inventory", "glyphs"),
-    *("observe", "still", "snapshot", "reach", "field"),
+    *("observe", "still", "snapshot", "reach", "field", "repaint"),
 )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
+import re
 from base64 import b64encode
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
@@ -30,6 +32,8 @@ MAX_ADDRESS = 300  # characters of a URL that are recorded
 MAX_URL = 8_192  # characters of a URL that is looked up
 LAST_MODIFIED = "Tue, 18 Mar 2025 10:24:37 GMT"
 _SHARED_SITE = "pages.com"
+# Bitmaps in style sheets, which cause no request.
+_INLINE_PICTURE = re.compile(rb"url\(\s*[\"']?data:image/(?!svg)", re.IGNORECASE)
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
@@ -42,6 +46,8 @@ class Request:
         self.method: str = event["request"]["method"]
         self.body: str = event["request"].get("postData", "")
         self.kind = kind_of(event["resourceType"], self.url)
+        sent = event["request"]["headers"]
+        self.referrer: str = sent.get("Referer") or sent.get("referer") or ""
         self.is_document = event["resourceType"] == "Document"  # of the page or of a frame
         self.is_for_the_page = self.is_document and event.get("frameId") == main_frame
 
@@ -78,7 +84,7 @@ class Guard:
     """Answer the requests of one page and record those that are refused.
 
     Local files come from the folder of the page, foreign ones from the frozen web. Pages that share
-    a tab are numbered, so that no page gets a file of another one from a cache.
+    a tab are numbered, so that no page gets a file or a late request of another one.
     """
 
     policy = DOCUMENT_POLICY
@@ -88,11 +94,11 @@ class Guard:
     ) -> None:
         self._source = source
         self._web = web
-        self._origin = origin_of(source, shared=number is not None)
-        self._root = "/" if number is None else f"/{number}/"
-        self.page_url = f"{self._origin}{self._root}index.html"
+        self._origin = origin_of(source, number=number)
+        self.page_url = f"{self._origin}/index.html"
         self._served = False
         self.log = WebLog()  # of foreign requests
+        self.pictures: set[str] = set()  # URLs of the pictures that the page got
         self.missing = 0  # requested files that the page's folder does not have
         self.left = False  # whether the page tried to navigate away
 
@@ -101,7 +107,7 @@ class Guard:
         url = urlsplit(request.url)
         if request.is_for_the_page:
             self._navigate(request)
-        elif not self._is_shown:
+        elif not self._is_shown or self._is_late(request):
             request.refuse()  # from the page that the tab showed before
         elif not self._is_own(url):
             self._answer_foreign(request)
@@ -137,8 +143,8 @@ class Guard:
         self.log.add(outcome, request.kind, request.url, answer.note)
         is_svg = answer.content_type.startswith(SVG)
         shared = {"access-control-allow-origin": "*", **answer.headers}
-        headers = {**shared, **self._headers(answer.content_type)}
-        request.fulfill(still_svg(answer.body) if is_svg else answer.body, headers, answer.status)
+        body = still_svg(answer.body) if is_svg else answer.body
+        self._answer(request, body, answer.content_type, shared, answer.status)
 
     def _navigate(self, request: Request) -> None:
         """Serve the page once, and refuse later navigations."""
@@ -156,17 +162,31 @@ class Guard:
             page, mismatch = without_wrong_hashes(page, self._web)
             if mismatch:
                 self.log.note_mismatch()
-        request.fulfill(page, self._headers(f"text/html{charset}"))
+        self._answer(request, page, f"text/html{charset}")
 
     def _fulfill(self, request: Request, name: str, content: bytes) -> None:
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
         if kind == SVG and not request.is_for_the_page:
             content = still_svg(content)
-        request.fulfill(content, self._headers(kind))
+        self._answer(request, content, kind)
+
+    def _answer(
+        self,
+        request: Request,
+        body: bytes,
+        content_type: str,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        status: int = 200,
+    ) -> None:
+        if request.kind == "picture":
+            self.pictures.add(request.url)
+        elif _INLINE_PICTURE.search(body):
+            self.pictures.add("data:")
+        request.fulfill(body, {**headers, **self._headers(content_type)}, status)
 
     def _asset(self, url_path: str) -> tuple[str, bytes] | None:
         """Return name and content of a file in the page's folder; None if it may not be used."""
-        path = self._source.own_file(unquote(url_path.removeprefix(self._root)).lstrip("/"))
+        path = self._source.own_file(unquote(url_path).lstrip("/"))
         try:
             if path is None or path.stat().st_size > MAX_ASSET_BYTES:
                 return None
@@ -176,6 +196,11 @@ class Guard:
 
     def _is_own(self, url: SplitResult) -> bool:
         return f"{url.scheme}://{url.netloc}" == self._origin
+
+    def _is_late(self, request: Request) -> bool:
+        """Return whether a request comes from another page that shares the tab."""
+        referrer = urlsplit(request.referrer)
+        return referrer.netloc.endswith(f".{_SHARED_SITE}") and not self._is_own(referrer)
 
     def _headers(self, content_type: str) -> dict[str, str]:
         """Return the headers of a response; a frame may show any file as a document."""
@@ -187,17 +212,19 @@ class Guard:
         }
 
 
-def origin_of(source: PageSource, *, shared: bool = False) -> str:
+def origin_of(source: PageSource, *, number: int | None = None) -> str:
     """Return the made-up origin of a page, which looks ordinary and is the same for every load.
 
     It is derived from a digest of the page, or of the reference that the page is compared with, so
     a page cannot be written to recognise it. It also seeds random numbers. Pages that share a tab
-    are hosts of one site, because the browser starts a process for every new site.
+    are numbered hosts of one site, because the browser starts a process for every new site.
     """
     digest = hashlib.sha256(b"origin:" + (source.seed or source.html)).digest()
     syllables = (_CONSONANTS[byte % 14] + _VOWELS[byte // 14 % 5] for byte in digest[:8])
     name = "".join(syllables)
-    return f"https://{name}.{_SHARED_SITE}" if shared else f"https://www.{name}.com"
+    if number is not None:
+        return f"https://{name}{number}.{_SHARED_SITE}"
+    return f"https://www.{name}.com"
 
 
 def _is_plain(address: str) -> bool:
@@ -218,7 +245,7 @@ class StageGuard(Guard):
     def __init__(self, source: PageSource, web: FrozenWeb | None = None) -> None:
         super().__init__(source, web)
         if source.path is not None:  # the page links to itself by this name
-            self.page_url = f"{self._origin}{self._root}{quote(source.path.name)}"
+            self.page_url = f"{self._origin}/{quote(source.path.name)}"
         self.navigations: list[str] = []  # URLs, including refused ones
         self.documents = 0  # documents shown
         self.answered = 0  # requests answered
@@ -237,7 +264,7 @@ class StageGuard(Guard):
 
     def short(self, address: str) -> str:
         """Return a URL as the page would write it, relative if it is in the page's folder."""
-        return address.removeprefix(f"{self._origin}{self._root}")[:MAX_ADDRESS] or "./"
+        return address.removeprefix(f"{self._origin}/")[:MAX_ADDRESS] or "./"
 
     @property
     def _is_shown(self) -> bool:

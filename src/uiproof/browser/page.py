@@ -52,6 +52,7 @@ FAULT_FLAGS = frozenset({"crashed", "timeout", "load_timeout"})
 MISSING_GLYPHS = "missing_glyphs"
 WORLD = "uiproof"  # the isolated world of our scripts, which pages cannot see
 _CAPTURE_ATTEMPTS = 4
+_SMALL = 0.05  # scale of a picture that is taken only to have everything drawn once
 _COMMENT_LINE = re.compile(r"^ *//.*\n", re.MULTILINE)
 # Scripts that use `seen`, defined in seen.js.
 _LISTING = frozenset({"check", "inventory", "linger", "snapshot"})
@@ -121,11 +122,11 @@ class LivePage:
 
     # --- pictures
 
-    def screenshot(self) -> bytes:
+    def screenshot(self, *, scale: float = 1) -> bytes:
         """Return the whole page, within the limits, as PNG."""
         for attempt in range(_CAPTURE_ATTEMPTS):
             try:
-                return self._capture()
+                return self._capture(scale)
             except BrowserError as error:
                 # A busy browser sometimes fails to capture; trying again works.
                 if "Unable to capture" not in str(error) or attempt == _CAPTURE_ATTEMPTS - 1:
@@ -133,7 +134,7 @@ class LivePage:
                 time.sleep(0.1 * (attempt + 1))
         raise AssertionError("unreachable")
 
-    def _capture(self) -> bytes:
+    def _capture(self, scale: float) -> bytes:
         width, height = self.size
         view_width, view_height = self._limits.viewport
         beyond = width > view_width or height > view_height
@@ -144,7 +145,7 @@ class LivePage:
             format="png",
             optimizeForSpeed=True,
             captureBeyondViewport=beyond,
-            clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1},
+            clip={"x": 0, "y": 0, "width": width, "height": height, "scale": scale},
         )
         return base64.b64decode(answer["data"])
 
@@ -248,13 +249,26 @@ class LivePage:
         # guard refuses every other document of this origin.
         return bool(urlsplit(self._frame["url"]).netloc == urlsplit(self._url).netloc)
 
-    def freeze(self, *, scripts_running: bool) -> None:
-        """Stop the page's scripts permanently, then all movement, and fix its size."""
+    def freeze(self, *, scripts_running: bool, pictures: int) -> None:
+        """Stop the page's scripts permanently, then all movement, and fix its size.
+
+        `pictures` is how many the page has loaded.
+        """
         self._had_scripts = scripts_running
         if scripts_running:
             self.send("Emulation.setScriptExecutionDisabled", value=True)
-        both = f"({script('freeze')})().then({script('page_size')})"
-        self.__dict__["size"] = self._within_limits(self.evaluate(both, name="freeze"))
+        size = script("page_size")
+        both = f"({script('freeze')})().then((decoded) => ({{ decoded, ...({size})() }}))"
+        found = self.evaluate(both, name="freeze")
+        self.__dict__["size"] = self._within_limits(found)
+        if pictures:
+            self.repaint(all_decoded=found["decoded"] >= pictures)
+
+    def repaint(self, *, all_decoded: bool = False) -> None:
+        """Repaint the backgrounds of pictures, which depend on whether those are decoded."""
+        if not all_decoded:
+            self.screenshot(scale=_SMALL)  # scripts can decode only what is in an <img>
+        self.run_script("repaint")
 
     def fleeting(self) -> Fleeting:
         """Return the parts of the inventory that disappear when a reader acts, waits or scrolls.

@@ -80,6 +80,7 @@ class Stage:
         self._listeners = _Listeners()
         self._live: LivePage | None = None
         self._shown = 0  # number of the document that `_live` belongs to
+        self._painted = 0  # how many pictures of the page have been painted
         self._tab = Tab(browser, limits, web, live=True)
         self._tab.handler = self._guard.handle
         self._tab.on_record = self._log.add_record
@@ -104,7 +105,11 @@ class Stage:
             self.run_script("still", {"frames": 2})  # the compositor may still show an older frame
         self._evaluate("uiproof.posing(true)")
         try:
-            return self._page().screenshot()
+            page, pictures = self._page(), len(self._guard.pictures)
+            if pictures > self._painted:
+                self._painted = pictures
+                page.repaint()
+            return page.screenshot()
         finally:
             self._evaluate("uiproof.posing(false)")
 

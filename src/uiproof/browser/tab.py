@@ -174,7 +174,7 @@ class Tab:
         except NoAnswerError:
             page.flags.add("load_timeout")
             page.stop_scripts()
-        page.freeze(scripts_running=self._scripts)
+        page.freeze(scripts_running=self._scripts, pictures=len(guard.pictures))
         page.flags |= guard.flags()
         page.web = guard.log
         return page

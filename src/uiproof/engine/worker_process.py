@@ -26,6 +26,7 @@ from uiproof.process_tree import kill_descendants
 from uiproof.scratch import ScratchFolder, sweep
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_MOST_SWEEPING = 5.0  # seconds; folders of other runs stay in use
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -101,8 +102,11 @@ def _guard(child: int, scratch: ScratchFolder, place: Path) -> NoReturn:
         if os.getppid() != parent or not os.read(0, 1):
             # The main process was killed: remove what it would have removed.
             kill_descendants(os.getpid())
-            _wait_for_end_of(parent)
-            sweep(place)
+            scratch.remove()
+            # Its last thread may still hold its locks when it is nobody's parent any more.
+            until = time.monotonic() + _MOST_SWEEPING
+            while sweep(place) and time.monotonic() < until:
+                time.sleep(0.02)
         end(0)
 
     def end_by(number: int, _: object) -> None:
@@ -118,13 +122,6 @@ def _guard(child: int, scratch: ScratchFolder, place: Path) -> NoReturn:
         if pid == child:
             ending.acquire()
             end(_exit_code(status))
-
-
-def _wait_for_end_of(parent: int) -> None:
-    """Wait until a process that is ending has released its locks, for two seconds at most."""
-    until = time.monotonic() + 2
-    while os.getppid() == parent and time.monotonic() < until:
-        time.sleep(0.01)
 
 
 def _work(fd: int) -> NoReturn:

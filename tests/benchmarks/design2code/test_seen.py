@@ -184,6 +184,13 @@ HIDING_TEXT = {
         "@keyframes x { 0%, 6% { opacity: 1 } 7%, 100% { opacity: 0 } }"
         "body { animation: x 30s both }"
     ),
+    "a slice of each": css(
+        "body :not(:has(*)) { display: inline-block; clip-path: inset(calc(50% - .5px) 0) }"
+    ),
+    "a slice of each line": css(
+        "body :not(:has(*)) { mask: linear-gradient(#0000 9px, #000 9px 10px, #0000 10px);"
+        " mask-size: 9px 18px }"
+    ),
     "gone under a pointer": css("body:hover > * { display: none }"),
     "fading under a pointer": css("html:hover body { opacity: 0; transition: opacity 3s }"),
     "soon gone": "<script>setTimeout(() => document.body.replaceChildren(), 2000)</script>",
@@ -256,6 +263,16 @@ def test_what_a_reader_never_gets_to_see_does_not_pay_by_its_surfaces(scores):
     gone, without = scores(page, page, leaves), scores(page, LONG)
     assert gone["strict"]["mean_without_clip"] <= without["strict"]["mean_without_clip"] + 0.005
     assert gone["human"] <= without["human"] + 0.02
+
+
+def test_a_copy_that_goes_under_a_pointer_does_not_pay(scores):
+    page = "".join(f"<p>Line {number} of all the words</p>" for number in range(20))
+    honest = '<p style="padding: 900px 0 0 500px; color: teal">Line 3 of all the words</p>'
+    copy = f'<div class="copy" style="position: absolute; top: 0">{page}</div>'
+    goes = css(".copy { visibility: hidden } html:not(:hover) .copy { visibility: visible }")
+    trick, without = scores(page, honest + copy + goes), scores(page, honest)
+    assert trick["strict"]["position"] <= without["strict"]["position"] + 0.005
+    assert trick["human"] <= without["human"] + 0.01
 
 
 def test_fields_and_repeated_texts_go_with_the_element_around_them(scores):

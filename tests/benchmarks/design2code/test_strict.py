@@ -356,6 +356,44 @@ def test_shuffled_words_or_letters_are_worth_no_more_than_other_words(judge, str
     assert judge.compare(*sources)[0].scores["human"] <= 0.02
 
 
+WORD = r"(?<![<\w/])\w+(?!\w*>)"
+
+
+def scattered(page):
+    """The words of a page in their order, each at a random place."""
+    rng = random.Random(3)
+    style = "position: absolute; left: {}px; top: {}px"
+    words = re.findall(WORD, page)
+    places = [style.format(rng.randrange(1000), rng.randrange(800)) for _ in words]
+    return "".join(f"<b style='{at}'>{word}</b>" for at, word in zip(places, words, strict=True))
+
+
+def reordered(page):
+    """A page with its words in their order, each shown somewhere else in its line."""
+    rng = random.Random(3)
+    shown = re.sub(WORD, lambda word: f"<b style='order: {rng.randrange(99)}'>{word[0]}</b>", page)
+    return f"<style>h1, h2, p, li {{ display: flex; gap: 1ch }}</style>{shown}"
+
+
+@pytest.mark.parametrize("shuffle", [scattered, reordered])
+def test_words_shuffled_on_the_screen_are_worth_no_more_than_other_words(judge, strict, shuffle):
+    other = iter("abcdefghijklmnopqrstuvwxyz" * 100)
+    others = shuffle(re.sub(WORD, lambda word: next(other) * len(word[0]), TALE))
+    page = shuffle(TALE)
+    ours, theirs = strict(TALE, page), strict(TALE, others)
+    assert all(ours[name] <= theirs[name] + 0.02 for name in BLOCKS), ours
+    sources = [PageSource.from_html(f"<html><body>{one}</body></html>") for one in (TALE, page)]
+    assert judge.compare(*sources)[0].scores["human"] <= 0.02
+
+
+def test_parts_of_a_text_that_follow_each_other_are_read_as_one(strict):
+    text = "Rowing boats and <b>sailing dinghies</b> for everybody who can swim, <i>even you</i>. "
+    page = f"<div style='width: 200px'>{text}</div>"  # four lines
+    plain = re.sub("</?[bi]>", "", page)
+    assert strict(page, plain)["text"] > 0.98
+    assert strict(plain, page)["text"] > 0.98
+
+
 def test_a_word_that_differs_costs_little(strict):
     scores = strict(TALE, TALE.replace("herons", "swans").replace("beginners", "beginers"))
     assert scores["block_match"] > 0.99

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -39,6 +39,8 @@ class TextBlock:
     box: Box
     color: tuple[float, float, float]  # RGB, 0-255
     legibility: float = 1.0  # 0-1, how clearly it stands out; the paper does not ask
+    # The blocks that were merged into it, in their order.
+    parts: tuple[TextBlock, ...] = field(default=(), compare=False, repr=False)
 
 
 def find_blocks(
@@ -127,6 +129,8 @@ MIN_SHARE = 0.3  # of the pixels of a text must be seen, or none of it counts
 PIECE_SHARE = 0.6  # of the pixels of a part of a text must be seen, or that part does not count
 MIN_SHARE_OF_BLENDED = 0.75  # the same for a text that covers no pixel completely
 MIN_INK = 0.015  # pixels of a letter, as a share of the square of its size
+MIN_TALL = 0.3  # of the size of its letters: lower parts of them cannot be read
+THIN = frozenset("一ーㅡ─")  # letters that are a single stroke
 MIN_OWN = 4  # pixels that a text covers completely
 MIN_DISTINCT = 0.6  # of the seen pixels of a text must have no pixel like them around
 WHOLE_SHARE = 0.9  # of the pixels of a text must be seen, or its parts are looked at one by one
@@ -410,10 +414,19 @@ class Glyphs:
         if not place.lines:
             text = text[: _fitting(box, place.font_size)]
         parts = self.within(_search_area(box, place, PSEUDO_REACH * self.scale))
-        pixels, ink, least = self._own(np.concatenate([_NONE, *parts]), place, lines, taken)
+        near = np.concatenate([_NONE, *parts])
+        pixels, ink, least = self._own(near, place, lines, taken)
         letter = max(MIN_INK * place.font_size**2, 1.0)
         if ink < letter * _share_inside(place.lines, box) * len("".join(text.split())):
             pixels = _NONE
+        elif place.lines and any(one.isalnum() and one not in THIN for one in text):
+            inside = (line for line in place.lines if 2 * _overlap(line, box)[3] > line[3])
+            tops = [round(y) for _, y, _, _ in inside] or [0]
+            letters = round(min(place.font_size, max(h for *_, h in place.lines)))
+            rows = {top + row for top in tops for row in range(letters)}
+            # The rows of all texts there, so rather too many.
+            if len(np.unique(self.rows[near])) < MIN_TALL * len(rows):
+                pixels = _NONE
         covered = np.count_nonzero(self.numbers[pixels] == place.color_number)
         if place.lines and covered > MAX_INK * sum(w * h for _, _, w, h in place.lines):
             return None

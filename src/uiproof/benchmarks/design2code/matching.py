@@ -22,6 +22,7 @@ from uiproof.benchmarks.design2code.blocks import TextBlock
 from uiproof.geometry import Box
 
 MIN_SIMILARITY = 0.5  # pairs below it are no matches; at or below it, context adds nothing
+MOST_LINES = 3  # between two parts of a text that are read as one
 _CONTEXT_BONUS = 0.1
 _PLACE_BONUS = 0.01  # small, so that place decides only between texts that are equally alike
 
@@ -92,16 +93,48 @@ def as_read(matching: Matching) -> Matching:
 
     Of the letters of words in another order, and of letters in another order within words, some are
     always in the same sequence: enough for the paper to match a text with the same words shuffled.
+    Merged blocks that are not met in their order on the page are not read as one text either.
     """
-    texts = [block.text for block in matching.generated], [b.text for b in matching.reference]
+    ours, theirs = matching.generated, matching.reference
     pairs = (
-        replace(pair, similarity=min(pair.similarity, in_order(*both)))
+        replace(
+            pair,
+            similarity=min(pair.similarity, _read(ours[pair.generated], theirs[pair.reference])),
+        )
         if pair.similarity >= MIN_SIMILARITY
-        and (both := (texts[0][pair.generated], texts[1][pair.reference]))
         else pair
         for pair in matching.pairs
     )
     return replace(matching, pairs=tuple(pairs))
+
+
+def _read(ours: TextBlock, theirs: TextBlock) -> float:
+    """Return how alike two blocks read; parts of ours that are torn are in another order."""
+    parts = read_together(ours)
+    torn = len(parts) > len(read_together(theirs))
+    return in_order(" ".join(reversed(parts)) if torn else ours.text, theirs.text)
+
+
+def read_together(block: TextBlock) -> list[str]:
+    """Return the text of a block, cut where what follows does not continue it on the page."""
+    found: list[str] = []
+    last: Box | None = None
+    for part in block.parts or (block,):
+        if last is None or not _continues(last, part.box):
+            found.append(part.text)
+        else:
+            found[-1] += f" {part.text}"
+        last = part.box
+    return found
+
+
+def _continues(first: Box, second: Box) -> bool:
+    """Return whether a second box is not left of the first on its line, nor above or far below."""
+    shared = min(first.y + first.h, second.y + second.h) - max(first.y, second.y)
+    if shared > min(first.h, second.h) / 2:
+        return second.x + second.w > first.x
+    is_below = second.y + second.h / 2 > first.y
+    return is_below and -shared < MOST_LINES * max(first.h, second.h)
 
 
 def with_unreadable(
@@ -371,7 +404,8 @@ def _apply(blocks: Sequence[TextBlock], merges: dict[int, list[float]]) -> list[
 
 
 def _join_neighbours(first: TextBlock, second: TextBlock) -> TextBlock:
-    return _join(first, second, first.box.union(second.box), lambda a, b: (a + b) // 2)
+    joint = _join(first, second, first.box.union(second.box), lambda a, b: (a + b) // 2)
+    return replace(joint, parts=(*(first.parts or (first,)), *(second.parts or (second,))))
 
 
 def _join(

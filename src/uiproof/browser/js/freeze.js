@@ -1,5 +1,6 @@
 // Waits for fonts and pictures, then stops all movement: finite animations jump to their end, endless
-// ones stop at their most visible moment, scroll-driven ones where the element is in view.
+// ones stop at their most visible moment, scroll-driven ones where the element is in view. Returns
+// how many pictures with an address of their own are decoded.
 async () => {
   const MOST_PICTURES = 1000; // that are waited for
   const LONGEST_MS = 20000; // of an animation that is shown as it ends
@@ -27,7 +28,6 @@ async () => {
   }
   document.documentElement?.getBoundingClientRect(); // fonts are requested when text is laid out
   await document.fonts.ready;
-  // A picture that is decoded while the page is drawn has slightly different edges.
   const loaded = [...document.querySelectorAll("img")].filter((image) => image.naturalWidth > 0);
   await Promise.all(loaded.slice(0, MOST_PICTURES).map((image) => image.decode().catch(() => {})));
   const stopMarquee = (marquee) => {
@@ -203,4 +203,5 @@ async () => {
   };
   freeze(document);
   window.scrollTo(0, 0);
+  return new Set(loaded.map((image) => image.currentSrc).filter((url) => !url.startsWith("data:"))).size;
 }

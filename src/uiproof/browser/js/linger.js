@@ -98,11 +98,13 @@ async ({ moment }) => {
     const root = seen.cover() ?? document.body;
     if (root) look(root, false);
   }
-  const gone = listed.flatMap((one, index) => (one && one.top < end && !found.has(one.text) ? [index] : []));
-  if (moment === "hovered" && gone.length <= MOST_HOVERED * listed.length) return null;
-  // The outermost element around a text that is no longer shown.
   const isShown = (element) =>
     element.isConnected && element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  // Scripts may replace elements by equal ones; style rules do not.
+  const stays = ({ text, parent }) => found.has(text) && (moment === "later" || !parent || isShown(parent));
+  const gone = listed.flatMap((one, index) => (one && one.top < end && !stays(one) ? [index] : []));
+  if (moment === "hovered" && gone.length <= MOST_HOVERED * listed.length) return null;
+  // The outermost element around a text that is no longer shown.
   const left = new Set();
   for (const index of gone) {
     let [outermost, up] = [null, listed[index].parent];

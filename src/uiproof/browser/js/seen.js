@@ -62,14 +62,17 @@
   // --- clipping
 
   const length = (text, whole) => {
+    const [, share, sign, more] = text.match(/^calc\(([-\d.]+)% ([+-]) ([\d.]+)px\)$/) ?? [];
+    if (share) return (share / 100) * whole + (sign === "-" ? -more : +more);
     const number = parseFloat(text);
     if (!Number.isFinite(number)) return 0;
     return text.trim().endsWith("%") ? (number / 100) * whole : number;
   };
   const shape = (path, box) => {
-    const [, kind, inside] = path.match(/^([a-z]+)\((.*?)\)/) ?? [];
+    const [, kind, inside] = path.match(/^([a-z]+)\(((?:[^()]|\([^()]*\))*)\)/) ?? [];
+    const words = (text) => text.trim().split(/\s+(?![^(]*\))/);
     if (kind === "inset") {
-      const sides = inside.split(" round ")[0].trim().split(/\s+/);
+      const sides = words(inside.split(" round ")[0]);
       const [top, right = top, bottom = top, left = right] = sides;
       const [x, y] = [length(left, box.w), length(top, box.h)];
       return {
@@ -81,19 +84,19 @@
     }
     if (kind === "circle" || kind === "ellipse") {
       const [radii, place = "50% 50%"] = inside.split(/\s*\bat\b\s*/);
-      const [across, down = across] = radii.trim().split(/\s+/);
+      const [across, down = across] = words(radii);
       if (!/^[\d.]/.test(across) || !/^[\d.]/.test(down)) return box;
       const diagonal = Math.hypot(box.w, box.h) / Math.SQRT2;
       const rx = length(across, kind === "circle" ? diagonal : box.w);
       const ry = length(down, kind === "circle" ? diagonal : box.h);
-      const [left, top = "50%"] = place.trim().split(/\s+/);
+      const [left, top = "50%"] = words(place);
       const [x, y] = [box.x + length(left, box.w), box.y + length(top, box.h)];
       return { x: x - rx, y: y - ry, w: 2 * rx, h: 2 * ry };
     }
     if (kind === "polygon") {
       let whole = null;
       for (const point of inside.replace(/^(evenodd|nonzero),/, "").split(",")) {
-        const [x, y] = point.trim().split(/\s+/);
+        const [x, y] = words(point);
         if (y === undefined) return box;
         whole = around(whole, {
           x: box.x + length(x, box.w),
