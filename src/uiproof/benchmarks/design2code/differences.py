@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 
 from uiproof.benchmarks.design2code.blocks import Color, PixelRect
-from uiproof.benchmarks.design2code.displacement import Shift, shifts
+from uiproof.benchmarks.design2code.displacement import Shift, is_mirrored, shifts
 from uiproof.benchmarks.design2code.matching import TextSimilarity
 from uiproof.benchmarks.design2code.page_diff import Difference, with_costs
 from uiproof.benchmarks.design2code.pages import PageView
@@ -132,6 +132,9 @@ class _Comparison:
         self.recoloured: set[Node] = set()
         # Pixels that show something; differences are told as shares of these.
         self.total = max(_shown_area(ours), _shown_area(theirs), 1.0)
+        self.mirrored = is_mirrored(ours.root, theirs.root)
+        if self.mirrored:
+            displaced = set()  # their order is that of the other side
         self.displaced = outermost(displaced, lambda node: node in displaced)
         self.missing = self._told(unpaired(theirs), theirs, ours)
         self.extra = self._told(unpaired(ours), ours, theirs)
@@ -463,25 +466,26 @@ class _Comparison:
         for (what, was, is_), nodes in groups.items():
             severity = 0.25
             if what == "colour":
-                a, b = nodes[0].background, nodes[0].partner and nodes[0].partner.background
-                severity = min(
-                    colours_apart([(a or (255, 255, 255), b or (255, 255, 255))])[0] / 30, 1
-                )
-            says = (
-                f"The background of {subject_of(nodes)} is {is_}, should be {was}."
-                if what == "colour"
-                else f"The {what} of {subject_of(nodes)} is {is_}, should be {was}."
-            )
+                severity = min(colours_apart([self._seen_grounds(nodes[0])])[0] / 30, 1.0)
+            if what == "picture" and "gradient(" in was + is_:
+                what = "gradient"
+            what = "background" if what == "colour" else what
+            says = f"The {what} of {subject_of(nodes)} is {is_}, should be {was}."
             found.append(self._one("background", nodes, was, is_, severity, says))
         return [*found, *self._lost_surfaces()]
 
     def _has_same_ground(self, node: Node) -> bool:
         """Return whether a background picture is not seen, such as one that was not loaded."""
-        other = node.twin
-        a, b = rounded_crop(self.ours.rgb, node.box), rounded_crop(self.theirs.rgb, other.box)
-        if not a.size or not b.size:
-            return True
-        return colours_apart([(commonest_colour(a), commonest_colour(b))])[0] < SEEN_COLOUR
+        return colours_apart([self._seen_grounds(node)])[0] < SEEN_COLOUR
+
+    def _seen_grounds(self, node: Node) -> tuple[Color, Color]:
+        """Return the background colours of a surface; where one has none, what is seen of it."""
+        ours, theirs = (
+            one.background or (commonest_colour(part) if part.size else (255, 255, 255))
+            for one, rgb in ((node, self.ours.rgb), (node.twin, self.theirs.rgb))
+            for part in (rounded_crop(rgb, one.box),)
+        )
+        return ours, theirs
 
     def _bodies(self) -> list[tuple[Node, Node]]:
         """Return the bodies of both pages as if they were surfaces."""
@@ -672,11 +676,41 @@ class _Comparison:
             extra=[*self.extra, *displaced],
             unsteady=self.unsteady,
             unordered=self.unordered,
+            mirrored=self.mirrored,
         )
         groups: dict[Any, list[Shift]] = defaultdict(list)
         for one in found:
-            groups[_shift_key(one)].append(one)
-        return [self._shift(group) for group in groups.values()]
+            if one.rows is None:
+                groups[_shift_key(one)].append(one)
+        told = [self._rearranged(one, *one.rows) for one in found if one.rows is not None]
+        if self.mirrored:
+            told.append(self._on_other_side())
+        return [*told, *(self._shift(group) for group in groups.values())]
+
+    def _on_other_side(self) -> Difference:
+        """Return a page that shows left what should be right as one difference."""
+        nodes = [leaf for leaf in self.ours.leaves if leaf.partner is not None]
+        boxes = around(node.box for node in nodes), around(node.twin.box for node in nodes)
+        says = "The page is mirrored: what should be on the right is on the left."
+        return Difference(
+            *("moved", *boxes, "html", None, None, 1.0, 0.0, says, len(nodes)),
+            members=tuple(node.box for node in nodes),
+        )
+
+    def _rearranged(self, shift: Shift, rows: int, wanted: int) -> Difference:
+        """Return things that stand in other rows than they should as one difference."""
+        nodes = shift.nodes
+        twins = [node.twin for node in nodes]
+        leaves = [leaf for node in nodes for leaf in node.leaves()]
+        now, should = (f"{count} row{'s' if count > 1 else ''}" for count in (rows, wanted))
+        return Difference(
+            *("moved", union_of(nodes), union_of(twins), nodes[0].selector, should, now),
+            impact=_bounded(sqrt(min(shift.area, self.total) / self.total)),
+            cost=0.0,
+            says=f"{capital(names_of(nodes, leaves))} stand in {now}, should stand in {should}.",
+            count=len(nodes),
+            members=tuple(node.box for node in nodes),
+        )
 
     def _shift(self, group: Sequence[Shift]) -> Difference:
         first = max(group, key=lambda one: one.area)
@@ -796,8 +830,11 @@ def _paint_change(node: Node, other: Node) -> tuple[str, str, str] | None:
     ours, theirs = node.background, other.background
     if ours != theirs:
         if ours is None or theirs is None:
-            pair_ = hex_of(theirs) if theirs else "none", hex_of(ours) if ours else "none"
-            return "colour", *pair_
+            was, is_ = (
+                hex_of(colour) if colour else border_words(paint[1]) or "none"
+                for colour, paint in ((theirs, b), (ours, a))
+            )
+            return "colour", was, is_
         if colours_apart([(ours, theirs)])[0] >= SEEN_COLOUR / 2:
             return "colour", hex_of(theirs), hex_of(ours)
     names = ("", "picture", "border", "radius", "shadow", "opacity")

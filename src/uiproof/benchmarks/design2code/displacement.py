@@ -8,7 +8,8 @@ that of the reference, so a margin that pushes the rest of a page down is found 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +24,8 @@ MATES = 0.5  # of the height of the lower of two things that stand in one row
 
 OVERLAP = 12.0  # pixels by which things may lie on each other
 MARGIN = 80.0  # pixels that a thing which is gone or came may take beyond its own height
+LEAST_MIRRORED = 5  # things that stand on the other side of a mirrored page
+MOST_MIRRORED = 0.6  # of what is displaced to one side stands there
 END_APART = 80.0  # pixels between the end of a surface and of one that reaches down as far
 
 Edges = npt.NDArray[np.float64]
@@ -39,6 +42,7 @@ class Shift:
     was: float = 0.0  # the distance on the reference page, for `spacing`
     side: str = ""  # above, left or below
     area: float = 0.0  # of everything that is displaced by it
+    rows: tuple[int, int] | None = None  # in which the nodes stand, and should, if these differ
 
 
 def shifts(
@@ -49,19 +53,52 @@ def shifts(
     extra: Sequence[Node],
     unsteady: set[Node],
     unordered: set[Node],
+    mirrored: bool = False,
 ) -> list[Shift]:
     """Return where displacements begin.
 
     `missing` and `extra` are the nodes that only one page has, `unsteady` the nodes of the
     generated page whose own size is a difference of another kind, `unordered` those that stand in
-    another order.
+    another order. Of a `mirrored` page, left and right are compared the other way round.
     """
     found: list[Shift] = []
+    rearranged: set[Node] = set()
     for holder in root.walk():
         if holder is root or (holder.is_drawn and holder.partner is not None and holder.children):
             other = other_root if holder is root else holder.partner
             assert other is not None
-            found += _Group(holder, other, missing, extra, unsteady, unordered).shifts()
+            group = _Group(holder, other, missing, extra, unsteady, unordered)
+            group.is_rearranged = holder in rearranged
+            if mirrored:
+                width = root.box[2]
+                group.g, group.outer_g = (
+                    _mirrored(edges, width) for edges in (group.g, group.outer_g)
+                )
+            of_group = group.shifts()
+            if mirrored:
+                of_group = [_with_dx(one, -one.dx) for one in of_group if not _stays(one, holder)]
+            found += of_group
+            rearranged.update(group.rearranged)
+    return found
+
+
+def is_mirrored(root: Node, other_root: Node) -> bool:
+    """Return whether what a page shows left should be right, as of another writing direction."""
+    pairs = [(leaf.box, leaf.partner.box) for leaf in root.leaves() if leaf.partner is not None]
+    if not pairs or abs(root.box[2] - other_root.box[2]) > TOLERANCE:
+        return False
+    g, r = (_edges(boxes) for boxes in zip(*pairs, strict=True))
+    displaced, opposite = (
+        np.abs(edges - r)[:, [LEFT, RIGHT]].max(axis=1) > TOLERANCE
+        for edges in (g, _mirrored(g, root.box[2]))
+    )
+    there = int((displaced & ~opposite).sum())
+    return there >= LEAST_MIRRORED and there > MOST_MIRRORED * int(displaced.sum())
+
+
+def _mirrored(edges: Edges, width: float) -> Edges:
+    found = edges.copy()
+    found[..., LEFT], found[..., RIGHT] = width - edges[..., RIGHT], width - edges[..., LEFT]
     return found
 
 
@@ -108,6 +145,8 @@ class _Group:
         self.extra_boxes = _edges([one.box for one in extra])
         # Siblings flow into the place of a missing child, or away from an extra one.
         self.gappy, self.crowded = _rows(missing), _rows(extra)
+        self.is_rearranged = False  # with others, which may have made it as high as they are
+        self.rearranged: set[Node] = set()
 
     def shifts(self) -> list[Shift]:
         found: list[Shift] = []
@@ -116,6 +155,15 @@ class _Group:
             return found
         down = [self._down(index) for index in range(count)]
         done: set[int] = set()
+        for units in self._in_other_rows():
+            inside = {index for unit in units for index in unit}
+            self.rearranged.update(self.nodes[index] for index in inside)
+            # What stands below the first things of a unit may still be too far from them.
+            done |= {i for unit in units for i in unit if self._is_first(i, unit)}
+            begins = tuple(self.nodes[unit[0]] for unit in units)
+            rows, wanted = (_rows_of(_bounds(edges, units)) for edges in (self.g, self.r))
+            area = sum(_area(self.nodes[index]) for index in inside)
+            found.append(Shift("moved", begins, area=area, rows=(rows, wanted)))
         moved: set[int] = set()  # things that push nothing
         order = sorted(range(count), key=lambda i: (self.r[i, TOP], self.r[i, LEFT]))
         for index in order:
@@ -146,6 +194,7 @@ class _Group:
             area = sum(_area(node) for node in (followers if not back else nodes))
             found.append(Shift(kind, nodes, dy=dy, was=was, side="above", area=area))
         begun = {id(shift.nodes[0]): number for number, shift in enumerate(found)}
+        order = [index for index in order if self.nodes[index] not in self.rearranged]
         for index in order:
             dx = self._across(index)
             if abs(dx) <= TOLERANCE or abs(dx) <= abs(self._grown(index)[0]):
@@ -161,6 +210,36 @@ class _Group:
                 node = self.nodes[index]
                 found.append(Shift("resized", (node,), dx=dw, dy=dh, area=_area(node)))
         return found
+
+    # --- rows
+
+    def _in_other_rows(self) -> Iterator[list[list[int]]]:
+        """Yield children of one element that stand below each other instead of side by side.
+
+        Or the other way round. Each child is the things in it, by their numbers.
+        """
+        taken: set[int] = set()
+        for parent in _holders_of(self.nodes, self.holder):
+            units = []
+            for child in parent.children:
+                inside = {id(node) for node in child.walk()}
+                units.append([i for i, node in enumerate(self.nodes) if id(node) in inside])
+            units = [unit for unit in units if unit]
+            g, r = (_bounds(edges, units) for edges in (self.g, self.r))
+            pairs = combinations(range(len(units)), 2)
+            turned = {one for two in pairs if _is_turned(g[[*two]], r[[*two]]) for one in two}
+            units = [unit for number, unit in enumerate(units) if number in turned]
+            every = [index for unit in units for index in unit]
+            if not units or taken.intersection(every) or id(parent) in self.crowded:
+                continue
+            if self.unordered.intersection(self.nodes[index] for index in every):
+                continue
+            if not _holds(self.gappy, self.partners[every[0]]):
+                taken.update(every)
+                yield units
+
+    def _is_first(self, index: int, unit: Sequence[int]) -> bool:
+        return bool(self.r[index, TOP] <= self.r[unit, TOP].min() + 3)
 
     # --- down
 
@@ -218,8 +297,9 @@ class _Group:
         if abs(stays) <= TOLERANCE or self._flows(index):
             return True  # what is above it is not where it should be, or beside it
         ends = (g[index, BOTTOM] - self.outer_g[BOTTOM]) - (r[index, BOTTOM] - self.outer_r[BOTTOM])
-        if not self.is_page and abs(ends) <= TOLERANCE and self._grown(index)[1]:
-            return True  # it stands on the ground, and is told as resized
+        on_ground = not self.is_page and abs(ends) <= TOLERANCE
+        if on_ground and (self.is_rearranged or self._grown(index)[1]):
+            return True  # it stands on the ground, and that is told
         mates = self._mates(index)
         leader = max([index, *mates], key=lambda i: (r[i, BOTTOM] - r[i, TOP], -r[i, LEFT]))
         if leader != index and _aligned(g, r, index, leader, TOP, BOTTOM, MATES_APART):
@@ -235,6 +315,8 @@ class _Group:
     def _is_centred(self, index: int, mates: Sequence[int]) -> bool:
         """Return whether a thing begins a column whose height changed, but not its middle."""
         for column in self._columns(index):
+            if not self._is_first(index, column):
+                break
             top_g, top_r = self.g[column, TOP].min(), self.r[column, TOP].min()
             middle_g = (top_g + self.g[column, BOTTOM].max()) / 2
             middle_r = (top_r + self.r[column, BOTTOM].max()) / 2
@@ -504,6 +586,54 @@ class _Group:
         return any(id(one) in inside for one in self.missing)
 
 
+def _holders_of(nodes: Sequence[Node], holder: Node) -> list[Node]:
+    """Return the elements in a surface that hold more than one of some things, outer ones first."""
+    found: dict[int, Node] = {id(holder): holder}
+    for node in nodes:
+        between: list[Node] = []
+        for one in node.ancestors():
+            if one is holder:
+                break
+            between.append(one)
+        found |= {id(one): one for one in reversed(between)}
+    return [one for one in found.values() if len(one.children) > 1]
+
+
+def _bounds(edges: Edges, units: Sequence[Sequence[int]]) -> Edges:
+    """Return the edges around the things of each unit."""
+    found = [[*edges[unit, :2].min(axis=0), *edges[unit, 2:].max(axis=0)] for unit in units]
+    return np.array(found, np.float64).reshape(-1, 4)
+
+
+def _is_turned(ours: Edges, theirs: Edges) -> bool:
+    """Return whether two things are side by side on one page, and one column on the other."""
+    return (_are_beside(ours) and _are_below(theirs)) or (_are_beside(theirs) and _are_below(ours))
+
+
+def _are_beside(two: Edges) -> bool:
+    (a, b), low = two, (two[:, BOTTOM] - two[:, TOP]).min()
+    shared = min(a[BOTTOM], b[BOTTOM]) - max(a[TOP], b[TOP])
+    return bool(shared > MATES * low and (a[RIGHT] <= b[LEFT] + 3 or b[RIGHT] <= a[LEFT] + 3))
+
+
+def _are_below(two: Edges) -> bool:
+    (a, b), narrow = two, (two[:, RIGHT] - two[:, LEFT]).min()
+    shared = min(a[RIGHT], b[RIGHT]) - max(a[LEFT], b[LEFT])
+    return bool(shared > MATES * narrow and (a[BOTTOM] <= b[TOP] + 3 or b[BOTTOM] <= a[TOP] + 3))
+
+
+def _rows_of(units: Edges) -> int:
+    """Return in how many rows things stand."""
+    rows, floor = 0, -np.inf
+    for top, middle, bottom in sorted(
+        (one[TOP], (one[TOP] + one[BOTTOM]) / 2, one[BOTTOM]) for one in units
+    ):
+        if middle > floor:
+            rows, floor = rows + 1, bottom
+        floor = min(floor, bottom) if top < floor else floor
+    return rows
+
+
 def _rows(nodes: Sequence[Node]) -> set[int]:
     """Return the parents of nodes that have children side by side."""
     found = set()
@@ -548,8 +678,16 @@ def _fills(text: Node, field: Node) -> bool:
     )
 
 
+def _stays(shift: Shift, holder: Node) -> bool:
+    """Return whether a thing that should be moved to the other side has its own direction."""
+    node, surface = shift.nodes[0], holder.partner
+    if abs(shift.dy) > TOLERANCE or surface is None:
+        return False
+    return abs((node.box[0] - holder.box[0]) - (node.twin.box[0] - surface.box[0])) <= TOLERANCE
+
+
 def _with_dx(shift: Shift, dx: float) -> Shift:
-    return Shift(shift.kind, shift.nodes, dx, shift.dy, shift.was, shift.side, shift.area)
+    return replace(shift, dx=dx)
 
 
 def _three(edges: Edges, first: int, last: int) -> Edges:
