@@ -63,12 +63,13 @@ def shifts(
     """
     found: list[Shift] = []
     rearranged: set[Node] = set()
+    fitted: set[Node] = set()
     for holder in root.walk():
         if holder is root or (holder.is_drawn and holder.partner is not None and holder.children):
             other = other_root if holder is root else holder.partner
             assert other is not None
             group = _Group(holder, other, missing, extra, unsteady, unordered)
-            group.is_rearranged = holder in rearranged
+            group.is_rearranged, group.is_fitted = holder in rearranged, holder in fitted
             if mirrored:
                 width = root.box[2]
                 group.g, group.outer_g = (
@@ -79,6 +80,7 @@ def shifts(
                 of_group = [_with_dx(one, -one.dx) for one in of_group if not _stays(one, holder)]
             found += of_group
             rearranged.update(group.rearranged)
+            fitted.update(group.fitted)
     return found
 
 
@@ -147,6 +149,8 @@ class _Group:
         self.gappy, self.crowded = _rows(missing), _rows(extra)
         self.is_rearranged = False  # with others, which may have made it as high as they are
         self.rearranged: set[Node] = set()
+        self.is_fitted = False  # as wide as what it holds, and no longer so for that alone
+        self.fitted: set[Node] = set()
 
     def shifts(self) -> list[Shift]:
         found: list[Shift] = []
@@ -514,24 +518,30 @@ class _Group:
             abs((g[index, s] - self.outer_g[s]) - (r[index, s] - self.outer_r[s])) <= TOLERANCE
             for s in (LEFT, RIGHT)
         )
-        if fills or self._row_changed(index) or self._flows(index) or self._scales(index):
+        if (fills and not self.is_fitted) or self._row_changed(index) or self._flows(index):
+            return True
+        if self._scales(index):
             return True
         inner_g, inner_r = _contents(self.nodes[index], self.partners[index])
         if inner_g is None or inner_r is None:
             return False
-        return all(
+        fits = all(
             abs((inner_g[s] - g[index, s]) - (inner_r[s] - r[index, s])) <= TOLERANCE
             for s in (LEFT, RIGHT)
         )
+        if fits:
+            self.fitted.add(self.nodes[index])
+        return fits
 
     def _scales(self, index: int) -> bool:
         """Return whether both sides of a thing follow the width of what holds it."""
         (a, _, b, _), (c, _, d, _) = self.outer_g, self.outer_r
-        if abs((b - a) - (d - c)) <= TOLERANCE:
+        grown = abs((b - a) - (d - c))
+        if grown <= TOLERANCE:
             return False
         return all(
             abs((self.g[index, side] - a) - (self.r[index, side] - c) * (b - a) / max(d - c, 1))
-            <= MATES_APART
+            <= min(MATES_APART, grown / 2)
             for side in (LEFT, RIGHT)
         )
 
