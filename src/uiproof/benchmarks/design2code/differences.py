@@ -703,8 +703,9 @@ class _Comparison:
         twins = [node.twin for node in nodes]
         leaves = [leaf for node in nodes for leaf in node.leaves()]
         now, should = (f"{count} row{'s' if count > 1 else ''}" for count in (rows, wanted))
+        around_it = [one for one in nodes[0].ancestors() if one in {*nodes[-1].ancestors()}]
         return Difference(
-            *("moved", union_of(nodes), union_of(twins), nodes[0].selector, should, now),
+            *("moved", union_of(nodes), union_of(twins), around_it[0].selector, should, now),
             impact=_bounded(sqrt(min(shift.area, self.total) / self.total)),
             cost=0.0,
             says=f"{capital(names_of(nodes, leaves))} stand in {now}, should stand in {should}.",

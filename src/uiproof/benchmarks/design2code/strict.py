@@ -38,7 +38,7 @@ from uiproof.geometry import Box
 from uiproof.vision.images import Rgb
 from uiproof.vision.ssim import content_ssim, grayscale
 
-VERSION = 4  # of the definition; runs say which one they used
+VERSION = 5  # of the definition; runs say which one they used
 VISIBLE_CONTRAST = 12  # levels of 0-255 between the darkest and the lightest pixel of a seen thing
 SMALLER = 0.7  # of the area of a picture: what covers less of it is not the picture itself
 FRAME = 3  # pixels around a picture or a control that are compared with it

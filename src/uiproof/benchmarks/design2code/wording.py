@@ -25,7 +25,13 @@ def role_of(node: Node) -> str:
 _ROLES = {
     **{f"h{level}": "heading" for level in range(1, 7)},
     **{"a": "link", "button": "button", "li": "list item", "label": "label", "p": "paragraph"},
-    **{"th": "table heading", "td": "table cell", "figcaption": "caption", "input": "field"},
+    **{
+        "th": "table heading",
+        "tr": "table row",
+        "td": "table cell",
+        "figcaption": "caption",
+        "input": "field",
+    },
     **{"select": "field", "textarea": "field", "nav": "navigation", "footer": "footer"},
     **{"header": "header", "table": "table", "form": "form", "ul": "list", "ol": "list"},
     **{"img": "picture", "svg": "picture", "video": "video", "hr": "line", "summary": "summary"},
