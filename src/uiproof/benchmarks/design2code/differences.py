@@ -74,7 +74,6 @@ SEEN_COLOUR = 2.5  # CIEDE2000 between two colours that are told apart
 READ_COLOUR = 6.0  # the same for letters of which only a picture is known
 SEEN_WIDTH = 0.035  # of the width of a text, by which letters of another font differ
 SEEN_PICTURE = 6.0  # mean levels of 0-255 by which the pixels of two pictures differ
-SEEN_SHARP = 40  # levels of single pixels, beyond what antialiasing does
 THINNEST = 3.0  # pixels of letters whose colour can be told from a picture
 MOST_GROUND = 0.4  # of what is behind thin letters is mixed into their colour
 SEEN_WEIGHT = 0.16  # logarithm of the ink of two weights of a font
@@ -680,12 +679,12 @@ class _Comparison:
         )
         groups: dict[Any, list[Shift]] = defaultdict(list)
         for one in found:
-            if one.rows is None:
-                groups[_shift_key(one)].append(one)
-        told = [self._rearranged(one, *one.rows) for one in found if one.rows is not None]
-        if self.mirrored:
-            told.append(self._on_other_side())
-        return [*told, *(self._shift(group) for group in groups.values())]
+            groups[_shift_key(one)].append(one)
+        told = [
+            self._shift(group) if group[0].rows is None else self._rearranged(group)
+            for group in groups.values()
+        ]
+        return [self._on_other_side(), *told] if self.mirrored else told
 
     def _on_other_side(self) -> Difference:
         """Return a page that shows left what should be right as one difference."""
@@ -697,20 +696,24 @@ class _Comparison:
             members=tuple(node.box for node in nodes),
         )
 
-    def _rearranged(self, shift: Shift, rows: int, wanted: int) -> Difference:
+    def _rearranged(self, group: Sequence[Shift]) -> Difference:
         """Return things that stand in other rows than they should as one difference."""
-        nodes = shift.nodes
-        twins = [node.twin for node in nodes]
-        leaves = [leaf for node in nodes for leaf in node.leaves()]
-        now, should = (f"{count} row{'s' if count > 1 else ''}" for count in (rows, wanted))
+        first = max(group, key=lambda one: one.area)
+        nodes, rows = first.nodes, first.rows or ()
+        now, should = (f"{count} row{'s' if count > 1 else ''}" for count in rows)
+        name = capital(names_of(nodes, [leaf for node in nodes for leaf in node.leaves()]))
+        more = f" So do {len(group) - 1} more like them." if len(group) > 1 else ""
         around_it = [one for one in nodes[0].ancestors() if one in {*nodes[-1].ancestors()}]
+        boxes = union_of(nodes), union_of([node.twin for node in nodes])
+        area = min(sum(one.area for one in group), self.total)
+        every = [node for one in group for node in one.nodes]
         return Difference(
-            *("moved", union_of(nodes), union_of(twins), around_it[0].selector, should, now),
-            impact=_bounded(sqrt(min(shift.area, self.total) / self.total)),
+            *("moved", *boxes, around_it[0].selector, should, now),
+            impact=_bounded(sqrt(area / self.total)),
             cost=0.0,
-            says=f"{capital(names_of(nodes, leaves))} stand in {now}, should stand in {should}.",
-            count=len(nodes),
-            members=tuple(node.box for node in nodes),
+            says=f"{name} stand in {now}, should stand in {should}.{more}",
+            count=len(every),
+            members=tuple(node.box for node in every),
         )
 
     def _shift(self, group: Sequence[Shift]) -> Difference:
@@ -781,6 +784,8 @@ def _shares_rows(a: PixelRect, b: PixelRect) -> bool:
 
 def _shift_key(shift: Shift) -> Any:
     node = shift.nodes[0]
+    if shift.rows is not None:
+        return shift.rows, tuple(one.tag for one in shift.nodes)
     if shift.kind == "resized":
         # Heights follow where contents fill other lines.
         height = 0 if shift.dx and node.children else round(shift.dy / 2)

@@ -40,7 +40,6 @@ class Shift:
     dx: float = 0.0  # pixels; for `resized`, how much wider
     dy: float = 0.0
     was: float = 0.0  # the distance on the reference page, for `spacing`
-    side: str = ""  # above, left or below
     area: float = 0.0  # of everything that is displaced by it
     rows: tuple[int, int] | None = None  # in which the nodes stand, and should, if these differ
 
@@ -196,7 +195,7 @@ class _Group:
                 continue
             nodes = (self.nodes[index], *(followers if back else ()))
             area = sum(_area(node) for node in (followers if not back else nodes))
-            found.append(Shift(kind, nodes, dy=dy, was=was, side="above", area=area))
+            found.append(Shift(kind, nodes, dy=dy, was=was, area=area))
         begun = {id(shift.nodes[0]): number for number, shift in enumerate(found)}
         order = [index for index in order if self.nodes[index] not in self.rearranged]
         for index in order:
