@@ -377,11 +377,12 @@ class _Group:
             # Content that moves along may end further down.
             later = {int(one) for one in np.flatnonzero(below & stays)}
             return later or self._beside_column(index, mates, stays)
-        if mates and all(stays[one] for one in mates):
-            return set(mates)
         grown = (self.outer_g[BOTTOM] - self.outer_g[TOP]) - (
             self.outer_r[BOTTOM] - self.outer_r[TOP]
         )
+        if mates and all(stays[one] for one in mates):
+            # What makes room for itself has a margin.
+            return None if abs(grown - dy) <= TOLERANCE else set(mates)
         if self.is_page:
             # The page ends where it should, and not because it is lower than the window.
             ends = self.outer_r[BOTTOM] - r[index, BOTTOM] <= END_APART
