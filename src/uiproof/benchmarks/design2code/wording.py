@@ -62,7 +62,8 @@ def name_of(node: Node, leaves: Sequence[Node] | None = None) -> str:
 def _seen_role(node: Node, leaves: Sequence[Node]) -> str:
     """Return what kind of thing a node is, by its look where its element does not tell."""
     role = role_of(node)
-    if role != "text" or node.kind == "text":
+    is_bare = role == "table row" and len(leaves) == 1
+    if (role != "text" and not is_bare) or node.kind == "text":
         return role
     kinds = {"image": "picture", "control": "control", "surface": "area"}
     return kinds.get(node.kind, "block" if len(leaves) > 1 else kinds.get(leaves[0].kind, "text"))
