@@ -27,6 +27,7 @@ from uiproof.benchmarks.design2code.pixels import (
 from uiproof.benchmarks.design2code.scene import Node, Scene, Shift, overlap, shift_of
 from uiproof.benchmarks.design2code.strict import commonest_colour
 from uiproof.benchmarks.design2code.text_search import CLAIMED, NEAR, SAME_PIXEL
+from uiproof.benchmarks.design2code.wording import size_of
 from uiproof.vision.images import Rgb
 
 SAME_SIDE = 0.85  # of the pixels along a side of a thing that is found again
@@ -36,6 +37,7 @@ MOST_EDGE = 0.8  # of the pixels of a side between which there is an edge
 SHORTEST = 6  # pixels of a side that is looked for
 SEARCH = 90  # pixels that an edge of a thing may be displaced by
 MOST_SAMPLED = 20_000  # pixels of a surface, to tell whether it is plain
+FILLS = 0.8  # of a surface is filled by what is made wider with it
 PLAIN = 0.3  # of the free pixels of a surface have its plain colour
 
 LEFT, TOP, RIGHT, BOTTOM = range(4)
@@ -67,6 +69,9 @@ def find_surfaces(ours: Scene, theirs: Scene) -> None:
                 continue
             expected = [shift]
         box = search.find(node, expected)
+        if texts and node.background and (box is None or size_of(box) != size_of(node.box)):
+            there = [leaf.partner.box for leaf in texts if leaf.partner is not None]
+            box = search.plain_around(there) or box
         if box is None and node.is_leaf:
             box = search.other_picture(node, expected[0], found)
         if box is not None and texts and not _holds_any(box, texts):
@@ -173,8 +178,7 @@ class _SurfaceSearch:
             return self._by_sides(node, box, visible, fixed, expected) if held else None
         for axis, sides in ((0, (LEFT, RIGHT)), (1, (TOP, BOTTOM))):
             if not any(visible[side] for side in sides) and not set(sides) & set(fixed):
-                by = _shift_of_holder(node)[axis]
-                fixed |= dict.fromkeys(sides, by)
+                fixed |= dict(zip(sides, _shifts_of_holder(node, axis), strict=True))
         inside = {shift_of(leaf) for leaf in node.leaves() if leaf.partner is not None}
         # A container is placed around its children that were found.
         for dx, dy in [one for one in expected if one in inside] or expected:
@@ -237,6 +241,22 @@ class _SurfaceSearch:
         if not often.any() or is_cut or not plain or area < 0.3 * min(w * h, c * d):
             return box
         return float(left + a), float(top + b), float(c), float(d)
+
+    def plain_around(self, texts: Sequence[PixelRect]) -> PixelRect | None:
+        """Return the box of what has the plain colour behind all of some texts; None for a page."""
+        behind = Counter(surrounding_colour(self.theirs, box) for box in texts)
+        plain = (levels_apart(self.theirs, behind.most_common(1)[0][0]) <= EDGE // 2).astype(
+            np.uint8
+        )
+        _, labels, stats, _ = cv2.connectedComponentsWithStats(plain, connectivity=4)
+        x, y, w, h = whole(texts[0])
+        beside = labels[max(y - 3, 0) : y + h + 3, max(x - 3, 0) : x + w + 3]
+        often = np.bincount(beside[beside > 0]) if beside.any() else np.zeros(1)
+        left, top, width, height, _ = stats[int(often.argmax())].tolist()
+        found = float(left), float(top), float(width), float(height)
+        holds_all = all(overlap(found, one) >= 0.9 * one[2] * one[3] for one in texts)
+        is_page = height > 0.9 * len(self.theirs)
+        return found if often.any() and holds_all and not is_page else None
 
     def _like(self, box: tuple[int, int, int, int], expected: Sequence[Shift]) -> Shift | None:
         """Return where the same picture is, near to where it is expected."""
@@ -456,9 +476,15 @@ def _drawn_sides(node: Node) -> set[int]:
     return {side for side, line in zip((TOP, RIGHT, BOTTOM, LEFT), sides, strict=True) if line}
 
 
-def _shift_of_holder(node: Node) -> Shift:
-    """Return by how much the surface around a thing is displaced."""
-    return next((shift_of(one) for one in node.ancestors() if one.partner is not None), (0, 0))
+def _shifts_of_holder(node: Node, axis: int) -> tuple[int, int]:
+    """Return by how much both ends of a thing are displaced with the surface around it."""
+    holder = next((one for one in node.ancestors() if one.partner is not None), None)
+    if holder is None:
+        return 0, 0
+    ours, theirs = holder.box, holder.twin.box
+    start = round(theirs[axis] - ours[axis])
+    fills = node.box[axis + 2] > FILLS * ours[axis + 2]
+    return start, start + (round(theirs[axis + 2] - ours[axis + 2]) if fills else 0)
 
 
 def _guesses(node: Node, expected: Sequence[Shift]) -> list[list[int]]:
