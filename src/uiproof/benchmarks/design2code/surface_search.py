@@ -36,6 +36,7 @@ EDGE_SAMPLES = 32  # pixels of a side that are looked at
 MOST_EDGE = 0.8  # of the pixels of a side between which there is an edge
 SHORTEST = 6  # pixels of a side that is looked for
 SEARCH = 90  # pixels that an edge of a thing may be displaced by
+MOST_GUESSES = 6  # of where a picture of another size may be
 MOST_SAMPLED = 20_000  # pixels of a surface, to tell whether it is plain
 FILLS = 0.8  # of a surface is filled by what is made wider with it
 PLAIN = 0.3  # of the free pixels of a surface have its plain colour
@@ -158,13 +159,17 @@ class _SurfaceSearch:
         box = x, y, w, h
         self.radius = _radius(node)
         is_picture = node.kind == "image" and not node.children
-        if is_picture and (place := self._like(box, expected)) is not None:
-            return _moved(node.box, [place[0] - x, place[1] - y] * 2)
         if is_picture:
-            dx, dy = expected[0]
-            there = self._extent((x + dx, y + dy, w, h), ())
-            if there[2:] != (w, h) and self._is_scaled(box, whole(there)):
-                return there
+            place = self._like(box, expected)
+            shifts = expected[:MOST_GUESSES] if place is None else [(place[0] - x, place[1] - y)]
+            for dx, dy in shifts:
+                # What is like it may be a part of it in another size.
+                ground = surrounding_colour(self.ours, box)
+                there = self._extent((x + dx, y + dy, w, h), (), ground)
+                if there[2:] != (w, h) and self._is_scaled(box, whole(there)):
+                    return there
+            if place is not None:
+                return _moved(node.box, [*shifts[0]] * 2)
         drawn = _drawn_sides(node)
         visible = [side in drawn and side not in fixed for side in range(4)]
         for side in range(4):
@@ -219,13 +224,15 @@ class _SurfaceSearch:
             return None
         return self._extent(box, found)
 
-    def _extent(self, box: PixelRect, found: Sequence[Node]) -> PixelRect:
+    def _extent(
+        self, box: PixelRect, found: Sequence[Node], ground: Color | None = None
+    ) -> PixelRect:
         """Return the box around what stands out from the plain ground at a place."""
         x, y, w, h = whole(box)
         margin = max(w, h, 12) // 2
         left, top = max(x - margin, 0), max(y - margin, 0)
         window = crop(self.theirs, (left, top, x + w + margin - left, y + h + margin - top))
-        ground = surrounding_colour(self.theirs, box)
+        ground = ground or surrounding_colour(self.theirs, box)
         shown = (levels_apart(window, ground) > EDGE).astype(np.uint8)
         for one in found:
             a, b, c, d = (round(value) for value in one.box)
