@@ -304,8 +304,9 @@ class _Group:
         if on_ground and (self.is_rearranged or self._grown(index)[1]):
             return True  # it stands on the ground, and that is told
         mates = self._mates(index)
-        leader = max([index, *mates], key=lambda i: (r[i, BOTTOM] - r[i, TOP], -r[i, LEFT]))
-        if leader != index and _aligned(g, r, index, leader, TOP, BOTTOM, MATES_APART):
+        sizes = {i: (r[i, BOTTOM] - r[i, TOP], -r[i, LEFT]) for i in (index, *mates)}
+        leaders = (mate for mate in mates if sizes[mate] > sizes[index])
+        if any(_aligned(g, r, index, mate, TOP, BOTTOM, MATES_APART) for mate in leaders):
             return True
         # A single row in the middle of a surface that is higher or lower than it should be.
         rows = len(mates) + 1 == len(self.nodes)
@@ -376,7 +377,7 @@ class _Group:
                 return back or None
             # Content that moves along may end further down.
             later = {int(one) for one in np.flatnonzero(below & stays)}
-            return later or self._beside_column(index, mates, stays)
+            return later or self._beside_column(index, behind, mates, stays)
         grown = (self.outer_g[BOTTOM] - self.outer_g[TOP]) - (
             self.outer_r[BOTTOM] - self.outer_r[TOP]
         )
@@ -394,9 +395,12 @@ class _Group:
         return {index} if abs(grown) <= TOLERANCE and is_filled else None
 
     def _beside_column(
-        self, index: int, mates: Sequence[int], stays: npt.NDArray[np.bool_]
+        self, index: int, behind: set[int], mates: Sequence[int], stays: npt.NDArray[np.bool_]
     ) -> set[int] | None:
-        """Return what stands right beside a column that is displaced as a whole."""
+        """Return what stands right beside a column that is displaced as a whole.
+
+        What is behind a thing is in its column, or is pushed down by it.
+        """
         apart = self.g[:, TOP] - self.r[:, TOP]
         column: set[int] = set()
         for held in self._columns(index):
@@ -404,7 +408,7 @@ class _Group:
                 break
             column = {*held}
         others = {one for one in mates if one not in column}
-        if len(column) < 2 or not others or not all(stays[one] for one in others):
+        if not behind <= column or not others or not all(stays[one] for one in others):
             return None
         return others
 
