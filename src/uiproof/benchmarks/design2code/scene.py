@@ -368,3 +368,19 @@ def moving_with(node: Node) -> Node | None:
             break
         found = one
     return found
+
+
+def ground_of(leaf: Node) -> Node | None:
+    """Return the surface that is seen behind a text or a control."""
+    painted = (one for one in leaf.ancestors() if one.is_drawn and one.is_painted)
+    return None if leaf.kind == "image" else next(painted, None)
+
+
+def shares_rows(a: PixelRect, b: PixelRect) -> bool:
+    """Return whether two boxes stand beside each other."""
+    return a[1] < b[1] + b[3] and b[1] < a[1] + a[3]
+
+
+def replace_box(node: Node, box: PixelRect) -> Node:
+    """Return a node by itself with another box."""
+    return Node("surface", box, 0, node.tag, node.selector, paint=node.paint)
