@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import isqrt
+from typing import Any
 
 import cv2
 import numpy as np
@@ -36,7 +37,7 @@ EDGE_SAMPLES = 32  # pixels of a side that are looked at
 MOST_EDGE = 0.8  # of the pixels of a side between which there is an edge
 SHORTEST = 6  # pixels of a side that is looked for
 SEARCH = 90  # pixels that an edge of a thing may be displaced by
-MOST_GUESSES = 6  # of where a picture of another size may be
+MOST_GUESSES = 3  # of where a picture of another size may be
 MOST_SAMPLED = 20_000  # pixels of a surface, to tell whether it is plain
 FILLS = 0.8  # of a surface is filled by what is made wider with it
 PLAIN = 0.3  # of the free pixels of a surface have its plain colour
@@ -144,6 +145,7 @@ class _SurfaceSearch:
     def __init__(self, ours: Rgb, theirs: Rgb) -> None:
         self.ours, self.theirs = ours, theirs
         self.radius = 0  # of the corners of the thing that is looked for
+        self.plain: dict[Color, Any] = {}  # areas of each colour, and their boxes
 
     def find(self, node: Node, expected: Sequence[Shift]) -> PixelRect | None:
         """Return where a thing is: displaced, of another size or of another colour."""
@@ -252,10 +254,11 @@ class _SurfaceSearch:
     def plain_around(self, texts: Sequence[PixelRect]) -> PixelRect | None:
         """Return the box of what has the plain colour behind all of some texts; None for a page."""
         behind = Counter(surrounding_colour(self.theirs, box) for box in texts)
-        plain = (levels_apart(self.theirs, behind.most_common(1)[0][0]) <= EDGE // 2).astype(
-            np.uint8
-        )
-        _, labels, stats, _ = cv2.connectedComponentsWithStats(plain, connectivity=4)
+        colour = behind.most_common(1)[0][0]
+        if colour not in self.plain:
+            same = (levels_apart(self.theirs, colour) <= EDGE // 2).astype(np.uint8)
+            self.plain[colour] = cv2.connectedComponentsWithStats(same, connectivity=4)[1:3]
+        labels, stats = self.plain[colour]
         x, y, w, h = whole(texts[0])
         beside = labels[max(y - 3, 0) : y + h + 3, max(x - 3, 0) : x + w + 3]
         often = np.bincount(beside[beside > 0]) if beside.any() else np.zeros(1)
