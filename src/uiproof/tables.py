@@ -113,7 +113,8 @@ def _print(screen: Console, table: Table) -> None:
         lines.append([_styled(table, (number, column), cell) for column, cell in enumerate(row)])
     wide = rich_table(lines, [_is_left(table, column) for column in range(len(table.header))])
     needed = screen.measure(wide, options=screen.options.update(max_width=10_000)).maximum
-    if needed > screen.width and len(lines) < len(table.header):
+    has_numbers = table.names < len(table.header)
+    if needed > screen.width and len(lines) < len(table.header) and has_numbers:
         turned = list(zip(*lines, strict=True))  # few rows read better as columns then
         wide = rich_table(turned, [column == 0 for column in range(len(lines))])
     screen.print(wide)

@@ -13,6 +13,7 @@ from uiproof.errors import UsageError
 from uiproof.leaderboard import leaderboard
 from uiproof.report.tables import comparison, comparison_details
 from uiproof.report.tables import comparison_markdown as markdown
+from uiproof.tables import Table, console
 
 
 def values(seed, mean, n=40):
@@ -217,3 +218,9 @@ def test_pages_are_compared_by_how_much_text_they_have(of_each_benchmark):
     assert len(rows) == 2
     counts = [int(row[3]) for row in rows]
     assert 1 <= min(counts) <= max(counts) <= 8
+
+
+def test_a_table_of_words_keeps_its_rows():
+    words = "what is different from the reference page, and at some length"
+    table = Table("", ("Kind", "Says", "Where"), (("moved", words, words),), names=3)
+    assert console([table], width=80).splitlines()[0].split() == ["Kind", "Says", "Where"]

@@ -244,3 +244,51 @@ def test_a_column_stays_in_the_middle_of_its_row(found):
     )
     low, high = (f'<p style="background: #dfd; height: {by}px">In between</p>' for by in (20, 60))
     assert {one.kind for one in found(row.format(high), row.format(low))} == {"resized"}
+
+
+def test_a_row_that_became_a_column_is_one_difference(found):
+    row = '<div style="display: flex; gap: 20px">' + "".join(
+        f'<div class="card" style="flex: 1"><h2>{name}</h2><p>{more}</p></div>'
+        for name, more in (("Oat", "Soft."), ("Barley", "Round and nutty."), ("Maize", "Sweet."))
+    )
+    page = STYLE + row + "</div><p>Baked at four in the morning.</p>"
+    (one,) = found(page.replace("flex;", "flex; flex-direction: column;"), page)
+    assert (one.kind, one.count, one.was, one.is_) == ("moved", 3, "1 row", "3 rows")
+
+
+def test_a_mirrored_page_is_one_difference(found):
+    page = '<html dir="rtl">' + PAGE
+    (one,) = found(page.replace(' dir="rtl"', ""), page)
+    assert one.kind == "moved"
+    assert "mirrored" in one.says
+
+
+def test_surfaces_of_other_sizes_that_changed_places_are_in_another_order(found):
+    cards = (
+        '<div class="card" style="width: 400px"><h2>Rye</h2><p>Dark and dense.</p></div>',
+        '<div class="card" style="width: 600px"><h2>Wheat</h2><p>Light.</p><p>Soft.</p></div>',
+    )
+    pages = (
+        f'{STYLE}<div style="display: flex; gap: 20px">{one}{other}</div><p>Two loaves.</p>'
+        for one, other in (cards, cards[::-1])
+    )
+    assert [one.kind for one in found(*pages)] == ["order"]
+
+
+def test_a_thing_that_makes_what_holds_it_narrower_is_resized(found):
+    page = PAGE.replace(
+        "<h1>",
+        '<div class="card" style="display: inline-flex"><b style="background: #fff; width: 94px; '
+        'text-align: center">Monthly</b><b>Yearly</b></div><h1>',
+    )
+    (one,) = found(page.replace("width: 94px", "width: 60px"), page)
+    assert (one.kind, one.is_) == ("resized", "60 × 18")
+
+
+def test_a_margin_in_a_form_that_fills_its_surface_is_told(found):
+    page = STYLE + (
+        '<div class="card" style="display: flex"><div style="flex: 1"><p>Name</p><p>Street</p>'
+        '<p>City</p></div><div style="background: #dde; flex: 1"><p>Welcome</p></div></div>'
+    )
+    (one,) = found(page.replace("<p>Street", '<p style="margin-top: 40px">Street'), page)
+    assert (one.kind, one.selector) == ("spacing", ".card > div:nth-of-type(1) > p:nth-of-type(2)")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
+from math import floor
 
 import cv2
 import numpy as np
@@ -84,21 +85,21 @@ def align(
     if len(anchors) == 0:
         return unmoved
     shifts = _displacements(anchors)
-    jumps = np.flatnonzero(np.diff(shifts, prepend=0.0))
-    if len(jumps) == 0:
-        return unmoved
-    way = float(np.abs(np.diff(shifts, prepend=0.0)).sum())
-    if way > MOST_TAKEN_OUT * height:
+    steps = np.diff(shifts, prepend=0.0)
+    fits = np.abs(anchors[:, 2] - shifts) <= 1
+    if not anchors[fits, 2].any() or np.abs(steps).sum() > MOST_TAKEN_OUT * height:
         return unmoved
     counts = np.ones(len(our_gray), np.int64), np.ones(len(their_gray), np.int64)
-    fits = np.abs(anchors[:, 2] - shifts) <= 1
-    before, floor = 0.0, 0.0  # the displacement up to here, and where the last text ends
-    for place, jump in enumerate(jumps):
-        last = jumps[place - 1] if place else 0
-        floor = max(floor, anchors[last:jump][fits[last:jump], 1].max(initial=0.0))
-        top, now = float(anchors[jump, 0]), float(shifts[jump])
-        _insert(counts, our_gray, their_gray, min(floor, top), top, before, now)
-        before = now
+    before, end = 0.0, 0.0  # the displacement up to here, and where the last text ends
+    for (top, bottom, own), shift, step, is_near in zip(anchors, shifts, steps, fits, strict=True):
+        # Parts of pixels add up: a text that is off by one is aligned too, but not charged.
+        now = own if is_near else shift
+        if now != before and (step or top >= end):
+            _insert(counts, our_gray, their_gray, min(end, top), top, before, now)
+            before = now
+        if is_near:
+            end = max(end, bottom)
+    jumps = np.flatnonzero(steps)
     return Alignment(
         np.repeat(np.arange(len(our_gray)), counts[0]),
         np.repeat(np.arange(len(their_gray)), counts[1]),
@@ -118,7 +119,8 @@ def _anchors(ours: Sequence[LegibleText], theirs: Sequence[LegibleText]) -> npt.
             strict=True,
         ):
             if abs(h - g) <= 2:
-                found.append((y, y + h, round(at - y)))
+                # Letters are drawn on whole pixels.
+                found.append((y, y + h, floor(at + 0.5) - floor(y + 0.5)))
     return np.array(sorted(found), np.float64).reshape(-1, 3)
 
 
@@ -130,8 +132,9 @@ def _displacements(anchors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """
     values, votes = np.unique(anchors[:, 2], return_counts=True)
     states = np.union1d(values[np.argsort(-votes, kind="stable")[:MOST_STATES]], [0.0])
-    costs = np.minimum(np.abs(anchors[:, 2, None] - states) / FAR, 1.0)
-    costs[np.abs(anchors[:, 2, None] - states) > 1] += 0.5
+    apart = np.abs(anchors[:, 2, None] - states)
+    # A pixel may be rounding, but letters that are off by one are other pixels.
+    costs = np.minimum(apart / FAR, 1.0) + np.minimum(apart, 2) * 0.25
     total = np.where(states == 0, 0.0, JUMP) + costs[0]
     came = np.zeros(costs.shape, np.int64)
     own = np.arange(len(states))

@@ -17,8 +17,8 @@ from typing import Any
 import cv2
 import numpy as np
 
-from uiproof.benchmarks.design2code.blocks import Color, PixelRect
-from uiproof.benchmarks.design2code.displacement import Shift, shifts
+from uiproof.benchmarks.design2code.blocks import Color
+from uiproof.benchmarks.design2code.displacement import Shift, is_mirrored, shifts
 from uiproof.benchmarks.design2code.matching import TextSimilarity
 from uiproof.benchmarks.design2code.page_diff import Difference, with_costs
 from uiproof.benchmarks.design2code.pages import PageView
@@ -30,6 +30,7 @@ from uiproof.benchmarks.design2code.pixels import (
     letters_height,
     levels_apart,
     line_lengths,
+    own_colour,
     rounded_crop,
     surrounding_colour,
     widened,
@@ -40,14 +41,16 @@ from uiproof.benchmarks.design2code.scene import (
     area_of,
     around,
     by_parent,
-    colour_of,
     drawn_box,
+    ground_of,
     moving_with,
     not_on_surfaces,
     outermost,
     overlap,
+    replace_box,
     runs_of,
     scene_of,
+    shares_rows,
     union_of,
     unpaired,
 )
@@ -56,13 +59,13 @@ from uiproof.benchmarks.design2code.strict import commonest_colour
 from uiproof.benchmarks.design2code.wording import (
     apart_at,
     be,
-    border_words,
     capital,
     cut,
     hex_of,
     how_far,
     name_of,
     names_of,
+    paint_change,
     place_of,
     role_of,
     shortened,
@@ -74,11 +77,11 @@ SEEN_COLOUR = 2.5  # CIEDE2000 between two colours that are told apart
 READ_COLOUR = 6.0  # the same for letters of which only a picture is known
 SEEN_WIDTH = 0.035  # of the width of a text, by which letters of another font differ
 SEEN_PICTURE = 6.0  # mean levels of 0-255 by which the pixels of two pictures differ
-SEEN_SHARP = 40  # levels of single pixels, beyond what antialiasing does
 THINNEST = 3.0  # pixels of letters whose colour can be told from a picture
 MOST_GROUND = 0.4  # of what is behind thin letters is mixed into their colour
 SEEN_WEIGHT = 0.16  # logarithm of the ink of two weights of a font
 SEEN_HEIGHT = 0.08  # of the height of letters
+BOLD = 600  # the weight of letters that are
 SEEN_CUT = 2.0  # pixels of the width of a field
 _FIELDS = frozenset(("input", "select", "textarea"))
 WEIGHT = 1000  # the group of letters that have another weight
@@ -131,7 +134,10 @@ class _Comparison:
         self.unordered: set[Node] = set()
         self.recoloured: set[Node] = set()
         # Pixels that show something; differences are told as shares of these.
-        self.total = max(_shown_area(ours), _shown_area(theirs), 1.0)
+        self.total = max(1.0, *(sum(map(area_of, scene.leaves)) for scene in (ours, theirs)))
+        self.mirrored = is_mirrored(ours.root, theirs.root)
+        if self.mirrored:
+            displaced = set()  # their order is that of the other side
         self.displaced = outermost(displaced, lambda node: node in displaced)
         self.missing = self._told(unpaired(theirs), theirs, ours)
         self.extra = self._told(unpaired(ours), ours, theirs)
@@ -338,7 +344,7 @@ class _Comparison:
         size, their_size = node.font_size, other.font_size
         if abs(size - their_size) >= 0.5:
             changes.append(("size", f"{their_size:g} px", f"{size:g} px"))
-        if _is_bold(a[1]) != _is_bold(b[1]):
+        if (float(a[1]) >= BOLD) != (float(b[1]) >= BOLD):
             changes.append(("weight", f"weight {b[1]}", f"weight {a[1]}"))
         if a[3] != b[3]:
             changes.append(("slant", b[3], a[3]))
@@ -385,7 +391,7 @@ class _Comparison:
                 colours = (
                     (node.color, other.color)
                     if self.by_pixels
-                    else (_own_colour(node), _own_colour(other))
+                    else (own_colour(node), own_colour(other))
                 )
                 pairs.append((node, *colours))
         groups: dict[tuple[Color, Color], list[Node]] = defaultdict(list)
@@ -452,36 +458,37 @@ class _Comparison:
                 continue
             if other.kind == "image":
                 continue
-            if node.paint != other.paint and (change := _paint_change(node, other)):
+            if node.paint != other.paint and (change := paint_change(node, other)):
                 if change[0] == "picture" and self._has_same_ground(node):
                     continue
                 groups[change].append(node)
         for node, other in self._bodies():
-            if (change := _paint_change(node, other)) and change[0] == "colour":
+            if (change := paint_change(node, other)) and change[0] == "colour":
                 groups[change].append(node)
         found = []
         for (what, was, is_), nodes in groups.items():
             severity = 0.25
             if what == "colour":
-                a, b = nodes[0].background, nodes[0].partner and nodes[0].partner.background
-                severity = min(
-                    colours_apart([(a or (255, 255, 255), b or (255, 255, 255))])[0] / 30, 1
-                )
-            says = (
-                f"The background of {subject_of(nodes)} is {is_}, should be {was}."
-                if what == "colour"
-                else f"The {what} of {subject_of(nodes)} is {is_}, should be {was}."
-            )
+                severity = min(colours_apart([self._seen_grounds(nodes[0])])[0] / 30, 1.0)
+            if what == "picture" and "gradient(" in was + is_:
+                what = "gradient"
+            what = "background" if what == "colour" else what
+            says = f"The {what} of {subject_of(nodes)} is {is_}, should be {was}."
             found.append(self._one("background", nodes, was, is_, severity, says))
         return [*found, *self._lost_surfaces()]
 
     def _has_same_ground(self, node: Node) -> bool:
         """Return whether a background picture is not seen, such as one that was not loaded."""
-        other = node.twin
-        a, b = rounded_crop(self.ours.rgb, node.box), rounded_crop(self.theirs.rgb, other.box)
-        if not a.size or not b.size:
-            return True
-        return colours_apart([(commonest_colour(a), commonest_colour(b))])[0] < SEEN_COLOUR
+        return colours_apart([self._seen_grounds(node)])[0] < SEEN_COLOUR
+
+    def _seen_grounds(self, node: Node) -> tuple[Color, Color]:
+        """Return the background colours of a surface; where one has none, what is seen of it."""
+        ours, theirs = (
+            one.background or (commonest_colour(part) if part.size else (255, 255, 255))
+            for one, rgb in ((node, self.ours.rgb), (node.twin, self.theirs.rgb))
+            for part in (rounded_crop(rgb, one.box),)
+        )
+        return ours, theirs
 
     def _bodies(self) -> list[tuple[Node, Node]]:
         """Return the bodies of both pages as if they were surfaces."""
@@ -511,7 +518,7 @@ class _Comparison:
         told: dict[tuple[str, str], set[Node]] = defaultdict(set)
         found = []
         for node in sorted(lost, key=area_of):
-            on_it = [leaf for leaf in node.leaves() if leaf.partner and _ground_of(leaf) is node]
+            on_it = [leaf for leaf in node.leaves() if leaf.partner and ground_of(leaf) is node]
             is_ours, background = node in ours, node.background
             if not on_it or background is None:
                 continue
@@ -643,7 +650,7 @@ class _Comparison:
                     for child in first.parent.children
                     if any(
                         leaf.partner is not None
-                        and (_shares_rows(leaf.box, span) or _shares_rows(leaf.partner.box, span))
+                        and (shares_rows(leaf.box, span) or shares_rows(leaf.partner.box, span))
                         for leaf in child.leaves()
                     )
                     for one in not_on_surfaces(child)
@@ -672,11 +679,46 @@ class _Comparison:
             extra=[*self.extra, *displaced],
             unsteady=self.unsteady,
             unordered=self.unordered,
+            mirrored=self.mirrored,
         )
         groups: dict[Any, list[Shift]] = defaultdict(list)
         for one in found:
             groups[_shift_key(one)].append(one)
-        return [self._shift(group) for group in groups.values()]
+        told = [
+            self._shift(group) if group[0].rows is None else self._rearranged(group)
+            for group in groups.values()
+        ]
+        return [self._on_other_side(), *told] if self.mirrored else told
+
+    def _on_other_side(self) -> Difference:
+        """Return a page that shows left what should be right as one difference."""
+        nodes = [leaf for leaf in self.ours.leaves if leaf.partner is not None]
+        boxes = around(node.box for node in nodes), around(node.twin.box for node in nodes)
+        says = "The page is mirrored: what should be on the right is on the left."
+        return Difference(
+            *("moved", *boxes, "html", None, None, 1.0, 0.0, says, len(nodes)),
+            members=tuple(node.box for node in nodes),
+        )
+
+    def _rearranged(self, group: Sequence[Shift]) -> Difference:
+        """Return things that stand in other rows than they should as one difference."""
+        first = max(group, key=lambda one: one.area)
+        nodes, rows = first.nodes, first.rows or ()
+        now, should = (f"{count} row{'s' if count > 1 else ''}" for count in rows)
+        name = capital(names_of(nodes, [leaf for node in nodes for leaf in node.leaves()]))
+        more = f" So do {len(group) - 1} more like them." if len(group) > 1 else ""
+        around_it = [one for one in nodes[0].ancestors() if one in {*nodes[-1].ancestors()}]
+        boxes = union_of(nodes), union_of([node.twin for node in nodes])
+        area = min(sum(one.area for one in group), self.total)
+        every = [node for one in group for node in one.nodes]
+        return Difference(
+            *("moved", *boxes, around_it[0].selector, should, now),
+            impact=_bounded(sqrt(area / self.total)),
+            cost=0.0,
+            says=f"{name} stand in {now}, should stand in {should}.{more}",
+            count=len(every),
+            members=tuple(node.box for node in every),
+        )
 
     def _shift(self, group: Sequence[Shift]) -> Difference:
         first = max(group, key=lambda one: one.area)
@@ -726,12 +768,6 @@ class _Comparison:
         )
 
 
-def _ground_of(leaf: Node) -> Node | None:
-    """Return the surface that is seen behind a text or a control."""
-    painted = (one for one in leaf.ancestors() if one.is_drawn and one.is_painted)
-    return None if leaf.kind == "image" else next(painted, None)
-
-
 def _is_cut(node: Node) -> bool:
     """Return whether a text is in a control of another width, which may cut it."""
     holder = node.parent
@@ -740,12 +776,10 @@ def _is_cut(node: Node) -> bool:
     return holder.tag in _FIELDS and abs(holder.box[2] - holder.partner.box[2]) > SEEN_CUT
 
 
-def _shares_rows(a: PixelRect, b: PixelRect) -> bool:
-    return a[1] < b[1] + b[3] and b[1] < a[1] + a[3]
-
-
 def _shift_key(shift: Shift) -> Any:
     node = shift.nodes[0]
+    if shift.rows is not None:
+        return shift.rows, tuple(one.tag for one in shift.nodes)
     if shift.kind == "resized":
         # Heights follow where contents fill other lines.
         height = 0 if shift.dx and node.children else round(shift.dy / 2)
@@ -762,48 +796,8 @@ def _bounded(impact: float) -> float:
     return min(max(impact, 0.0001), 1.0)
 
 
-def _shown_area(scene: Scene) -> float:
-    return sum(area_of(leaf) for leaf in scene.leaves)
-
-
-def replace_box(node: Node, box: PixelRect) -> Node:
-    """Return a node by itself with another box."""
-    return Node("surface", box, 0, node.tag, node.selector, paint=node.paint)
-
-
-def _own_colour(node: Node) -> Color:
-    """Return the colour that its style names, if that is what is seen."""
-    declared = colour_of(node.font.rsplit("|", 1)[-1])
-    if declared is None or colours_apart([(declared, node.color)])[0] > 12:
-        return node.color
-    return declared
-
-
-def _is_bold(weight: str) -> bool:
-    return float(weight) >= 600
-
-
 def _font_severity(what: str, was: str, is_: str) -> float:
     if what == "size":
         a, b = float(was.removesuffix(" px")), float(is_.removesuffix(" px"))
         return min(abs(log(max(b, 1) / max(a, 1))) * 2 + 0.1, 1.0)
     return {"weight": 0.3, "family": 0.3, "slant": 0.25}.get(what, 0.2)
-
-
-def _paint_change(node: Node, other: Node) -> tuple[str, str, str] | None:
-    """Return what is painted in another way: what, how it should be, and how it is."""
-    a, b = node.paint.split("|"), other.paint.split("|")
-    ours, theirs = node.background, other.background
-    if ours != theirs:
-        if ours is None or theirs is None:
-            pair_ = hex_of(theirs) if theirs else "none", hex_of(ours) if ours else "none"
-            return "colour", *pair_
-        if colours_apart([(ours, theirs)])[0] >= SEEN_COLOUR / 2:
-            return "colour", hex_of(theirs), hex_of(ours)
-    names = ("", "picture", "border", "radius", "shadow", "opacity")
-    for place in (1, 2, 3, 4, 5):
-        if place == 1 and node.kind == "image":
-            continue
-        if a[place] != b[place]:
-            return names[place], border_words(b[place]) or "none", border_words(a[place]) or "none"
-    return None

@@ -8,7 +8,8 @@ that of the reference, so a margin that pushes the rest of a page down is found 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +24,8 @@ MATES = 0.5  # of the height of the lower of two things that stand in one row
 
 OVERLAP = 12.0  # pixels by which things may lie on each other
 MARGIN = 80.0  # pixels that a thing which is gone or came may take beyond its own height
+LEAST_MIRRORED = 5  # things that stand on the other side of a mirrored page
+MOST_MIRRORED = 0.6  # of what is displaced to one side stands there
 END_APART = 80.0  # pixels between the end of a surface and of one that reaches down as far
 
 Edges = npt.NDArray[np.float64]
@@ -37,8 +40,8 @@ class Shift:
     dx: float = 0.0  # pixels; for `resized`, how much wider
     dy: float = 0.0
     was: float = 0.0  # the distance on the reference page, for `spacing`
-    side: str = ""  # above, left or below
     area: float = 0.0  # of everything that is displaced by it
+    rows: tuple[int, int] | None = None  # in which the nodes stand, and should, if these differ
 
 
 def shifts(
@@ -49,19 +52,54 @@ def shifts(
     extra: Sequence[Node],
     unsteady: set[Node],
     unordered: set[Node],
+    mirrored: bool = False,
 ) -> list[Shift]:
     """Return where displacements begin.
 
     `missing` and `extra` are the nodes that only one page has, `unsteady` the nodes of the
     generated page whose own size is a difference of another kind, `unordered` those that stand in
-    another order.
+    another order. Of a `mirrored` page, left and right are compared the other way round.
     """
     found: list[Shift] = []
+    rearranged: set[Node] = set()
+    fitted: set[Node] = set()
     for holder in root.walk():
         if holder is root or (holder.is_drawn and holder.partner is not None and holder.children):
             other = other_root if holder is root else holder.partner
             assert other is not None
-            found += _Group(holder, other, missing, extra, unsteady, unordered).shifts()
+            group = _Group(holder, other, missing, extra, unsteady, unordered)
+            group.is_rearranged, group.is_fitted = holder in rearranged, holder in fitted
+            if mirrored:
+                width = root.box[2]
+                group.g, group.outer_g = (
+                    _mirrored(edges, width) for edges in (group.g, group.outer_g)
+                )
+            of_group = group.shifts()
+            if mirrored:
+                of_group = [_with_dx(one, -one.dx) for one in of_group if not _stays(one, holder)]
+            found += of_group
+            rearranged.update(group.rearranged)
+            fitted.update(group.fitted)
+    return found
+
+
+def is_mirrored(root: Node, other_root: Node) -> bool:
+    """Return whether what a page shows left should be right, as of another writing direction."""
+    pairs = [(leaf.box, leaf.partner.box) for leaf in root.leaves() if leaf.partner is not None]
+    if not pairs or abs(root.box[2] - other_root.box[2]) > TOLERANCE:
+        return False
+    g, r = (_edges(boxes) for boxes in zip(*pairs, strict=True))
+    displaced, opposite = (
+        np.abs(edges - r)[:, [LEFT, RIGHT]].max(axis=1) > TOLERANCE
+        for edges in (g, _mirrored(g, root.box[2]))
+    )
+    there = int((displaced & ~opposite).sum())
+    return there >= LEAST_MIRRORED and there > MOST_MIRRORED * int(displaced.sum())
+
+
+def _mirrored(edges: Edges, width: float) -> Edges:
+    found = edges.copy()
+    found[..., LEFT], found[..., RIGHT] = width - edges[..., RIGHT], width - edges[..., LEFT]
     return found
 
 
@@ -108,6 +146,10 @@ class _Group:
         self.extra_boxes = _edges([one.box for one in extra])
         # Siblings flow into the place of a missing child, or away from an extra one.
         self.gappy, self.crowded = _rows(missing), _rows(extra)
+        self.is_rearranged = False  # with others, which may have made it as high as they are
+        self.rearranged: set[Node] = set()
+        self.is_fitted = False  # as wide as what it holds, and no longer so for that alone
+        self.fitted: set[Node] = set()
 
     def shifts(self) -> list[Shift]:
         found: list[Shift] = []
@@ -116,6 +158,15 @@ class _Group:
             return found
         down = [self._down(index) for index in range(count)]
         done: set[int] = set()
+        for units in self._in_other_rows():
+            inside = {index for unit in units for index in unit}
+            self.rearranged.update(self.nodes[index] for index in inside)
+            # What stands below the first things of a unit may still be too far from them.
+            done |= {i for unit in units for i in unit if self._is_first(i, unit)}
+            begins = tuple(self.nodes[unit[0]] for unit in units)
+            rows, wanted = (_rows_of(_bounds(edges, units)) for edges in (self.g, self.r))
+            area = sum(_area(self.nodes[index]) for index in inside)
+            found.append(Shift("moved", begins, area=area, rows=(rows, wanted)))
         moved: set[int] = set()  # things that push nothing
         order = sorted(range(count), key=lambda i: (self.r[i, TOP], self.r[i, LEFT]))
         for index in order:
@@ -144,8 +195,9 @@ class _Group:
                 continue
             nodes = (self.nodes[index], *(followers if back else ()))
             area = sum(_area(node) for node in (followers if not back else nodes))
-            found.append(Shift(kind, nodes, dy=dy, was=was, side="above", area=area))
+            found.append(Shift(kind, nodes, dy=dy, was=was, area=area))
         begun = {id(shift.nodes[0]): number for number, shift in enumerate(found)}
+        order = [index for index in order if self.nodes[index] not in self.rearranged]
         for index in order:
             dx = self._across(index)
             if abs(dx) <= TOLERANCE or abs(dx) <= abs(self._grown(index)[0]):
@@ -161,6 +213,36 @@ class _Group:
                 node = self.nodes[index]
                 found.append(Shift("resized", (node,), dx=dw, dy=dh, area=_area(node)))
         return found
+
+    # --- rows
+
+    def _in_other_rows(self) -> Iterator[list[list[int]]]:
+        """Yield children of one element that stand below each other instead of side by side.
+
+        Or the other way round. Each child is the things in it, by their numbers.
+        """
+        taken: set[int] = set()
+        for parent in _holders_of(self.nodes, self.holder):
+            units = []
+            for child in parent.children:
+                inside = {id(node) for node in child.walk()}
+                units.append([i for i, node in enumerate(self.nodes) if id(node) in inside])
+            units = [unit for unit in units if unit]
+            g, r = (_bounds(edges, units) for edges in (self.g, self.r))
+            pairs = combinations(range(len(units)), 2)
+            turned = {one for two in pairs if _is_turned(g[[*two]], r[[*two]]) for one in two}
+            units = [unit for number, unit in enumerate(units) if number in turned]
+            every = [index for unit in units for index in unit]
+            if not units or taken.intersection(every) or id(parent) in self.crowded:
+                continue
+            if self.unordered.intersection(self.nodes[index] for index in every):
+                continue
+            if not _holds(self.gappy, self.partners[every[0]]):
+                taken.update(every)
+                yield units
+
+    def _is_first(self, index: int, unit: Sequence[int]) -> bool:
+        return bool(self.r[index, TOP] <= self.r[unit, TOP].min() + 3)
 
     # --- down
 
@@ -218,11 +300,13 @@ class _Group:
         if abs(stays) <= TOLERANCE or self._flows(index):
             return True  # what is above it is not where it should be, or beside it
         ends = (g[index, BOTTOM] - self.outer_g[BOTTOM]) - (r[index, BOTTOM] - self.outer_r[BOTTOM])
-        if not self.is_page and abs(ends) <= TOLERANCE and self._grown(index)[1]:
-            return True  # it stands on the ground, and is told as resized
+        on_ground = not self.is_page and abs(ends) <= TOLERANCE
+        if on_ground and (self.is_rearranged or self._grown(index)[1]):
+            return True  # it stands on the ground, and that is told
         mates = self._mates(index)
-        leader = max([index, *mates], key=lambda i: (r[i, BOTTOM] - r[i, TOP], -r[i, LEFT]))
-        if leader != index and _aligned(g, r, index, leader, TOP, BOTTOM, MATES_APART):
+        sizes = {i: (r[i, BOTTOM] - r[i, TOP], -r[i, LEFT]) for i in (index, *mates)}
+        leaders = (mate for mate in mates if sizes[mate] > sizes[index])
+        if any(_aligned(g, r, index, mate, TOP, BOTTOM, MATES_APART) for mate in leaders):
             return True
         # A single row in the middle of a surface that is higher or lower than it should be.
         rows = len(mates) + 1 == len(self.nodes)
@@ -235,6 +319,8 @@ class _Group:
     def _is_centred(self, index: int, mates: Sequence[int]) -> bool:
         """Return whether a thing begins a column whose height changed, but not its middle."""
         for column in self._columns(index):
+            if not self._is_first(index, column):
+                break
             top_g, top_r = self.g[column, TOP].min(), self.r[column, TOP].min()
             middle_g = (top_g + self.g[column, BOTTOM].max()) / 2
             middle_r = (top_r + self.r[column, BOTTOM].max()) / 2
@@ -291,12 +377,13 @@ class _Group:
                 return back or None
             # Content that moves along may end further down.
             later = {int(one) for one in np.flatnonzero(below & stays)}
-            return later or self._beside_column(index, mates, stays)
-        if mates and all(stays[one] for one in mates):
-            return set(mates)
+            return later or self._beside_column(index, behind, mates, stays)
         grown = (self.outer_g[BOTTOM] - self.outer_g[TOP]) - (
             self.outer_r[BOTTOM] - self.outer_r[TOP]
         )
+        if mates and all(stays[one] for one in mates):
+            # What makes room for itself has a margin.
+            return None if abs(grown - dy) <= TOLERANCE else set(mates)
         if self.is_page:
             # The page ends where it should, and not because it is lower than the window.
             ends = self.outer_r[BOTTOM] - r[index, BOTTOM] <= END_APART
@@ -308,9 +395,12 @@ class _Group:
         return {index} if abs(grown) <= TOLERANCE and is_filled else None
 
     def _beside_column(
-        self, index: int, mates: Sequence[int], stays: npt.NDArray[np.bool_]
+        self, index: int, behind: set[int], mates: Sequence[int], stays: npt.NDArray[np.bool_]
     ) -> set[int] | None:
-        """Return what stands right beside a column that is displaced as a whole."""
+        """Return what stands right beside a column that is displaced as a whole.
+
+        What is behind a thing is in its column, or is pushed down by it.
+        """
         apart = self.g[:, TOP] - self.r[:, TOP]
         column: set[int] = set()
         for held in self._columns(index):
@@ -318,7 +408,7 @@ class _Group:
                 break
             column = {*held}
         others = {one for one in mates if one not in column}
-        if len(column) < 2 or not others or not all(stays[one] for one in others):
+        if not behind <= column or not others or not all(stays[one] for one in others):
             return None
         return others
 
@@ -432,24 +522,30 @@ class _Group:
             abs((g[index, s] - self.outer_g[s]) - (r[index, s] - self.outer_r[s])) <= TOLERANCE
             for s in (LEFT, RIGHT)
         )
-        if fills or self._row_changed(index) or self._flows(index) or self._scales(index):
+        if (fills and not self.is_fitted) or self._row_changed(index) or self._flows(index):
+            return True
+        if self._scales(index):
             return True
         inner_g, inner_r = _contents(self.nodes[index], self.partners[index])
         if inner_g is None or inner_r is None:
             return False
-        return all(
+        fits = all(
             abs((inner_g[s] - g[index, s]) - (inner_r[s] - r[index, s])) <= TOLERANCE
             for s in (LEFT, RIGHT)
         )
+        if fits:
+            self.fitted.add(self.nodes[index])
+        return fits
 
     def _scales(self, index: int) -> bool:
         """Return whether both sides of a thing follow the width of what holds it."""
         (a, _, b, _), (c, _, d, _) = self.outer_g, self.outer_r
-        if abs((b - a) - (d - c)) <= TOLERANCE:
+        grown = abs((b - a) - (d - c))
+        if grown <= TOLERANCE:
             return False
         return all(
             abs((self.g[index, side] - a) - (self.r[index, side] - c) * (b - a) / max(d - c, 1))
-            <= MATES_APART
+            <= min(MATES_APART, grown / 2)
             for side in (LEFT, RIGHT)
         )
 
@@ -504,6 +600,54 @@ class _Group:
         return any(id(one) in inside for one in self.missing)
 
 
+def _holders_of(nodes: Sequence[Node], holder: Node) -> list[Node]:
+    """Return the elements in a surface that hold more than one of some things, outer ones first."""
+    found: dict[int, Node] = {id(holder): holder}
+    for node in nodes:
+        between: list[Node] = []
+        for one in node.ancestors():
+            if one is holder:
+                break
+            between.append(one)
+        found |= {id(one): one for one in reversed(between)}
+    return [one for one in found.values() if len(one.children) > 1]
+
+
+def _bounds(edges: Edges, units: Sequence[Sequence[int]]) -> Edges:
+    """Return the edges around the things of each unit."""
+    found = [[*edges[unit, :2].min(axis=0), *edges[unit, 2:].max(axis=0)] for unit in units]
+    return np.array(found, np.float64).reshape(-1, 4)
+
+
+def _is_turned(ours: Edges, theirs: Edges) -> bool:
+    """Return whether two things are side by side on one page, and one column on the other."""
+    return (_are_beside(ours) and _are_below(theirs)) or (_are_beside(theirs) and _are_below(ours))
+
+
+def _are_beside(two: Edges) -> bool:
+    (a, b), low = two, (two[:, BOTTOM] - two[:, TOP]).min()
+    shared = min(a[BOTTOM], b[BOTTOM]) - max(a[TOP], b[TOP])
+    return bool(shared > MATES * low and (a[RIGHT] <= b[LEFT] + 3 or b[RIGHT] <= a[LEFT] + 3))
+
+
+def _are_below(two: Edges) -> bool:
+    (a, b), narrow = two, (two[:, RIGHT] - two[:, LEFT]).min()
+    shared = min(a[RIGHT], b[RIGHT]) - max(a[LEFT], b[LEFT])
+    return bool(shared > MATES * narrow and (a[BOTTOM] <= b[TOP] + 3 or b[BOTTOM] <= a[TOP] + 3))
+
+
+def _rows_of(units: Edges) -> int:
+    """Return in how many rows things stand."""
+    rows, floor = 0, -np.inf
+    for top, middle, bottom in sorted(
+        (one[TOP], (one[TOP] + one[BOTTOM]) / 2, one[BOTTOM]) for one in units
+    ):
+        if middle > floor:
+            rows, floor = rows + 1, bottom
+        floor = min(floor, bottom) if top < floor else floor
+    return rows
+
+
 def _rows(nodes: Sequence[Node]) -> set[int]:
     """Return the parents of nodes that have children side by side."""
     found = set()
@@ -548,8 +692,16 @@ def _fills(text: Node, field: Node) -> bool:
     )
 
 
+def _stays(shift: Shift, holder: Node) -> bool:
+    """Return whether a thing that should be moved to the other side has its own direction."""
+    node, surface = shift.nodes[0], holder.partner
+    if abs(shift.dy) > TOLERANCE or surface is None:
+        return False
+    return abs((node.box[0] - holder.box[0]) - (node.twin.box[0] - surface.box[0])) <= TOLERANCE
+
+
 def _with_dx(shift: Shift, dx: float) -> Shift:
-    return Shift(shift.kind, shift.nodes, dx, shift.dy, shift.was, shift.side, shift.area)
+    return replace(shift, dx=dx)
 
 
 def _three(edges: Edges, first: int, last: int) -> Edges:

@@ -52,7 +52,8 @@ def pair(generated: Scene, reference: Scene) -> set[Node]:
             for a, b in zip(theirs[i1:i2], ours[j1:j2], strict=True):
                 marry(b, a)
     similarity = TextSimilarity()
-    displaced = _pair_units(generated.root, reference.root)
+    units = _pair_units(generated.root, reference.root)
+    displaced: set[Node] = set()
     for name, i1, i2, j1, j2 in codes:
         if name == "replace":
             _pair_rest(ours[j1:j2], theirs[i1:i2], theirs, similarity, _in_place)
@@ -67,11 +68,13 @@ def pair(generated: Scene, reference: Scene) -> set[Node]:
         _absorb(side, other)
     _pair_pictures(generated, reference)
     _pair_surfaces(generated, reference)
-    return {node for node in displaced if _is_turned(node, ours)}
+    turned = [unit for unit in units if any(_is_turned(one, ours) for one in unit)]
+    alone = (node for node in displaced if _is_turned(node, ours))
+    return {*alone, *(one for unit in turned for one in unit)}
 
 
-def _pair_units(ours: Node, theirs: Node) -> set[Node]:
-    """Marry the texts of elements that stand elsewhere as a whole, and return those of ours.
+def _pair_units(ours: Node, theirs: Node) -> list[list[Node]]:
+    """Marry what elements hold that stand elsewhere as a whole, and return their texts of ours.
 
     One text may be equal by chance; several in one element are not.
     """
@@ -81,22 +84,34 @@ def _pair_units(ours: Node, theirs: Node) -> set[Node]:
         for holder in root.walk():
             if holder.parent is None or holder.tag in ("html", "body"):
                 continue
-            texts = [leaf for leaf in holder.leaves() if leaf.kind == "text"]
+            leaves = [*holder.leaves()]
+            texts = [leaf for leaf in leaves if leaf.kind == "text"]
             if len(texts) > 1 and all(leaf.partner is None for leaf in texts):
-                found[tuple(leaf.text for leaf in texts)].append(texts)
+                found[tuple(leaf.text for leaf in texts)].append(leaves)
         return found
 
-    moved: set[Node] = set()
+    moved: list[list[Node]] = []
     others = units(theirs)
     for texts, own in units(ours).items():
-        same = others.get(texts, [])
         # An element may be the only one in another, which then has the same texts.
-        if same and all(one == own[0] for one in own) and all(one == same[0] for one in same):
-            for a, b in zip(own[0], same[0], strict=True):
-                if a.partner is None and b.partner is None:
-                    marry(a, b)
-                    moved.add(a)
+        same = _nested(own) and _nested(others.get(texts, []))
+        if not same:
+            continue
+        if [leaf.kind for leaf in own[0]] != [leaf.kind for leaf in same]:
+            own[0], same = ([one for one in side if one.kind == "text"] for side in (own[0], same))
+        pairs = [(a, b) for a, b in zip(own[0], same, strict=True) if not (a.partner or b.partner)]
+        for a, b in pairs:
+            marry(a, b)
+        moved.append([a for a, _ in pairs if a.kind == "text"])
     return moved
+
+
+def _nested(units: Sequence[list[Node]]) -> list[Node]:
+    """Return what the outermost element holds if all others are in it; else nothing."""
+    if not units:
+        return []
+    outer = {id(leaf) for leaf in units[0]}
+    return units[0] if all(id(leaf) in outer for one in units for leaf in one) else []
 
 
 def is_before(a: PixelRect, b: PixelRect) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uiproof.benchmarks.design2code.blocks import Color, PixelRect
-from uiproof.benchmarks.design2code.scene import Node
+from uiproof.benchmarks.design2code.scene import Node, colour_of
 from uiproof.benchmarks.design2code.strict import commonest_colour
 from uiproof.vision.colour import ciede2000, srgb_to_lab
 from uiproof.vision.images import Rgb
@@ -188,3 +188,11 @@ def colours_apart(pairs: Sequence[tuple[Color, Color]]) -> list[float]:
         return []
     ours, theirs = (np.array(side, np.float64) for side in zip(*pairs, strict=True))
     return [float(one) for one in ciede2000(srgb_to_lab(ours), srgb_to_lab(theirs))]
+
+
+def own_colour(node: Node) -> Color:
+    """Return the colour that its style names, if that is what is seen."""
+    declared = colour_of(node.font.rsplit("|", 1)[-1])
+    if declared is None or colours_apart([(declared, node.color)])[0] > 12:
+        return node.color
+    return declared

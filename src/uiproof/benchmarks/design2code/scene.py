@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from uiproof.benchmarks.design2code.blocks import Color, PixelRect
+import numpy as np
+
+from uiproof.benchmarks.design2code.blocks import EDGE_CONTRAST, Color, PixelRect
 from uiproof.benchmarks.design2code.pages import Element, PageView
 from uiproof.benchmarks.design2code.strict import seen_contents
 from uiproof.vision.images import Rgb
@@ -18,6 +20,9 @@ _RGB = re.compile(r"rgba?\((\d+), (\d+), (\d+)(?:, ([\d.]+))?\)")
 _PICTURES = frozenset(
     ("img", "svg", "canvas", "video", "picture", "object", "embed", "iframe", "frame")
 )
+_RADIUS = re.compile(r"([\d.]+)(px|%)")
+DISC_RIM = 2  # pixels on either side of the edge of a round thing that are compared
+DISC_EDGES = 3  # of its four ends that must be seen
 OUTER = 8.0  # times the area of a thing: what is larger is not marked for it
 RUN_GAP = 60.0  # pixels between things that are missing together
 _NO_FONT = "0px|400||normal|normal|normal|none|none|"
@@ -145,6 +150,8 @@ def scene_of(view: PageView) -> Scene:
         kind = seen.get(element.box, "group") if element.box in listed else "group"
         if kind == "surface" and element.paint.startswith(_NOT_PAINTED):
             kind = "group"  # its box is that of another one, which is painted
+        elif kind == "group" and element.box in listed and _is_seen_disc(element, view.reachable):
+            kind = "surface"
         node = Node(kind, element.box, index, element.tag, selectors[index])
         node.font, node.paint = element.font, element.paint
         nodes.append(node)
@@ -162,6 +169,30 @@ def scene_of(view: PageView) -> Scene:
         for child in node.children:
             child.parent = node
     return Scene(root, view.reachable)
+
+
+def _is_seen_disc(element: Element, rgb: Rgb) -> bool:
+    """Return whether a round thing is seen, whose box has hardly any edge."""
+    x, y, w, h = (round(value) for value in element.box)
+    radius, low = _RADIUS.match(element.paint.split("|")[3]), min(w, h)
+    if radius is None or element.paint.startswith(_NOT_PAINTED) or not 8 <= low >= max(w, h) / 1.5:
+        return False
+    if float(radius[1]) < (50 if radius[2] == "%" else low / 2):
+        return False
+    down, across = y + h // 2, x + w // 2
+    ends = (
+        (down, x, 0, -1),
+        (down, x + w - 1, 0, 1),
+        (y, across, -1, 0),
+        (y + h - 1, across, 1, 0),
+    )
+    edges = 0
+    for row, column, *out in ends:
+        pair_ = [(row + by * out[0], column + by * out[1]) for by in (-DISC_RIM, DISC_RIM)]
+        if all(0 <= i < rgb.shape[0] and 0 <= j < rgb.shape[1] for i, j in pair_):
+            inside, outside = (rgb[one].astype(np.int16) for one in pair_)
+            edges += int(np.abs(inside - outside).max()) >= EDGE_CONTRAST
+    return edges >= DISC_EDGES
 
 
 def _insert(element: Node, texts: Sequence[Node]) -> None:
@@ -337,3 +368,19 @@ def moving_with(node: Node) -> Node | None:
             break
         found = one
     return found
+
+
+def ground_of(leaf: Node) -> Node | None:
+    """Return the surface that is seen behind a text or a control."""
+    painted = (one for one in leaf.ancestors() if one.is_drawn and one.is_painted)
+    return None if leaf.kind == "image" else next(painted, None)
+
+
+def shares_rows(a: PixelRect, b: PixelRect) -> bool:
+    """Return whether two boxes stand beside each other."""
+    return a[1] < b[1] + b[3] and b[1] < a[1] + a[3]
+
+
+def replace_box(node: Node, box: PixelRect) -> Node:
+    """Return a node by itself with another box."""
+    return Node("surface", box, 0, node.tag, node.selector, paint=node.paint)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import isqrt
+from typing import Any
 
 import cv2
 import numpy as np
@@ -27,6 +28,7 @@ from uiproof.benchmarks.design2code.pixels import (
 from uiproof.benchmarks.design2code.scene import Node, Scene, Shift, overlap, shift_of
 from uiproof.benchmarks.design2code.strict import commonest_colour
 from uiproof.benchmarks.design2code.text_search import CLAIMED, NEAR, SAME_PIXEL
+from uiproof.benchmarks.design2code.wording import size_of
 from uiproof.vision.images import Rgb
 
 SAME_SIDE = 0.85  # of the pixels along a side of a thing that is found again
@@ -35,7 +37,9 @@ EDGE_SAMPLES = 32  # pixels of a side that are looked at
 MOST_EDGE = 0.8  # of the pixels of a side between which there is an edge
 SHORTEST = 6  # pixels of a side that is looked for
 SEARCH = 90  # pixels that an edge of a thing may be displaced by
+MOST_GUESSES = 3  # of where a picture of another size may be
 MOST_SAMPLED = 20_000  # pixels of a surface, to tell whether it is plain
+FILLS = 0.8  # of a surface is filled by what is made wider with it
 PLAIN = 0.3  # of the free pixels of a surface have its plain colour
 
 LEFT, TOP, RIGHT, BOTTOM = range(4)
@@ -67,6 +71,9 @@ def find_surfaces(ours: Scene, theirs: Scene) -> None:
                 continue
             expected = [shift]
         box = search.find(node, expected)
+        if texts and node.background and (box is None or size_of(box) != size_of(node.box)):
+            there = [leaf.partner.box for leaf in texts if leaf.partner is not None]
+            box = search.plain_around(there) or box
         if box is None and node.is_leaf:
             box = search.other_picture(node, expected[0], found)
         if box is not None and texts and not _holds_any(box, texts):
@@ -138,6 +145,7 @@ class _SurfaceSearch:
     def __init__(self, ours: Rgb, theirs: Rgb) -> None:
         self.ours, self.theirs = ours, theirs
         self.radius = 0  # of the corners of the thing that is looked for
+        self.plain: dict[Color, Any] = {}  # areas of each colour, and their boxes
 
     def find(self, node: Node, expected: Sequence[Shift]) -> PixelRect | None:
         """Return where a thing is: displaced, of another size or of another colour."""
@@ -153,13 +161,17 @@ class _SurfaceSearch:
         box = x, y, w, h
         self.radius = _radius(node)
         is_picture = node.kind == "image" and not node.children
-        if is_picture and (place := self._like(box, expected)) is not None:
-            return _moved(node.box, [place[0] - x, place[1] - y] * 2)
         if is_picture:
-            dx, dy = expected[0]
-            there = self._extent((x + dx, y + dy, w, h), ())
-            if there[2:] != (w, h) and self._is_scaled(box, whole(there)):
-                return there
+            place = self._like(box, expected)
+            shifts = expected[:MOST_GUESSES] if place is None else [(place[0] - x, place[1] - y)]
+            for dx, dy in shifts:
+                # What is like it may be a part of it in another size.
+                ground = surrounding_colour(self.ours, box)
+                there = self._extent((x + dx, y + dy, w, h), (), ground)
+                if there[2:] != (w, h) and self._is_scaled(box, whole(there)):
+                    return there
+            if place is not None:
+                return _moved(node.box, [*shifts[0]] * 2)
         drawn = _drawn_sides(node)
         visible = [side in drawn and side not in fixed for side in range(4)]
         for side in range(4):
@@ -173,8 +185,7 @@ class _SurfaceSearch:
             return self._by_sides(node, box, visible, fixed, expected) if held else None
         for axis, sides in ((0, (LEFT, RIGHT)), (1, (TOP, BOTTOM))):
             if not any(visible[side] for side in sides) and not set(sides) & set(fixed):
-                by = _shift_of_holder(node)[axis]
-                fixed |= dict.fromkeys(sides, by)
+                fixed |= dict(zip(sides, _shifts_of_holder(node, axis), strict=True))
         inside = {shift_of(leaf) for leaf in node.leaves() if leaf.partner is not None}
         # A container is placed around its children that were found.
         for dx, dy in [one for one in expected if one in inside] or expected:
@@ -215,13 +226,15 @@ class _SurfaceSearch:
             return None
         return self._extent(box, found)
 
-    def _extent(self, box: PixelRect, found: Sequence[Node]) -> PixelRect:
+    def _extent(
+        self, box: PixelRect, found: Sequence[Node], ground: Color | None = None
+    ) -> PixelRect:
         """Return the box around what stands out from the plain ground at a place."""
         x, y, w, h = whole(box)
         margin = max(w, h, 12) // 2
         left, top = max(x - margin, 0), max(y - margin, 0)
         window = crop(self.theirs, (left, top, x + w + margin - left, y + h + margin - top))
-        ground = surrounding_colour(self.theirs, box)
+        ground = ground or surrounding_colour(self.theirs, box)
         shown = (levels_apart(window, ground) > EDGE).astype(np.uint8)
         for one in found:
             a, b, c, d = (round(value) for value in one.box)
@@ -237,6 +250,23 @@ class _SurfaceSearch:
         if not often.any() or is_cut or not plain or area < 0.3 * min(w * h, c * d):
             return box
         return float(left + a), float(top + b), float(c), float(d)
+
+    def plain_around(self, texts: Sequence[PixelRect]) -> PixelRect | None:
+        """Return the box of what has the plain colour behind all of some texts; None for a page."""
+        behind = Counter(surrounding_colour(self.theirs, box) for box in texts)
+        colour = behind.most_common(1)[0][0]
+        if colour not in self.plain:
+            same = (levels_apart(self.theirs, colour) <= EDGE // 2).astype(np.uint8)
+            self.plain[colour] = cv2.connectedComponentsWithStats(same, connectivity=4)[1:3]
+        labels, stats = self.plain[colour]
+        x, y, w, h = whole(texts[0])
+        beside = labels[max(y - 3, 0) : y + h + 3, max(x - 3, 0) : x + w + 3]
+        often = np.bincount(beside[beside > 0]) if beside.any() else np.zeros(1)
+        left, top, width, height, _ = stats[int(often.argmax())].tolist()
+        found = float(left), float(top), float(width), float(height)
+        holds_all = all(overlap(found, one) >= 0.9 * one[2] * one[3] for one in texts)
+        is_page = height > 0.9 * len(self.theirs)
+        return found if often.any() and holds_all and not is_page else None
 
     def _like(self, box: tuple[int, int, int, int], expected: Sequence[Shift]) -> Shift | None:
         """Return where the same picture is, near to where it is expected."""
@@ -456,9 +486,15 @@ def _drawn_sides(node: Node) -> set[int]:
     return {side for side, line in zip((TOP, RIGHT, BOTTOM, LEFT), sides, strict=True) if line}
 
 
-def _shift_of_holder(node: Node) -> Shift:
-    """Return by how much the surface around a thing is displaced."""
-    return next((shift_of(one) for one in node.ancestors() if one.partner is not None), (0, 0))
+def _shifts_of_holder(node: Node, axis: int) -> tuple[int, int]:
+    """Return by how much both ends of a thing are displaced with the surface around it."""
+    holder = next((one for one in node.ancestors() if one.partner is not None), None)
+    if holder is None:
+        return 0, 0
+    ours, theirs = holder.box, holder.twin.box
+    start = round(theirs[axis] - ours[axis])
+    fills = node.box[axis + 2] > FILLS * ours[axis + 2]
+    return start, start + (round(theirs[axis + 2] - ours[axis + 2]) if fills else 0)
 
 
 def _guesses(node: Node, expected: Sequence[Shift]) -> list[list[int]]:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from uiproof.benchmarks.design2code.blocks import Color, PixelRect
+from uiproof.benchmarks.design2code.pixels import colours_apart
 from uiproof.benchmarks.design2code.scene import Node, area_of, drawn_box, union_of
 
+SAME_PAINT = 1.25  # CIEDE2000 between two colours of a style that look the same
 LONGEST_TEXT = 60  # characters of a text in a sentence
 
 
@@ -25,7 +27,13 @@ def role_of(node: Node) -> str:
 _ROLES = {
     **{f"h{level}": "heading" for level in range(1, 7)},
     **{"a": "link", "button": "button", "li": "list item", "label": "label", "p": "paragraph"},
-    **{"th": "table heading", "td": "table cell", "figcaption": "caption", "input": "field"},
+    **{
+        "th": "table heading",
+        "tr": "table row",
+        "td": "table cell",
+        "figcaption": "caption",
+        "input": "field",
+    },
     **{"select": "field", "textarea": "field", "nav": "navigation", "footer": "footer"},
     **{"header": "header", "table": "table", "form": "form", "ul": "list", "ol": "list"},
     **{"img": "picture", "svg": "picture", "video": "video", "hr": "line", "summary": "summary"},
@@ -56,7 +64,8 @@ def name_of(node: Node, leaves: Sequence[Node] | None = None) -> str:
 def _seen_role(node: Node, leaves: Sequence[Node]) -> str:
     """Return what kind of thing a node is, by its look where its element does not tell."""
     role = role_of(node)
-    if role != "text" or node.kind == "text":
+    is_bare = role == "table row" and len(leaves) == 1
+    if (role != "text" and not is_bare) or node.kind == "text":
         return role
     kinds = {"image": "picture", "control": "control", "surface": "area"}
     return kinds.get(node.kind, "block" if len(leaves) > 1 else kinds.get(leaves[0].kind, "text"))
@@ -154,3 +163,25 @@ def border_words(css: str) -> str:
 def hex_of(colour: Color) -> str:
     """Return a colour as CSS writes it."""
     return "#" + "".join(f"{channel:02x}" for channel in colour)
+
+
+def paint_change(node: Node, other: Node) -> tuple[str, str, str] | None:
+    """Return what is painted in another way: what, how it should be, and how it is."""
+    a, b = node.paint.split("|"), other.paint.split("|")
+    ours, theirs = node.background, other.background
+    if ours != theirs:
+        if ours is None or theirs is None:
+            was, is_ = (
+                hex_of(colour) if colour else border_words(paint[1]) or "none"
+                for colour, paint in ((theirs, b), (ours, a))
+            )
+            return "colour", was, is_
+        if colours_apart([(ours, theirs)])[0] >= SAME_PAINT:
+            return "colour", hex_of(theirs), hex_of(ours)
+    names = ("", "picture", "border", "radius", "shadow", "opacity")
+    for place in (1, 2, 3, 4, 5):
+        if place == 1 and node.kind == "image":
+            continue
+        if a[place] != b[place]:
+            return names[place], border_words(b[place]) or "none", border_words(a[place]) or "none"
+    return None
