@@ -28,6 +28,7 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
 )
 from uiproof.benchmarks.interaction2code.verifier.observation import (
     Observation,
+    beyond_pointing,
     is_control,
     likeness,
     options_of,
@@ -392,16 +393,15 @@ def _correlation(one: Rgb, box: PixelBox, other: Rgb, place: PixelBox) -> float:
 def _amounts(o: Observation) -> dict[str, float]:
     theirs, mine = o.theirs, o.mine
     approach = UNKNOWN
+    done = mine.changed & beyond_pointing(o.generated, mine)
     if o.generated.approach is not None and mine.changed.any():
-        there = pixels.fitted(o.generated.approach, *mine.size)
-        done = mine.changed & ~pixels.changed(there, mine.after)
-        approach = float(done.sum() / mine.changed.sum())
+        approach = 1 - float(done.sum() / mine.changed.sum())
     events = o.outcome.events
     return {
         "reference_own": float((theirs.changed & theirs.own).sum() / max(theirs.own.sum(), 1)),
-        "own": float((mine.changed & mine.own).sum() / max(mine.own.sum(), 1)),
+        "own": float((done & mine.own).sum() / max(mine.own.sum(), 1)),
         "reference_elsewhere": _log(theirs.elsewhere.sum()),
-        "elsewhere": _log(mine.elsewhere.sum()),
+        "elsewhere": _log((done & ~mine.own).sum()),
         "approach": approach,
         "dialog": float(bool(events.dialogs)),
         "window": float(bool(events.windows or events.downloads)),
