@@ -19,6 +19,8 @@ Said = tuple[Failure, bool]
 HARDLY = log1p(12)  # pixels: a change that nobody sees
 CLEARLY = log1p(30)
 LETTERS = log1p(3)
+SMALL = log1p(5000)
+SOME = 0.03  # share of the effect that is more than noise
 AWAY = log1p(60)  # pixels from which something is elsewhere
 FAR = log1p(90)
 POINTED = 0.95  # share of a change from which pointing does it, not the click
@@ -90,6 +92,12 @@ def _first(f: Features, share: float) -> Said:
         return F.MISSING, False
     if f.says_browser_window and f.window and f.reference_elsewhere <= HARDLY:
         return F.NONE, True  # nothing else should happen
+    if f.contrary:
+        return (F.WRONG_FUNCTION if not f.click or f.number_recall >= 0 else F.EFFECT_TARGET), False
+    if f.told == 0 and f.strange and share >= 0.3:
+        return F.WRONG_FUNCTION, False
+    if _less(f):
+        return F.PARTIAL, f.absent < 0.5
     pure = f.came_precision < 0 or f.came_precision >= 0.6 or f.came < log1p(8)
     pure = pure or f.substitute < 0.15
     complete = share >= 0.7 and pure
@@ -109,6 +117,14 @@ def _first(f: Features, share: float) -> Said:
     if complete:
         return _complete(f)
     return _incomplete(f, recall, share)
+
+
+def _less(f: Features) -> bool:
+    """Return whether a part of what is expected happens, and nothing else."""
+    other = f.different + f.peer + f.misplaced
+    besides = max(f.substitute, f.harmful)
+    there = SOME < f.present < 0.7 and f.absent > 0.3
+    return there and max(other, besides) < 0.1 and (f.elsewhere < SMALL or f.area_precision > 0.8)
 
 
 def _nothing(f: Features, *, opened: bool, recall: float) -> Said | None:
