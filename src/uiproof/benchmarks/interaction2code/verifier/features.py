@@ -482,8 +482,8 @@ def _contrary(o: Observation) -> bool:
     ]
     if ways:
         return not any(ways)
-    if theirs.came and letters(theirs.came) > letters(theirs.went):
-        return False
+    if letters(theirs.came) > const.HARDLY * letters(theirs.went):
+        return False  # another text is shown instead
     before = [*mine.kept, *mine.went, *(Word(one.text, one.before) for one in mine.moved)]
     known, stay = {one.text for one in before}, {one.text for one in theirs.kept}
     stay |= {one.text for one in theirs.moved}
@@ -524,9 +524,11 @@ def _numbers_told(o: Observation) -> dict[str, float]:
     )
     new = told - before
     known = told | {one.text for one in o.theirs.came}
+    # Amounts may be rounded, or be examples; counts may not.
+    counts = [one.text for one in o.arrived if sum(map(str.isdigit, one.text)) in (1, 2)]
     return {
         "told": len(new & after) / len(new) if new else UNKNOWN,
-        "strange": float(sum(has_digit(one.text) and one.text not in known for one in o.arrived)),
+        "strange": float(sum(one not in known for one in counts)),
     }
 
 

@@ -240,6 +240,8 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
     if f.close < 0.5 and recall >= 0.5 and precision >= 0.45 and f.reference_came > log1p(12):
         # In other words, and with other examples in it.
         return (F.NONE if min(recall, share) >= 0.5 else F.PARTIAL), True
+    if _other_examples(f):
+        return F.NONE, True
     if recall >= 0.75 and f.present >= 0.5 and f.absent < 0.2 and f.appeared > 0:
         return F.NONE, True  # and something besides, which a page built anew may show
     if recall >= 0.75 and precision >= 0.6:  # the words are there, what is around them is not
@@ -262,6 +264,16 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
     if share > 0.35:
         return F.PARTIAL, True
     return (F.EFFECT_TYPE if f.colour < 0.4 else F.WRONG_FUNCTION), False
+
+
+def _other_examples(f: Features) -> bool:
+    """Return whether a page built anew shows other examples of the same, at the same place."""
+    alike = 0.1 < f.came_recall < 0.5 and f.came > LETTERS
+    alike = alike and abs(f.came - f.reference_came) < log1p(2)
+    there = f.context > 0.5 or f.area_precision > 0.6
+    gone = f.went_recall > 0.6 or f.reference_went < LETTERS
+    other = max(f.harmful, 2 * f.peer) >= 0.2 or f.sibling
+    return bool(f.close < 0.5 and alike and there and gone and not other)
 
 
 def _other_words(f: Features) -> Said:
