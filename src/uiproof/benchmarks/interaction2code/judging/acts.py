@@ -66,7 +66,7 @@ class Act:
     after: PageState | None = None  # None where nothing was acted on
     outcome: Outcome | None = None
     action: Action | None = None  # the one performed, where it is not the one asked for
-    approach: Rgb | None = None  # while the pointer is on it; None where that changes nothing
+    approach: PageState | None = None  # while the pointer is on it; None where nothing changes
 
 
 def act(stage: Stage, query: TriggerQuery, steps: Sequence[TriggerQuery] = ()) -> Act:
@@ -148,13 +148,13 @@ def _frame_of(heading: Element, snapshot: Snapshot) -> Element:
     return frame
 
 
-def _approached(stage: Stage, element: Element, before: PageState) -> Rgb | None:
-    """Point at an element; return the picture, or None where that changes nothing."""
+def _approached(stage: Stage, element: Element, before: PageState) -> PageState | None:
+    """Point at an element; return the page, or None where that changes nothing."""
     if stage.act(element, Action("hover")) is not None:
         return None
     stage.settle()
-    png = stage.screenshot()
-    return None if png == before.png else decode(png)
+    now = capture(stage)
+    return None if now.png == before.png else now
 
 
 def capture(stage: Stage) -> PageState:

@@ -422,12 +422,15 @@ class _Search:
         for one in self.snapshot.elements:
             if one.tag in ("html", "body") or min(one.box.width, one.box.height) < 3:
                 continue
-            if not (_is_control(one) or _shows_something(one)):
-                continue
-            if takes is not None and not takes(one):
+            if not (_is_control(one) or _shows_something(one) or "scrollable" in one.attributes):
                 continue
             score, read = self.score(one)
             scored.append((score, read, one))
+        if takes is not None:
+            fit = [one for one in scored if takes(one[2])]
+            # A key that is pressed on a row is heard by the page.
+            page_hears = self.query.action.kind == "key" and not any(read for _, read, _ in fit)
+            scored = scored if page_hears else fit
         # Of nested elements the innermost: clicking it clicks them all. Of others the first one.
         depths = _depths(self.snapshot)
         scored.sort(key=lambda one: (-round(one[0], 2), -depths[one[2].ref], one[2].ref))
@@ -774,7 +777,12 @@ def _takes_drag(element: Element) -> bool:
 
 
 def _takes_keys(element: Element) -> bool:
-    return _takes_text(element) or element.tag in ("select", "button", "input", "a", "summary")
+    focused = ("select", "button", "input", "a", "summary")
+    return _takes_text(element) or element.tag in focused or "tabindex" in element.attributes
+
+
+def _takes_scroll(element: Element) -> bool:
+    return "scrollable" in element.attributes
 
 
 _TAKES: dict[str, Callable[[Element], bool]] = {
@@ -782,4 +790,5 @@ _TAKES: dict[str, Callable[[Element], bool]] = {
     "select": _takes_choice,
     "drag": _takes_drag,
     "key": _takes_keys,
+    "scroll": _takes_scroll,
 }

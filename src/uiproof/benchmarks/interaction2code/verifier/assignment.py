@@ -9,11 +9,14 @@ on a *peer* (the same, on another thing of its kind), *different* (something els
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, sqrt
 from statistics import median
 from typing import Literal, get_args
+
+import numpy as np
 
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier import pixels
@@ -29,6 +32,7 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
 )
 from uiproof.benchmarks.interaction2code.verifier.observation import (
     Observation,
+    beyond_pointing,
     same_kind,
     told_count,
 )
@@ -46,6 +50,12 @@ _SEEN: dict[Status, str] = {
     "different": "something else happens there",
     "absent": "nothing happens there",
 }
+
+
+# The element itself looks different, says the description.
+_TURNS = re.compile(
+    r"(?i)\b(?:turns?|becomes?|fills?|lights? up|is (?:marked|filled|lit|highlighted|selected))\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +289,13 @@ def _areas(o: Observation) -> list[Expected]:
             one = replace(one, status=_elsewhere(o, part.box, place, twin), place=twin)
         found.append(one)
     own = theirs.changed & theirs.own
-    if theirs.trigger is not None and own.sum() > const.HARDLY * theirs.own.sum():
-        mask = mine.changed & mine.own
+    drawn = (
+        theirs.trigger is not None
+        and redrawn(theirs.before, theirs.after, theirs.trigger) > const.REDRAWN
+        and _TURNS.search(o.reference.description.partition(".")[0]) is not None
+    )
+    if theirs.trigger is not None and (drawn or own.sum() > const.HARDLY * theirs.own.sum()):
+        mask = mine.changed & mine.own & beyond_pointing(o.generated, mine)
         status: Status = "absent"
         box = mine.trigger
         if mask.sum() > 0.03 * mine.own.sum():
@@ -291,15 +306,29 @@ def _areas(o: Observation) -> list[Expected]:
             status = "present" if alike else "different"
         elif (peer := _changed_peer(o, theirs.after[own], pieces)) is not None:
             status, box = "peer", peer
-        weight = 4.0 if found or words else 12.0
+        weight = 12.0 if drawn or not (found or words) else 4.0
         found.append(
             Expected("looks different", "the element", theirs.trigger, weight, status, box)
         )
     return found
 
 
+def redrawn(before: Rgb, after: Rgb, box: PixelBox) -> float:
+    """Return the share of a box that clearly looks different."""
+    old, new = (np.ascontiguousarray(pixels.crop(one, box)) for one in (before, after))
+    return float((pixels.distance(old, new) > const.CLEAR).mean()) if old.size else 0.0
+
+
 def _changed_peer(o: Observation, new: Rgb, pieces: Sequence[pixels.Cluster]) -> PixelBox | None:
-    """Return a thing like the element, in line with it, that changes as the element should."""
+    """Return a thing like the element that changes as the element should."""
+    alike = [
+        one.box
+        for one in o.generated.snapshot.elements
+        if one.ref != o.found.ref and same_kind(one, o.found) and in_line(one.box, o.found.box)
+    ]
+    for box in alike[: const.MOST_PARTS]:
+        if redrawn(o.mine.before, o.mine.after, box) > const.REDRAWN:
+            return box
     for piece in pieces:
         alike = 0.5 <= piece.pixels / max(len(new), 1) <= 2 and in_line(o.found.box, piece.box)
         if alike and pixels.same_colours(new, _new_pixels(o.mine, piece.box)) >= const.MOSTLY:
@@ -333,6 +362,8 @@ def _placed(
         return "present", at
     same_row = None if copy or moving else _in_same_row(o, want, at)
     if same_row is False:
+        return "peer", at
+    if not moving and _at_another(o, want, at):
         return "peer", at
     beside = not copy and not moving and _same_neighbours(o, want, at)
     if same_row or near(where.place) or beside:
@@ -393,7 +424,8 @@ def _at_another(o: Observation, want: PixelBox, at: PixelBox) -> bool:
     alike = [one for one in o.generated.snapshot.elements if same_kind(one, o.found)]
     nearest = min((gap(one.box, at) for one in alike if one.ref != o.found.ref), default=1e6)
     beside = gap(o.reference.trigger, want) <= const.TEXT_AWAY and nearest <= const.TEXT_AWAY
-    return beside and nearest + const.AWAY < gap(o.found.box, at)
+    least = min(const.AWAY, const.MOSTLY * o.found.box.height)  # a row lies between
+    return beside and nearest + least < gap(o.found.box, at)
 
 
 def _beside_peer(o: Observation, place: PixelBox, at: PixelBox) -> bool:
@@ -431,12 +463,13 @@ def in_line(one: PixelBox, other: PixelBox) -> bool:
 def _besides(o: Observation) -> tuple[list[Word], list[Word]]:
     """Return words that come and that go although the reference neither shows nor removes them."""
     theirs, mine = o.theirs, o.mine
-    came = _rest(mine.came, theirs.came)
+    came = unmatched(mine.came, theirs.came)
     kept = {one.text for one in theirs.kept} | {one.text for one in theirs.moved}
-    return came, [one for one in _rest(mine.went, theirs.went) if one.text in kept]
+    return came, [one for one in unmatched(mine.went, theirs.went) if one.text in kept]
 
 
-def _rest(words: Sequence[Word], others: Sequence[Word]) -> list[Word]:
+def unmatched(words: Sequence[Word], others: Sequence[Word]) -> list[Word]:
+    """Return the words that are not among others, each of which stands for one."""
     left = [one.text for one in others]
     rest = []
     for one in words:

@@ -8,6 +8,8 @@ from __future__ import annotations
 # --- pixels
 TOLERANCE = 40  # colour: antialiasing differs by less where an edge is the same
 CHANGE = 3  # colour: one browser drawing the same twice differs by less
+CLEAR = 60  # colour: more than a hover style shades
+REDRAWN = 0.03  # share of an element that clearly changes, from which it is drawn anew
 SPECK = 10  # pixels: less than the smallest letter that reads differently
 TRACE = 4  # pixels: the least change that counts at all
 DRAWING = 20  # pixels: the side at which drawings are compared

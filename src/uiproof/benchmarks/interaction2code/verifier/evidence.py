@@ -67,6 +67,7 @@ class GeneratedEvidence:
     noise: Mask | None = None  # true where the picture before differs between two loads
     viewport: tuple[int, int] = (1280, 720)
     approach: Rgb | None = None  # while the pointer is on it; None where that changes nothing
+    pointed: Snapshot | None = None  # the elements of that moment
     others: tuple[Element, ...] = ()  # that may be meant instead, the likeliest first
     score: float = 1.0  # how much the element is like the reference's, 0-1
     action: Action | None = None  # the one done, where it is not the reference's

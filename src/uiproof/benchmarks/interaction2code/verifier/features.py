@@ -16,7 +16,12 @@ import numpy as np
 
 from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier import pixels
-from uiproof.benchmarks.interaction2code.verifier.assignment import Assignment, in_line
+from uiproof.benchmarks.interaction2code.verifier.assignment import (
+    Assignment,
+    in_line,
+    redrawn,
+    unmatched,
+)
 from uiproof.benchmarks.interaction2code.verifier.element import kind_fits, kinds_of, trigger_tags
 from uiproof.benchmarks.interaction2code.verifier.evidence import Mask
 from uiproof.benchmarks.interaction2code.verifier.layout import Layout, around, gap, shift
@@ -28,6 +33,7 @@ from uiproof.benchmarks.interaction2code.verifier.objects import (
 )
 from uiproof.benchmarks.interaction2code.verifier.observation import (
     Observation,
+    beyond_pointing,
     is_control,
     likeness,
     options_of,
@@ -50,7 +56,8 @@ PROMISES_BACK = re.compile(
 _SCROLLS = re.compile(r"(?i)\bscroll(?:s|ed|ing)?\b")
 _WINDOW = re.compile(r"(?i)\b(?:separate|browser|new) (?:browser )?(?:window|tab)\b|\bnew page\b")
 _OVERLAY = re.compile(
-    r"(?i)\b(?:window|dialog\w*|modal|pop-?up|overlay|tooltip|bubble|toast|drops?|dropdown|drawer|menu)\b"
+    r"(?i)\b(?:window|dialog\w*|modal|pop-?up|overlay|tooltip|bubble|toast|drops?|dropdown|drawer"
+    r"|menu|panel|sheet|popover|flyout|slides? (?:in|out))\b"
 )
 
 
@@ -151,6 +158,11 @@ class Features:
     harmful: float
     lacks: float  # expected changes at whose places nothing happens
     main: float  # whether the text that the description names first is there
+    redrawn: float  # share of the element that clearly changes, beyond what pointing does
+    reference_redrawn: float
+    contrary: float  # numbers rise that should fall, what should stay goes and the rest stays
+    told: float  # share of the numbers in the description that come, of those that are new
+    strange: float  # numbers that come and that neither the reference nor the description has
 
     def row(self) -> list[float]:
         """Return the numbers in order."""
@@ -173,6 +185,9 @@ def features(o: Observation, assigned: Assignment) -> Features:
         **_back(o),
         **_others(o),
         **assigned.shares(),
+        **_redrawn(o),
+        contrary=float(_contrary(o)),
+        **_numbers_told(o),
     )
 
 
@@ -392,16 +407,15 @@ def _correlation(one: Rgb, box: PixelBox, other: Rgb, place: PixelBox) -> float:
 def _amounts(o: Observation) -> dict[str, float]:
     theirs, mine = o.theirs, o.mine
     approach = UNKNOWN
+    done = mine.changed & beyond_pointing(o.generated, mine)
     if o.generated.approach is not None and mine.changed.any():
-        there = pixels.fitted(o.generated.approach, *mine.size)
-        done = mine.changed & ~pixels.changed(there, mine.after)
-        approach = float(done.sum() / mine.changed.sum())
+        approach = 1 - float(done.sum() / mine.changed.sum())
     events = o.outcome.events
     return {
         "reference_own": float((theirs.changed & theirs.own).sum() / max(theirs.own.sum(), 1)),
-        "own": float((mine.changed & mine.own).sum() / max(mine.own.sum(), 1)),
+        "own": float((done & mine.own).sum() / max(mine.own.sum(), 1)),
         "reference_elsewhere": _log(theirs.elsewhere.sum()),
-        "elsewhere": _log(mine.elsewhere.sum()),
+        "elsewhere": _log((done & ~mine.own).sum()),
         "approach": approach,
         "dialog": float(bool(events.dialogs)),
         "window": float(bool(events.windows or events.downloads)),
@@ -452,6 +466,69 @@ def _words(o: Observation) -> dict[str, float]:
         "number_precision": found_letters(_numbers(mine.came), _numbers(theirs.came)),
         "relative": UNKNOWN if recall < 0 else min(1.0, recall / max(kept, 0.3)),
         "moved_recall": found_letters(theirs.moved, mine.moved),
+    }
+
+
+def _contrary(o: Observation) -> bool:
+    """Return whether the page does the opposite: its numbers go the other way, or it hides what
+    should stay and keeps what should go.
+    """
+    theirs, mine = o.theirs, o.mine
+    ways = [
+        (a > 0) == (b > 0)
+        for was, a in _steps(theirs)
+        for started, b in _steps(mine)
+        if was == started
+    ]
+    if ways:
+        return not any(ways)
+    if letters(theirs.came) > const.HARDLY * letters(theirs.went):
+        return False  # another text is shown instead
+    before = [*mine.kept, *mine.went, *(Word(one.text, one.before) for one in mine.moved)]
+    known, stay = {one.text for one in before}, {one.text for one in theirs.kept}
+    stay |= {one.text for one in theirs.moved}
+    gone = [one for one in theirs.went if one.text in known]
+    lost = [one for one in unmatched(mine.went, theirs.went) if one.text in stay]
+    return (
+        letters(gone) >= const.FEW_LETTERS
+        and letters(lost) >= max(const.FEW_LETTERS, const.MOSTLY * letters(mine.went))
+        and found_letters(gone, mine.went) < 1 - const.MOSTLY
+    )
+
+
+def _steps(side: Side) -> list[tuple[float, float]]:
+    """Return the numbers that others take the place of, and by how much those are larger."""
+    pairs = [
+        (value, new - value)
+        for was in side.went
+        for one in side.came
+        if gap(was.box, one.box) <= const.BESIDE
+        and (value := _value(was.text)) is not None
+        and (new := _value(one.text)) is not None
+    ]
+    return [(value, step) for value, step in pairs if step]
+
+
+def _value(word: str) -> float | None:
+    """Return the number that a word is, with a sign of a currency or per cent."""
+    digits = re.sub(r"\D", "", word)
+    return float(digits) if digits and len(digits) >= len(word) - 2 else None
+
+
+def _numbers_told(o: Observation) -> dict[str, float]:
+    """Return how many numbers of the description come, and how many others."""
+    told = {plain(one) for one in re.findall(r"\d+(?:[.,:]\d+)*", o.reference.description)}
+    before, after = (
+        {plain(word) for one in snapshot.elements for word in one.text.split()}
+        for snapshot in (o.generated.snapshot, o.outcome.snapshot)
+    )
+    new = told - before
+    known = told | {one.text for one in o.theirs.came}
+    # Amounts may be rounded, or be examples; counts may not.
+    counts = [one.text for one in o.arrived if sum(map(str.isdigit, one.text)) in (1, 2)]
+    return {
+        "told": len(new & after) / len(new) if new else UNKNOWN,
+        "strange": float(sum(one not in known for one in counts)),
     }
 
 
@@ -586,6 +663,17 @@ def _colours(o: Observation) -> dict[str, float]:
         "same_after": _sameness(theirs, mine),
         "colour": pixels.same_colours(*sides),
         "own_colour": pixels.same_colours(*own),
+    }
+
+
+def _redrawn(o: Observation) -> dict[str, float]:
+    trigger, pointed = o.theirs.trigger, o.generated.approach
+    before = o.mine.before if pointed is None else pixels.fitted(pointed, *o.mine.size)
+    return {
+        "redrawn": redrawn(before, o.mine.after, o.found.box),
+        "reference_redrawn": (
+            UNKNOWN if trigger is None else redrawn(o.theirs.before, o.theirs.after, trigger)
+        ),
     }
 
 

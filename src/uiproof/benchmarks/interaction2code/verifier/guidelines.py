@@ -19,6 +19,8 @@ Said = tuple[Failure, bool]
 HARDLY = log1p(12)  # pixels: a change that nobody sees
 CLEARLY = log1p(30)
 LETTERS = log1p(3)
+SMALL = log1p(5000)
+SOME = 0.03  # share of the effect that is more than noise
 AWAY = log1p(60)  # pixels from which something is elsewhere
 FAR = log1p(90)
 POINTED = 0.95  # share of a change from which pointing does it, not the click
@@ -90,6 +92,12 @@ def _first(f: Features, share: float) -> Said:
         return F.MISSING, False
     if f.says_browser_window and f.window and f.reference_elsewhere <= HARDLY:
         return F.NONE, True  # nothing else should happen
+    if f.contrary:
+        return (F.WRONG_FUNCTION if not f.click or f.number_recall >= 0 else F.EFFECT_TARGET), False
+    if f.told == 0 and f.strange and share >= 0.3:
+        return F.WRONG_FUNCTION, False
+    if _less(f):
+        return F.PARTIAL, f.absent < 0.5
     pure = f.came_precision < 0 or f.came_precision >= 0.6 or f.came < log1p(8)
     pure = pure or f.substitute < 0.15
     complete = share >= 0.7 and pure
@@ -109,6 +117,14 @@ def _first(f: Features, share: float) -> Said:
     if complete:
         return _complete(f)
     return _incomplete(f, recall, share)
+
+
+def _less(f: Features) -> bool:
+    """Return whether a part of what is expected happens, and nothing else."""
+    other = f.different + f.peer + f.misplaced
+    besides = max(f.substitute, f.harmful)
+    there = SOME < f.present < 0.7 and f.absent > 0.3
+    return there and max(other, besides) < 0.1 and (f.elsewhere < SMALL or f.area_precision > 0.8)
 
 
 def _nothing(f: Features, *, opened: bool, recall: float) -> Said | None:
@@ -224,6 +240,8 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
     if f.close < 0.5 and recall >= 0.5 and precision >= 0.45 and f.reference_came > log1p(12):
         # In other words, and with other examples in it.
         return (F.NONE if min(recall, share) >= 0.5 else F.PARTIAL), True
+    if _other_examples(f):
+        return F.NONE, True
     if recall >= 0.75 and f.present >= 0.5 and f.absent < 0.2 and f.appeared > 0:
         return F.NONE, True  # and something besides, which a page built anew may show
     if recall >= 0.75 and precision >= 0.6:  # the words are there, what is around them is not
@@ -246,6 +264,16 @@ def _incomplete(f: Features, recall: float, share: float) -> Said:
     if share > 0.35:
         return F.PARTIAL, True
     return (F.EFFECT_TYPE if f.colour < 0.4 else F.WRONG_FUNCTION), False
+
+
+def _other_examples(f: Features) -> bool:
+    """Return whether a page built anew shows other examples of the same, at the same place."""
+    alike = 0.1 < f.came_recall < 0.5 and f.came > LETTERS
+    alike = alike and abs(f.came - f.reference_came) < log1p(2)
+    there = f.context > 0.5 or f.area_precision > 0.6
+    gone = f.went_recall > 0.6 or f.reference_went < LETTERS
+    other = max(f.harmful, 2 * f.peer) >= 0.2 or f.sibling
+    return bool(f.close < 0.5 and alike and there and gone and not other)
 
 
 def _other_words(f: Features) -> Said:

@@ -14,6 +14,7 @@ from uiproof.benchmarks.interaction2code.verifier import constants as const
 from uiproof.benchmarks.interaction2code.verifier import pixels
 from uiproof.benchmarks.interaction2code.verifier.evidence import (
     GeneratedEvidence,
+    Mask,
     Outcome,
     ReferenceEvidence,
 )
@@ -148,10 +149,13 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
         if count[1] not in shown and marks:
             theirs = replace(theirs, came=(*theirs.came, Word(count[1], marks[-1])))
     mine = _with_options(theirs, _with_drawn_words(theirs, mine), found, reference.action)
+    if pointed := _pointed_words(generated):
+        # The reference shows them, too, as the pointer is on its element.
+        theirs, mine = (replace(one, came=_without(one.came, pointed)) for one in (theirs, mine))
     where = layout(
         lines[0], generated.snapshot, (reference.before.shape[1], reference.before.shape[0])
     )
-    dead = not pixels.clusters(mine.elsewhere, least=const.TRACE)
+    dead = not pixels.clusters(mine.elsewhere & beyond_pointing(generated, mine), least=const.TRACE)
     opened = outcome.events.dialogs or outcome.events.windows
     tries: list[Try] = []
     # A guessed element with another effect is probably not the one that is meant; nor is one that
@@ -181,6 +185,39 @@ def observe(reference: ReferenceEvidence, generated: GeneratedEvidence) -> Obser
     return Observation(
         reference, generated, found, outcome, where, theirs, mine, lines, again, tuple(tries)
     )
+
+
+def _pointed_words(generated: GeneratedEvidence) -> Counter[str]:
+    """Return the words that come when the pointer is on the element, before anything is done."""
+    if generated.pointed is None:
+        return Counter()
+    now, before = (
+        Counter(
+            plain(word)
+            for one in snapshot.elements
+            if one.ink is None or not one.ink.covered
+            for word in one.text.split()
+        )
+        for snapshot in (generated.pointed, generated.snapshot)
+    )
+    return now - before
+
+
+def _without(words: Sequence[Word], others: Counter[str]) -> tuple[Word, ...]:
+    left, rest = Counter(others), []
+    for one in words:
+        if left[one.text] > 0:
+            left[one.text] -= 1
+        else:
+            rest.append(one)
+    return tuple(rest)
+
+
+def beyond_pointing(generated: GeneratedEvidence, mine: Side) -> Mask:
+    """Return where the page differs from what it shows while the pointer is on the element."""
+    if generated.approach is None:
+        return mine.changed
+    return pixels.changed(pixels.fitted(generated.approach, *mine.size), mine.after)
 
 
 def described_words(reference: ReferenceEvidence, before: Snapshot) -> list[str]:
