@@ -80,7 +80,7 @@ def train(cases: list[Case]) -> dict[str, Any]:
     start[:, :count] = TRUST * np.eye(count)
     inputs = np.hstack([inputs, np.ones((len(inputs), 1))])
     penalty = np.full(start.shape, PENALTY)
-    penalty[:, :count] = PENALTY / 6
+    penalty[:, :count] = PENALTY / 3
 
     def loss(flat: Any) -> tuple[float, Any]:
         weights = flat.reshape(start.shape)

@@ -428,9 +428,12 @@ class _Search:
             scored.append((score, read, one))
         if takes is not None:
             fit = [one for one in scored if takes(one[2])]
-            # A key that is pressed on a row is heard by the page.
-            page_hears = self.query.action.kind == "key" and not any(read for _, read, _ in fit)
-            scored = scored if page_hears else fit
+            # The page itself hears keys that are pressed on a row, and scrolls.
+            kind = self.query.action.kind
+            by_page = (kind == "scroll" and not fit) or (
+                kind == "key" and not any(read for _, read, _ in fit)
+            )
+            scored = scored if by_page else fit
         # Of nested elements the innermost: clicking it clicks them all. Of others the first one.
         depths = _depths(self.snapshot)
         scored.sort(key=lambda one: (-round(one[0], 2), -depths[one[2].ref], one[2].ref))
@@ -556,7 +559,7 @@ class _Search:
         wanted = {one.strip().lower() for one in self.query.tags}
         own = category_of(element)
         fits = own in wanted or (own == "label" and "input" in wanted)
-        if takes is not None:
+        if takes is not None and self.query.action.kind != "scroll":  # the page scrolls as well
             return 1.0 if takes(element) else 0.0
         if fits and _is_control(element):
             return 1.0

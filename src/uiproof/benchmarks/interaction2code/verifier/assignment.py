@@ -295,7 +295,9 @@ def _areas(o: Observation) -> list[Expected]:
         and _TURNS.search(o.reference.description.partition(".")[0]) is not None
     )
     if theirs.trigger is not None and (drawn or own.sum() > const.HARDLY * theirs.own.sum()):
-        mask = mine.changed & mine.own & beyond_pointing(o.generated, mine)
+        mask = mine.changed & mine.own
+        if drawn:
+            mask &= beyond_pointing(o.generated, mine)
         status: Status = "absent"
         box = mine.trigger
         if mask.sum() > 0.03 * mine.own.sum():
@@ -321,12 +323,12 @@ def redrawn(before: Rgb, after: Rgb, box: PixelBox) -> float:
 
 def _changed_peer(o: Observation, new: Rgb, pieces: Sequence[pixels.Cluster]) -> PixelBox | None:
     """Return a thing like the element that changes as the element should."""
-    alike = [
+    peers = [
         one.box
         for one in o.generated.snapshot.elements
         if one.ref != o.found.ref and same_kind(one, o.found) and in_line(one.box, o.found.box)
     ]
-    for box in alike[: const.MOST_PARTS]:
+    for box in peers[: const.MOST_PARTS]:
         if redrawn(o.mine.before, o.mine.after, box) > const.REDRAWN:
             return box
     for piece in pieces:

@@ -23,7 +23,6 @@ SMALL = log1p(5000)
 SOME = 0.03  # share of the effect that is more than noise
 AWAY = log1p(60)  # pixels from which something is elsewhere
 FAR = log1p(90)
-POINTED = 0.95  # share of a change from which pointing does it, not the click
 SAME = 0.95  # share of a change that looks the same, from which it is the same
 COPY = 0.9  # share of texts at their places from which what changes nowhere is missing
 SIMPLER = 0.7  # share of the reference's texts below which a page leaves out much of it
@@ -78,8 +77,6 @@ def _first(f: Features, share: float) -> Said:
         return nothing
     if not f.visible and f.look >= 0 and not f.drag:  # the reference's shows something
         return F.MISSING, False
-    if f.click and f.approach > POINTED and not opened:
-        return F.NO_INTERACTION, False
     elsewhere = f.says_browser_window or f.says_page
     if opened and not elsewhere:
         return F.EFFECT_TYPE, bool(recall > 0.6 or f.dialog)
@@ -97,7 +94,7 @@ def _first(f: Features, share: float) -> Said:
     if f.told == 0 and f.strange and share >= 0.3:
         return F.WRONG_FUNCTION, False
     if _less(f):
-        return F.PARTIAL, f.absent < 0.5
+        return F.PARTIAL, f.absent < 0.5 and f.main != 0
     pure = f.came_precision < 0 or f.came_precision >= 0.6 or f.came < log1p(8)
     pure = pure or f.substitute < 0.15
     complete = share >= 0.7 and pure
@@ -144,7 +141,7 @@ def _nothing(f: Features, *, opened: bool, recall: float) -> Said | None:
     if small and min(f.own_colour, 10 * f.reference_own, 10 * f.own) > 0.5:
         return F.PARTIAL, True  # it does what it should; a count somewhere does not follow
     usual = dead or f.type or f.select or f.approach > 0.8 or f.own_state
-    if (not usual and f.own > 0.15) or (f.click and f.came > LETTERS):
+    if (not usual and f.own > 0.15) or (f.click and f.came > LETTERS and f.approach < 0.95):
         return F.EFFECT_TYPE, False
     return F.NO_INTERACTION, False
 
