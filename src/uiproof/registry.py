@@ -103,9 +103,10 @@ def _fetched(name: str, known: Mapping[str, Benchmark]) -> Path:
     if name not in published:
         names = [*(bundled for one in known.values() for bundled in one.bundled), *published]
         likely = suggestion(name, [*names, "synthetic"]) or path_suggestion(name)
+        remedy = f"{likely} Give a path, or a name that `uiproof list` shows.".lstrip()
         raise InputError(
             f"There is no file or folder {name}, and no data set of that name.",
-            remedy=f"{likely} Give a path, or a name that `uiproof list` shows.".lstrip(),
+            remedy="Make it with `uiproof generate`." if name == "synthetic" else remedy,
         )
     path = hub.local_path(name)
     if path is None:
