@@ -155,10 +155,12 @@ def test_tiny_pictures_are_no_trouble():
     assert published_contour(dot) is None
 
 
-def test_published_marks_are_found_with_and_without_the_plain_picture(shared_data):
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_published_marks_are_found_with_and_without_the_plain_picture(shared_data, every):
     folder = shared_data / "data" / "interaction2code"
     oracle = json.loads((folder / "oracle.json").read_text())["interactions"]
-    oracle = {one["page"]: one for one in reversed(oracle)}.values()  # the first of each page
+    if not every:
+        oracle = {one["page"]: one for one in reversed(oracle)}.values()  # the first of each page
     total = near = alone = contours = 0
     for one in oracle:
         for side in ("src", "dst"):

@@ -202,10 +202,12 @@ def test_saliency_is_the_share_of_the_screenshot():
     assert saliency(None, (100, 100)) == 0
 
 
-def test_published_regions_are_reproduced(shared_data):
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_published_regions_are_reproduced(shared_data, every):
     folder = shared_data / "data" / "interaction2code"
     oracle = json.loads((folder / "oracle.json").read_text())["interactions"]
-    oracle = {one["page"]: one for one in reversed(oracle)}.values()  # the first of each page
+    if not every:
+        oracle = {one["page"]: one for one in reversed(oracle)}.values()  # the first of each page
     smaller = 0
     for one in oracle:
         before = read(folder / one["page"] / f"{one['src']}.png")
@@ -220,4 +222,4 @@ def test_published_regions_are_reproduced(shared_data):
         assert found.box.right <= published.box.right + 1
         assert found.box.bottom <= published.box.bottom + 1
         smaller += saliency(found.box, size) < 0.9 * one["saliency"]
-    assert smaller >= 1
+    assert smaller >= (5 if every else 1)
