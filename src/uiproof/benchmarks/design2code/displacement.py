@@ -161,7 +161,7 @@ class _Group:
         for units in self._in_other_rows():
             inside = {index for unit in units for index in unit}
             self.rearranged.update(self.nodes[index] for index in inside)
-            # What stands below the first things of a unit may still be too far from them.
+            # Only the first things of a unit are done: those below may be too far from them.
             done |= {i for unit in units for i in unit if self._is_first(i, unit)}
             begins = tuple(self.nodes[unit[0]] for unit in units)
             rows, wanted = (_rows_of(_bounds(edges, units)) for edges in (self.g, self.r))
@@ -382,7 +382,7 @@ class _Group:
             self.outer_r[BOTTOM] - self.outer_r[TOP]
         )
         if mates and all(stays[one] for one in mates):
-            # What makes room for itself has a margin.
+            # Its neighbours stay. Unless the surface grew by as much, it has a margin of its own.
             return None if abs(grown - dy) <= TOLERANCE else set(mates)
         if self.is_page:
             # The page ends where it should, and not because it is lower than the window.

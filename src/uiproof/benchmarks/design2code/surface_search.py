@@ -165,7 +165,7 @@ class _SurfaceSearch:
             place = self._like(box, expected)
             shifts = expected[:MOST_GUESSES] if place is None else [(place[0] - x, place[1] - y)]
             for dx, dy in shifts:
-                # What is like it may be a part of it in another size.
+                # The place that fits may be a part of the same surface in another size.
                 ground = surrounding_colour(self.ours, box)
                 there = self._extent((x + dx, y + dy, w, h), (), ground)
                 if there[2:] != (w, h) and self._is_scaled(box, whole(there)):

@@ -52,7 +52,7 @@ _SEEN: dict[Status, str] = {
 }
 
 
-# The element itself looks different, says the description.
+# The description says that the element itself looks different.
 _TURNS = re.compile(
     r"(?i)\b(?:turns?|becomes?|fills?|lights? up|is (?:marked|filled|lit|highlighted|selected))\b"
 )

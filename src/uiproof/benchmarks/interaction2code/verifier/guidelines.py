@@ -19,7 +19,8 @@ Said = tuple[Failure, bool]
 HARDLY = log1p(12)  # pixels: a change that nobody sees
 CLEARLY = log1p(30)
 LETTERS = log1p(3)
-SMALL = log1p(5000)
+SMALL = log1p(5000)  # pixels: no more than a mark or a few words change
+POINTED = 0.95  # share of a change from which pointing does it, not the click
 SOME = 0.03  # share of the effect that is more than noise
 AWAY = log1p(60)  # pixels from which something is elsewhere
 FAR = log1p(90)
@@ -141,7 +142,7 @@ def _nothing(f: Features, *, opened: bool, recall: float) -> Said | None:
     if small and min(f.own_colour, 10 * f.reference_own, 10 * f.own) > 0.5:
         return F.PARTIAL, True  # it does what it should; a count somewhere does not follow
     usual = dead or f.type or f.select or f.approach > 0.8 or f.own_state
-    if (not usual and f.own > 0.15) or (f.click and f.came > LETTERS and f.approach < 0.95):
+    if (not usual and f.own > 0.15) or (f.click and f.came > LETTERS and f.approach < POINTED):
         return F.EFFECT_TYPE, False
     return F.NO_INTERACTION, False
 
